@@ -12,7 +12,7 @@ frozen  True when the user froze a running run (then ``at`` is set)
 show    what the page is narrowed to (a filter of its own), or None; left behind with the page
 unit    unit of the run that the page is about, or None = the first
 tables  ids of the sections looked at as tables, comma-separated, or None; left behind with the page
-batch   newest batch the browser knows of, or None before the first delta
+batch   newest batch the browser knows of, or None before the first delta: what a LIVE page shows
 news    grows with every structural change: plan, decision, event, knob, command, query, run state
 
 modules/moment.js writes the store: at once on navigation and on a new plan, within seconds on other
@@ -151,14 +151,20 @@ class Context:
 
 def of(reader: RunReader, data: Mapping[str, Any] | None) -> Context:
     """The context of the data of ids.MOMENT. Unknown run ids give a context without a run."""
-    return resolve(reader, Moment.from_store(data))
+    return resolve(reader, Moment.from_store(data), _whole((data or {}).get("batch")))
 
 
-def resolve(reader: RunReader, moment: Moment) -> Context:
-    """The moment with its run (the default one when unnamed) and the batch to show."""
+def resolve(reader: RunReader, moment: Moment, told: int | None = None) -> Context:
+    """The moment with its run (the default one when unnamed) and the batch to show.
+
+    told: the newest batch the browser knows of; a LIVE page is of that, so that nothing on it is
+    newer than its header.
+    """
     run = reader.run(moment.run) if moment.run else _default_run(reader)
     now = reader.last_batch(run.id) if run else None
-    batch = now if moment.at is None or now is None else min(moment.at, now)
+    lives = run is not None and run.state in LIVE_STATES
+    at = moment.at if moment.at is not None or not lives else told
+    batch = now if at is None or now is None else min(at, now)
     return Context(moment, run, batch, now)
 
 

@@ -1,18 +1,18 @@
 """Deltas: what one change of a run looks like on the wire, small enough for every batch.
 
-A delta is a JSON object (at most 2000 bytes):
+A delta is a JSON object (:func:`room` bytes at most):
 
 ``run`` run id · ``c`` cursor, grows with every change of the store · ``b`` newest batch (null
-before the first) · ``t`` when it was recorded (Unix s) · ``st`` state of the run · ``pv`` plan
-version · ``kv`` knob version · ``st_time`` stream time, text · ``v`` values by entity: of the
-system and of operators ``{property: value}``, of queries
+before the first) · ``t`` when it was recorded (Unix s) · ``st`` state of the run · ``pv`` version
+of the plan that batch ran under · ``kv`` knob version · ``st_time`` stream time, text · ``v`` all
+values of the batch by entity: of the system and of operators ``{property: value}``, of queries
 ``{"matched_total": n, "answer_value": x}``, of queues, synopses, stores and caches their size, or
 the sizes that ``dashboard.views.plan.SHAPES`` names, with four significant digits, whole numbers
-exactly (the system always, operators always while they fit, by turns else, the others when they
-changed and fit) · ``pts``
+exactly; what is not in it has no value in the batch · ``cut`` true: some parts of the plan did not
+fit and are told by turns · ``pts``
 one ``[batch, time, dropping_ratio, visits_per_tuple, tuples_per_s, batch_ms]`` for every new batch,
-of more than sixteen as many, evenly spread · ``new`` which kinds of records changed · ``gap`` true:
-earlier deltas were lost, take all anew.
+of more than sixteen as many, evenly spread · ``new`` which kinds of records changed, ``plans`` also
+when another plan came into force · ``gap`` true: earlier deltas were lost, take all anew.
 """
 
 from __future__ import annotations
@@ -31,7 +31,11 @@ from storage.vocabulary.records import Batch, Run
 Delta: TypeAlias = dict[str, Any]
 Values: TypeAlias = Mapping[str, Mapping[str, float | None]]
 
-MAX_BYTES: Final = 2000
+#: Bytes of a delta without parts of a plan, for each part, and at most: what is compressed finds
+#: the delta before in its window of 32 kB.
+_LEAST_BYTES: Final = 2000
+_PART_BYTES: Final = 96
+MAX_BYTES: Final = 30_000
 MAX_POINTS: Final = 16
 #: A chart that misses more batches than these takes all anew.
 MAX_BATCHES: Final = 256
@@ -62,14 +66,12 @@ ALL_NEWS: Final = tuple(dict.fromkeys(_NEWS.values()))
 class Known:
     """What the last delta of a run said; the next one is built against it.
 
-    batch: newest batch, None before the first. others: values sent only when they change. kinds:
-    entity -> its kind.
+    batch: newest batch, None before the first. kinds: entity -> its kind.
     """
 
     batch: int | None = None
     plan_version: int | None = None
     knob_version: int | None = None
-    others: Mapping[str, Any] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -77,7 +79,7 @@ def build(
     reader: Reader, run: Run, cursor: int, known: Known, changes: Sequence[Change]
 ) -> tuple[Delta, Known]:
     """The delta of a run after ``changes``, and what is known then. Raises StoreError."""
-    changed = {name for change in changes for name in change.changed}
+    changed, before = {name for change in changes for name in change.changed}, known.plan_version
     known = _with_versions(reader, run.id, known, changed)
     since = 0 if known.batch is None else known.batch + 1
     batches = reader.batches(run.id, since_id=since, limit=MAX_BATCHES + 1)
@@ -85,18 +87,19 @@ def build(
     head |= {"pv": known.plan_version, "kv": known.knob_version}
     if changes:
         head["t"] = round(max(change.time for change in changes), 3)
-    head["new"] = [name for name in ALL_NEWS if name in {_NEWS.get(word) for word in changed}]
-    if not batches:
+    newest = batches[-1] if batches else None
+    version = known.plan_version if newest is None else sum(newest.plans.values()) or None
+    news = {_NEWS.get(word) for word in changed} | ({"plans"} if version != before else set())
+    head["new"] = [name for name in ALL_NEWS if name in news]
+    if newest is None:
         return head, known
-    newest = batches[-1]
-    version = sum(newest.plans.values()) or None
     values = reader.values(run.id, newest.id)
     head |= {"b": newest.id, "t": round(newest.time, 3), "pv": version}
     head |= {"st_time": newest.stream_time, "pts": _points(reader, run.id, batches, values)}
     if len(batches) > MAX_BATCHES:
         head |= {"gap": True, "new": list(ALL_NEWS)}
     known = replace(known, batch=newest.id, plan_version=version)
-    return _with_values(head, values, known)
+    return _with_values(head, values, known.kinds), known
 
 
 def snapshot(reader: Reader, run: Run, cursor: int, *, gap: bool = False) -> tuple[Delta, Known]:
@@ -107,6 +110,7 @@ def snapshot(reader: Reader, run: Run, cursor: int, *, gap: bool = False) -> tup
     last = reader.last_batch(run.id)
     before = Known(batch=last - _SNAPSHOT_POINTS if last and last >= _SNAPSHOT_POINTS else None)
     delta, known = build(reader, run, cursor, _with_versions(reader, run.id, before, None), ())
+    delta["new"] = []
     if gap:
         delta |= {"gap": True, "new": list(ALL_NEWS)}
     return delta, known
@@ -116,13 +120,11 @@ def merged(deltas: Sequence[Delta]) -> Delta:
     """One delta that says what several in a row said; at least one is needed."""
     whole: Delta = {}
     for delta in deltas:
-        values = {**whole.get("v", {}), **delta.get("v", {})}
         points = [*whole.get("pts", ()), *delta.get("pts", ())]
         news = {*whole.get("new", ()), *delta["new"]}
         time = max((part["t"] for part in (whole, delta) if part.get("t")), default=None)
-        whole = {**whole, **delta, "t": time, "new": [name for name in ALL_NEWS if name in news]}
-        if values:
-            whole["v"] = values
+        rest = {name: whole[name] for name in whole if name != "cut" or "v" not in delta}
+        whole = {**rest, **delta, "t": time, "new": [name for name in ALL_NEWS if name in news]}
         if points:
             whole["pts"] = thinned(points, MAX_POINTS)
     return whole
@@ -144,7 +146,7 @@ def _with_versions(
         version = max((knob.version for knob in reader.knobs(run_id)), default=None)
         known = replace(known, knob_version=version)
     if changed is None or "plans" in changed:
-        plans = reader.plans_at(run_id).values()
+        plans = reader.plans_at(run_id, known.batch).values()
         known = replace(known, plan_version=sum(plan.version for plan in plans) or None)
     return known
 
@@ -174,21 +176,30 @@ def _by_batch(series: SeriesData | None) -> dict[int | None, float | int | None]
     return {batch: rounded(value) for batch, value in pairs}
 
 
-def _with_values(delta: Delta, values: Values, known: Known) -> tuple[Delta, Known]:
-    """The delta with the system's values and those of the rest that fit."""
+def room(n_parts: int) -> int:
+    """Bytes of a delta of a run whose plan has so many operators, queues and states."""
+    return min(MAX_BYTES, _LEAST_BYTES + _PART_BYTES * n_parts)
+
+
+def _with_values(delta: Delta, values: Values, kinds: Mapping[str, str]) -> Delta:
+    """The delta with all values that fit, those of the plan's parts first."""
     system = {name: rounded(value) for name, value in values.get("system", {}).items()}
     shown: dict[str, Any] = {"system": system}
     delta = {**delta, "v": shown}
-    sent = dict(known.others)
-    room = MAX_BYTES - len(encoded(delta).encode())
-    operators = _operators(_of_kinds(values, known.kinds, "operator"), delta["b"])
-    for entity, value in (*operators.items(), *_others(values, known.kinds)):
+    parts = _turned(_parts(values, kinds), delta["b"])
+    left = room(len(parts)) - len(encoded(delta).encode())
+    for entity, value in (*parts, *_turned(_others(values, kinds), delta["b"])):
         size = len(encoded({entity: value}).encode())
-        wanted = entity in operators or sent.get(entity) != value
-        if wanted and size <= room:
-            shown[entity] = sent[entity] = value
-            room -= size
-    return delta, replace(known, others=sent)
+        if size <= left:
+            shown[entity] = value
+            left -= size
+    return delta if all(entity in shown for entity, _ in parts) else {**delta, "cut": True}
+
+
+def _turned(told: list[tuple[str, Any]], batch: int) -> list[tuple[str, Any]]:
+    """Others first each batch, for when they do not all fit."""
+    turn = _TURN * batch % len(told) if told else 0
+    return told[turn:] + told[:turn]
 
 
 def _of_kinds(values: Values, kinds: Mapping[str, str], *wanted: str) -> Values:
@@ -196,25 +207,22 @@ def _of_kinds(values: Values, kinds: Mapping[str, str], *wanted: str) -> Values:
     return {entity: values[entity] for entity in sorted(values) if kinds.get(entity) in wanted}
 
 
-def _operators(values: Values, batch: int) -> dict[str, Any]:
-    """Values of the operators; others are first each batch, for when they do not all fit."""
-    found = list(values)
-    turn = _TURN * batch % len(found) if found else 0
-    shown = {}
-    for entity in found[turn:] + found[:turn]:
-        own = {name: rounded(values[entity].get(name)) for name in _OPERATOR_PROPERTIES}
-        shown[entity] = {name: value for name, value in own.items() if value is not None}
-    return shown
+def _parts(values: Values, kinds: Mapping[str, str]) -> list[tuple[str, Any]]:
+    """Operators and the sizes of what lies between them."""
+    found: list[tuple[str, Any]] = []
+    for entity, own in _of_kinds(values, kinds, "operator").items():
+        told = {name: rounded(own.get(name)) for name in _OPERATOR_PROPERTIES}
+        found.append((entity, {name: value for name, value in told.items() if value is not None}))
+    return found + [(one, sizes_of(own)) for one, own in _of_kinds(values, kinds, *SIZED).items()]
 
 
-def _others(values: Values, kinds: Mapping[str, str]) -> Iterable[tuple[str, Any]]:
-    """Sizes, then monitors, then queries: the first are seen at a glance."""
-    for entity, own in _of_kinds(values, kinds, *SIZED).items():
-        yield entity, sizes_of(own)
+def _others(values: Values, kinds: Mapping[str, str]) -> list[tuple[str, Any]]:
+    """Monitors and queries."""
+    found: list[tuple[str, Any]] = []
     for entity, own in _of_kinds(values, kinds, "monitor").items():
         shown = {name: rounded(own[name]) for name in own if name not in _NEVER_LIVE}
-        if shown:
-            yield entity, shown
+        found += [(entity, shown)] if shown else []
     for entity, own in _of_kinds(values, kinds, "query").items():
         answer = {name: rounded(own[name]) for name in ("answer_value",) if name in own}
-        yield entity, {"matched_total": rounded(own.get("matched_total")), **answer}
+        found.append((entity, {"matched_total": rounded(own.get("matched_total")), **answer}))
+    return found

@@ -280,10 +280,13 @@ class Reader:
         with self.reading() as connection:
             return unit_history.decisions(connection, *asked, brief=brief)
 
-    def decision(self, run_id: str, seq: int, unit: str | None = None) -> DecisionEntry | None:
-        """One decision with its outcome, or None when it is not stored."""
+    def decision(
+        self, run_id: str, seq: int, unit: str | None = None, until: int | None = None
+    ) -> DecisionEntry | None:
+        """One decision with its outcome, unless that was measured after ``until``; None when it is
+        not stored."""
         with self.reading() as connection:
-            return unit_history.decision(connection, run_id, seq, unit)
+            return unit_history.decision(connection, run_id, seq, unit, until)
 
     def decision_counts(
         self, run_id: str, until: int | None = None, unit: str | None = None

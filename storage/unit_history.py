@@ -150,10 +150,10 @@ def decisions(
 
 
 def decision(
-    connection: Connection, run_id: str, seq: int, unit: str | None
+    connection: Connection, run_id: str, seq: int, unit: str | None, until: int | None
 ) -> DecisionEntry | None:
     """As Reader.decision()."""
-    of_seq = _with_outcomes(run_id, None).where(_DECISIONS.c.seq == seq)
+    of_seq = _with_outcomes(run_id, until).where(_DECISIONS.c.seq == seq)
     for name in units_in(connection, _DECISIONS, run_id, unit):
         row = connection.execute(of_seq.where(_DECISIONS.c.unit_id == name)).first()
         if row is not None:

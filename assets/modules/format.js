@@ -29,8 +29,25 @@ function si(value) {
   return fixed(value, Math.abs(value) >= 99.95 || Number.isInteger(value) ? 0 : 1);
 }
 
+/** @type {[number, string][]} */
+const SIZES = [
+  [2 ** 30, "GiB"],
+  [2 ** 20, "MiB"],
+  [2 ** 10, "KiB"],
+  [1, "B"],
+];
+
+/* Three digits, without zeros at the end. */
+function bytes(value) {
+  const [size, unit] = SIZES.find(([least]) => Math.abs(value) >= least) || SIZES[SIZES.length - 1];
+  const scaled = value / size;
+  const text = fixed(scaled, Math.abs(scaled) >= 99.95 || size === 1 ? 0 : Math.abs(scaled) >= 9.995 ? 1 : 2);
+  return (text.includes(".") ? text.replace(/\.?0+$/, "") : text) + THIN + unit;
+}
+
 /** @type {Object<string, (value: number) => string>} */
 const FORMS = {
+  bytes,
   int: (value) => fixed(value, 0).replace(/\B(?=(\d{3})+(?!\d))/g, THIN),
   si,
   pct: (value) => fixed(100 * value, value === 1 ? 0 : 1) + THIN + "%",

@@ -77,7 +77,7 @@ export function useGhosts(plan, layout) {
     if (!before) return;
     window.clearTimeout(timer.current);
     const old = before.plan; // one folded, or seen in part, is of the same version
-    const other = old.run === plan.run && old.version !== plan.version && old.hash !== plan.hash && !still();
+    const other = old.run === plan.run && old.part === plan.part && old.version !== plan.version && old.hash !== plan.hash && !still();
     setGhosts(other ? movedSince(before, { plan, layout }) : []);
     const gone = () => setGhosts([]);
     const go = () => {

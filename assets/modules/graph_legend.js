@@ -80,8 +80,8 @@ function otherRows(node, own) {
   const { size, state_bytes: taken, saved_bytes: saved } = sizesOf(own);
   const numbers = [
     ["holds", size, (value) => `${show(value, "int")} tuples`],
-    ["takes", taken, (value) => `${show(value, "si")}B`],
-    ["sharing saves", saved, (value) => `${show(value, "si")}B`],
+    ["takes", taken, (value) => show(value, "bytes")],
+    ["sharing saves", saved, (value) => show(value, "bytes")],
     ["reached by", (own || {}).reached_tuples, (value) => `${show(value, "int")} tuples`],
     ["cost", (own || {}).cost_us, (value) => `${shortNumber(value)} µs per tuple`],
   ];

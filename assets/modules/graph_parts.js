@@ -48,7 +48,7 @@ function operatorTexts(node, facts) {
 function stateTexts(node, facts) {
   const { size, state_bytes: taken, saved_bytes: saved } = sizesOf(facts.values[node.entity]);
   if (size === undefined) return { big: "", word: node.note || node.word, small: "" };
-  const bytes = [taken === undefined ? "" : `${show(taken, "si")}B`, saved === undefined ? "" : `saves ${show(saved, "si")}B`];
+  const bytes = [taken === undefined ? "" : show(taken, "bytes"), saved === undefined ? "" : `saves ${show(saved, "bytes")}`];
   return { big: show(size, "si"), word: "tuples", small: bytes.filter(Boolean).join(" · ") || node.note || "" };
 }
 
@@ -65,6 +65,9 @@ export function cardLabel(node, facts, heat) {
   const what = node.role === "source" || node.role === "output" ? "" : `, ${node.word}`;
   return `${node.name}${what}: ${texts.big} ${texts.word}${texts.small && `, ${texts.small}`}${shared}`;
 }
+
+/* The batch that is told of, where it is an older one than that of the graph. */
+const ofBatch = ({ old }, entity) => (old[entity] ? old[entity].batch : undefined);
 
 /** A card. options: {place, facts, spark, heat, top, selected, lane, moved, handlers}; lane: it stands
     in one; moved: its place in the order is new. */
@@ -85,6 +88,7 @@ export function graphCard(node, options) {
       "aria-pressed": selected ? "true" : "false",
       "aria-label": cardLabel(node, facts, heat),
       "data-id": node.id,
+      "data-as-of": ofBatch(facts, node.entity),
       "data-heat": step === null ? "none" : String(step),
       ...options.handlers,
     },
@@ -163,11 +167,12 @@ export function graphEdge(edge, source, line, facts, handlers, thick) {
   const label = typeof share === "number" ? show(share, "pct") : waiting + full;
   const above = inLane ? Math.max(15, thick / 2 + 5) : 15;
   const beside = line.upright ? { x: line.x + 25, y: line.y + 4 } : { x: line.x, y: line.y - above };
+  const of = ofBatch(facts, source.entity);
   return frame(
     "pw-edge",
     line.path && h("path", { d: line.path, style, markerEnd: inLane ? null : "url(#pw-arrow)" }),
     queuePill(edge.queue, line, facts, handlers),
-    h("text", { className: "pw-edge-share", ...beside, textAnchor: line.upright ? "start" : "middle" }, label)
+    h("text", { className: "pw-edge-share", "data-as-of": of, ...beside, textAnchor: line.upright ? "start" : "middle" }, label)
   );
 }
 
@@ -180,13 +185,15 @@ function queuePill(queue, middle, facts, handlers) {
   const { size, fill, limit } = queueFill(told, facts, queue);
   const may = limit ? ` of ${show(limit, "int")} it may hold` : "";
   const most = told.queue_peak_tuples === undefined ? "" : `, at most ${show(told.queue_peak_tuples, "int")}${may} waiting at once`;
-  const label = `Queue: ${show(size, "int")} tuples${most}`;
+  const of = ofBatch(facts, queue);
+  const label = `Queue: ${show(size, "int")} tuples${most}${of === undefined ? "" : `, of batch ${show(of, "int")}`}`;
   return h(
     "g",
-    { className: `pw-queue${limit && fill >= NEARLY_FULL ? " pw-queue-full" : ""}`, "data-fill": limit ? fill.toFixed(3) : null, role: "button", tabIndex: 0, "aria-label": label, ...handlers, transform: `translate(${middle.x - W / 2},${middle.y - 9})`, "data-queue": queue },
+    { className: `pw-queue${limit && fill >= NEARLY_FULL ? " pw-queue-full" : ""}`, "data-fill": limit ? fill.toFixed(3) : null, "data-as-of": of, role: "button", tabIndex: 0, "aria-label": label, ...handlers, transform: `translate(${middle.x - W / 2},${middle.y - 9})`, "data-queue": queue },
     h("rect", { className: "pw-queue-box", width: W, height: 18, rx: 9 }),
     fill > 0 && h("rect", { className: "pw-queue-fill", x: 2, y: 2, width: Math.max(4, fill * (W - 4)), height: 14, rx: 7 }),
-    h("text", { className: "pw-queue-size", x: W / 2, y: 13, textAnchor: "middle" }, show(size, "si"))
+    h("text", { className: "pw-queue-size", x: W / 2, y: 13, textAnchor: "middle" }, show(size, "si")),
+    of !== undefined && h("text", { className: "pw-queue-of", x: W / 2, y: 29, textAnchor: "middle" }, `b ${show(of, "int")}`)
   );
 }
 

@@ -16,11 +16,10 @@ export const isStep = (node) => node.role === "step";
 /** Numbers of the steps, and what all cards need: the whole, its tuples, the share that matched.
     @param {{nodes: any[], edges: any[]}} plan nodes in an order of the flow
     @param {Object<string, any>} values
-    @param {Object<string, number | null>} [refuted] construct -> share of the queries still open */
-export function cardValues(plan, values, refuted = {}) {
+    @param {Object<string, number | null>} [refuted] construct -> share of the queries still open
+    @param {Object<string, {batch: number, system: any}>} [old] what is of an older batch than the rest */
+export function cardValues(plan, values, refuted = {}, old = {}) {
   const system = values.system || {};
-  const n = system.n_tuples;
-  const rate = system.tuples_per_s;
   const steps = plan.nodes.filter(isStep);
   const price = (own) => (known(own.cost_us) ? own.cost_us : 1); // filters cost time, constructs a visit
   const paid = (own) => (known(own.reached_tuples) ? own.reached_tuples * price(own) : null);
@@ -31,6 +30,7 @@ export function cardValues(plan, values, refuted = {}) {
   const cards = {};
   for (const { id } of steps) {
     const own = values[id] || {};
+    const { n_tuples: n, tuples_per_s: rate } = (old[id] || { system }).system;
     const reached = orNull(own.reached_tuples);
     const survival = orNull(own.survival_prob);
     const ahead = alive[before.get(id)] ?? 1;
@@ -48,7 +48,8 @@ export function cardValues(plan, values, refuted = {}) {
     alive[id] = survival ?? ahead;
   }
   const limits = Object.fromEntries(plan.edges.filter((edge) => edge.capacity).map((edge) => [edge.queue, edge.capacity]));
-  return { cards, values, system, matched: share(system.n_matched, n), n, limits };
+  const n = system.n_tuples;
+  return { cards, values, old, system, matched: share(system.n_matched, n), n, limits };
 }
 
 /** Share of the batch's tuples on the edge behind a node, [0, 1]; null when it is not known yet,
@@ -56,7 +57,8 @@ export function cardValues(plan, values, refuted = {}) {
 export function edgeShare(source, facts) {
   if (source.role === "source") {
     const own = facts.values[source.entity];
-    return own === facts.system ? (facts.n > 0 ? 1 : null) : share((own || {}).reached_tuples, facts.n);
+    const { n_tuples: n } = (facts.old[source.entity] || facts).system;
+    return own === facts.system ? (n > 0 ? 1 : null) : share((own || {}).reached_tuples, n);
   }
   const card = facts.cards[source.id];
   return card ? card.survival : undefined;

@@ -34,7 +34,7 @@ export function receive(data) {
   if (!same || run.heartbeat_at > beat) beat = run.heartbeat_at || null;
   backlog = run.backlog ?? null;
   if (before && !before.run && data.run) layOutAgain();
-  if (fresh) Object.assign(known, { now: data.now, time: data.time });
+  if (fresh && !(same && known.now !== null && currentMode() === "live")) Object.assign(known, { now: data.now, time: data.time });
   if (same && currentMode() === "live") announcePlan(before.plans, data);
   drawHeader();
   emit("shell", shell);

@@ -70,13 +70,13 @@ function plot(s, width, height, at, focus, form) {
   ];
 }
 
-function heading({ title, unit }, number, focus, held) {
+function heading({ title, unit }, number, reading, focus, held) {
   const jump = held && h("button", { type: "button", className: "pw-go", onClick: () => go({ at: held[0] }) }, `go to batch ${show(held[0], "int")}`);
   return h(
     "div",
     { className: "pw-history-head" },
     h("span", { className: "pw-history-title" }, jump || title),
-    h("span", { className: "pw-history-value" }, h("b", null, number), unit ? " " + unit : "", focus ? h("small", null, ` batch ${show(focus[0], "int")}`) : "")
+    h("span", { className: "pw-history-value", "data-as-of": reading && !focus ? reading[0] : undefined }, h("b", null, number), unit ? " " + unit : "", focus ? h("small", null, ` batch ${show(focus[0], "int")}`) : "")
   );
 }
 
@@ -130,7 +130,7 @@ export function HistoryChart(props) {
     h(
       "div",
       { id: props.id, className: "pw-history", ref, "data-live-history": `${props.entity}|${props.property}`, "data-points": points.length },
-      heading(props, number, held || focus, held),
+      heading(props, number, reading, held || focus, held),
       body
     );
   if (points.length < 2 || width === 0) return shell(h("p", { key: "none", className: "pw-history-none" }, "Not enough batches yet."));

@@ -4,13 +4,17 @@
    after failures polls '/live/poll?run=&since=' with at most one request in flight. While LIVE a
    delta goes to [data-live] elements, live charts and components ("values" event) in one animation
    frame; otherwise only the header's counter moves. A page that nobody touches is drawn for every second
-   of the deltas, at once when more than numbers is told. */
+   of the deltas, at once when more than numbers is told.
+
+   What is painted is one transaction, of one batch under one plan: header, strip, graph and numbers move
+   together. A delta of a batch under another plan waits until the server has drawn that plan. */
 import { extendCharts } from "./charts.js";
 import { byId, emit, on, setAttr, setText } from "./core.js";
 import { show } from "./format.js";
-import { drawHeader } from "./header.js";
+import { currentShell, drawHeader } from "./header.js";
 import { currentMode, isUntouched, known, refresh, running } from "./moment.js";
 import { continued, merged, valueOf } from "./points.js";
+import { atOnce } from "./react.js";
 
 const KEPT = 2000; // latencies
 const RECENT = 240; // batches, for figures drawn later than those were told
@@ -19,6 +23,7 @@ const PATIENCE = 3; // failures of the stream before polling takes over
 const REST_MS = 1500; // between two drawings of an untouched page, more than one pace of deltas
 const LATE_MS = 2500; // so long numbers wait for the next delta, if none comes
 const RETRY_MS = 15000; // how long polling lasts before the stream is tried again
+const HELD_MS = 5000; // so long a batch under another plan waits to be drawn
 /* News by how soon they matter; the rest (results, matrices…) comes with the next numbers. */
 const URGENT = ["run", "queries", "plans", "knobs", "commands"];
 const NEWS = ["decisions", "events"];
@@ -35,6 +40,10 @@ let recent = [];
 let frame = 0;
 let drawnAt = 0;
 let resting = null; // timer of what waits on an untouched page
+let held = null; // the delta that waits for its plan to be drawn
+let holding = null; // timer of its patience
+let overdue = null; // the plan that was waited for in vain
+let graph = null; // {run, version, batch} of the graph on the page
 
 function setLink(state) {
   setAttr(byId("pw-shell"), "data-link", state);
@@ -43,6 +52,7 @@ function setLink(state) {
 function stop() {
   if (source) source.close();
   window.clearTimeout(poller);
+  release();
   source = null;
   poller = null;
   streamed = null;
@@ -106,7 +116,9 @@ async function poll(run) {
 }
 
 function receive(delta) {
-  for (const one of Array.isArray(delta) ? delta : [delta]) if (one.run === streamed) queue.push(one);
+  const fresh = (Array.isArray(delta) ? delta : [delta]).filter(({ run }) => run === streamed);
+  for (const one of fresh) emit("told", one);
+  queue.push(...fresh);
   if (!queue.length) return;
   const since = Date.now() - drawnAt;
   if (!isUntouched() || since >= REST_MS || queue.some(isUrgent)) draw();
@@ -124,22 +136,58 @@ function draw() {
 
 function apply() {
   frame = 0;
+  if (held) return;
   drawnAt = Date.now();
   const deltas = queue.filter(({ run }) => run === streamed);
   queue = [];
-  if (deltas.length) take(merged(deltas));
+  if (deltas.length) takeOrHold(merged(deltas));
   if (!running()) stop();
+}
+
+/* Whether header and graph know of the plan that the batch of a delta ran under. */
+function isDrawn({ run, pv, b }) {
+  const named = known.plan === pv || ((currentShell() || {}).now ?? -1) >= b;
+  return named && (!graph || (graph.run === run && graph.version === (pv || 0)));
+}
+
+function takeOrHold(delta) {
+  const goesOn = currentMode() === "live" && known.plan !== null && typeof delta.b === "number" && delta.st === known.state;
+  if (!goesOn || delta.pv === overdue || isDrawn(delta)) return take(delta);
+  held = delta;
+  known.ahead = delta.b;
+  holding = window.setTimeout(() => release((overdue = delta.pv)), HELD_MS);
+  return refresh("urgent");
+}
+
+/* Take what was held, drawn or not: what is older says so. */
+function release() {
+  window.clearTimeout(holding);
+  const delta = held;
+  held = null;
+  known.ahead = null;
+  if (delta && delta.run === streamed) take(delta);
+  if (queue.length) draw();
+}
+
+/* In the same task as what the server drew, but after all of it. */
+function releaseDrawn() {
+  queueMicrotask(() => {
+    if (held && isDrawn(held) && (!graph || graph.batch >= held.b)) release();
+  });
 }
 
 function take(delta) {
   const fresh = typeof delta.b === "number" && (known.now === null || delta.b > known.now);
   if (delta.c !== undefined && delta.c !== null) cursor = delta.c;
-  if (fresh) known.now = delta.b;
-  if (typeof delta.t === "number") known.time = Math.max(known.time || 0, delta.t);
   const ended = delta.st && delta.st !== known.state;
-  emit("delta", delta);
-  const live = currentMode() === "live";
-  if (live && delta.v) paint(delta, fresh);
+  atOnce(() => {
+    if (fresh) known.now = delta.b;
+    if (typeof delta.b === "number") known.plan = delta.pv;
+    if (typeof delta.t === "number") known.time = Math.max(known.time || 0, delta.t);
+    emit("delta", delta);
+    if (currentMode() === "live" && delta.v) paint(delta, fresh);
+    emit("painted");
+  });
   if (ended || delta.gap || isNew(delta, URGENT)) refresh("urgent");
   else if (isNew(delta, NEWS)) refresh("news");
   else if (fresh) refresh("numbers");
@@ -151,7 +199,9 @@ function paint(delta, fresh) {
   for (const node of document.querySelectorAll("[data-live]")) {
     const [entity, property] = node.dataset.live.split("|");
     const value = valueOf(delta.v, entity, property);
-    if (value !== undefined) setText(node, show(value, node.dataset.form));
+    if (value === undefined) continue;
+    setText(node, show(value, node.dataset.form));
+    setAttr(node, "data-as-of", delta.b);
   }
   recent = continued(recent, delta, RECENT);
   emit("points", recent);
@@ -169,3 +219,8 @@ document.addEventListener("visibilitychange", connect);
 window.addEventListener("pagehide", stop);
 window.addEventListener("pageshow", connect);
 on("shell", connect);
+on("shell", releaseDrawn);
+on("drawn", (what) => {
+  graph = what;
+  releaseDrawn();
+});

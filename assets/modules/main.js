@@ -33,6 +33,7 @@ import { PlanGraph } from "./plan_graph.js";
 import "./saving.js";
 import { Scrubber } from "./scrubber.js";
 import { Segments } from "./segments.js";
+import "./stamps.js";
 import "./streams.js";
 import { ShareBar } from "./share_bar.js";
 import { Static } from "./static.js";

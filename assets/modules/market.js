@@ -40,14 +40,31 @@ function Market({ market, run, disabled }) {
   );
 }
 
-function headline({ plain, cached, cost, granted, name, limitless }, now) {
-  const times = plain && cached ? plain / cached : null;
-  const saved = times === null ? "Not measured yet" : times > 1.005 ? `Caches save ${show(times, "f2")}\u2009×` : "No cache pays here now";
-  const lead = limitless ? "All joins of the run together" : saved;
+/* What caches save, as far as that can be told: an estimate, and never of caches that hold nothing. */
+function verdict({ saving, limitless, entries }) {
+  if (limitless) return "All joins of the run together";
+  if (saving === null) return "Not measured yet";
+  const { times, low, high } = saving;
+  if (!entries) return "Nothing is cached yet";
+  if (low <= 1 && high >= 1) return "Caches neither save nor lose";
+  return `${times > 1 ? "Caches save" : "Caches lose"} ${show(times > 1 ? times : 1 / times, "f2")}\u2009×`;
+}
+
+function headline(market, now) {
+  const { plain, cached, cost, saving, granted, used, name, limitless } = market;
   const given = now === Infinity ? `${bytesText(granted)} given, without limit` : `${bytesText(granted)} of ${bytesText(now)} given`;
-  const words = limitless ? given : `${given} · query ${name}`;
-  const each = plain ? ` · ${costs(cached, cost)} for each element, ${costs(plain, cost)} without caches` : "";
-  return h("header", { className: "pw-market-head" }, h("h3", null, lead), h("p", null, words + each));
+  const estimate = () => {
+    const { times, low, high, n } = saving;
+    const each = `${costs(cached, cost)} for each element, ${costs(plain, cost)} without caches`;
+    return `${each}: ${show(times, "f2")}\u2009×, 95\u2009% interval ${show(low, "f2")} to ${show(high, "f2")}, over ${n} batches`;
+  };
+  return h(
+    "header",
+    { className: "pw-market-head" },
+    h("h3", null, verdict(market)),
+    saving && h("p", { className: "pw-market-estimate" }, h("span", { className: "pw-badge" }, "estimated"), " ", estimate()),
+    h("p", { className: "pw-market-measured" }, h("span", { className: "pw-badge" }, "measured"), " ", `${bytesText(used)} in use, ${given}${limitless ? "" : ` · query ${name}`}`)
+  );
 }
 
 /* The bar: what each cache has, in the order they are served, and the edge. */
@@ -135,16 +152,12 @@ function preview({ market, now, draft, apply, drop, disabled }) {
 
 const signed = (share) => `${share < 0 ? "−" : "+"}${show(Math.abs(share), "pct")}`;
 
-function effect({ batch, old, new: turned, before, after, n_before, n_after }) {
-  const turn = `The turn at batch ${batch}, ${bytesText(old)} → ${bytesText(turned)}`;
-  const seen = before && after ? `${costs(before, "µs")} → ${costs(after, "µs")} for each element of the join, ${signed(after / before - 1)}` : "not measured yet";
-  const n = before && after ? ` (${n_before} batches before, ${n_after} after)` : "";
-  return h("p", { className: "pw-market-effect" }, h("b", null, `${turn}: `), `measured ${seen}${n}`);
-}
+const effect = ({ batch, old, new: turned, words }) =>
+  h("p", { className: "pw-market-effect" }, h("b", null, `The turn at batch ${batch}, ${bytesText(old)} → ${bytesText(turned)}: `), words);
 
 function bidList(market, pool, run, disabled) {
   const last = price(market, pool);
-  const most = Math.max(...market.bids.map((one) => Math.abs(one.bid || 0)), last || 0, 1e-12);
+  const most = Math.max(...market.bids.flatMap((one) => [one.bid || 0, one.smooth || 0]), last || 0, 1e-12);
   const rows = market.bids.map((one) => h(Bid, { key: one.id, one, market, most, last, run, disabled }));
   return h(
     "div",
@@ -156,23 +169,26 @@ function bidList(market, pool, run, disabled) {
 
 function priceWords(market, pool) {
   const last = price(market, pool);
-  return last === null ? "memory is left over: the last KB has no price" : `price of the last KB: ${costs(last, market.cost)}`;
+  return last === null ? "memory is left over: the last KiB has no price" : `price of the last KiB: ${costs(last, market.cost)}`;
 }
 
 function Bid({ one, market, most, last, run, disabled }) {
-  const { name, short, key, places, state, choice, bid, hit, miss, entries, used, granted, wanted, benefit, upkeep } = one;
+  const { name, short, key, places, state, choice, bid, smooth, hit, miss, entries, used, granted, under, wanted, benefit, upkeep } = one;
   const rate = hit === null ? (miss === null ? "" : `misses ${show(miss, "pct")} · `) : `hits ${show(hit, "pct")} · `;
   const held = state !== "used" || entries === null ? "" : `${show(entries, "int")} entries · `;
   const by = key && !short.endsWith(` by ${key}`) ? `by ${key} · ` : "";
   const wish = wanted === null ? "not looked up yet" : `wants ${bytesText(wanted)}`;
-  const sizes = state === "used" ? `${bytesText(used)} of ${bytesText(granted)}` : wish;
+  const next = under === granted ? "" : `, ${bytesText(granted)} from the next batch on`;
+  const sizes = state === "used" ? `${bytesText(used)} of ${bytesText(under)}${next}` : wish;
+  const at = (value) => `${(100 * Math.max(0, value)) / most}%`;
+  const whisker = smooth !== null && bid !== null && { left: at(Math.min(smooth, bid)), width: `calc(${at(Math.max(smooth, bid))} - ${at(Math.min(smooth, bid))})` };
   return h(
     "li",
     { className: `pw-bid pw-bid-${state || "unknown"}`, "data-cache": one.id, "data-state": state, "data-granted": granted },
     h("span", { className: "pw-bid-sign", "aria-hidden": true }, SIGNS[state] || "·"),
     h("span", { className: "pw-bid-name" }, h("b", { title: name }, short), h("span", null, by + places.join(", "))),
-    h("span", { className: "pw-bid-bar" }, bid > 0 && h("i", { style: { width: `${(100 * bid) / most}%` } }), last !== null && h("b", { className: "pw-bid-line", style: { left: `${(100 * last) / most}%` }, "aria-hidden": true })),
-    h("span", { className: "pw-bid-price", title: `benefit ${costs(benefit, market.cost)}, upkeep ${costs(upkeep, market.cost)} for each element` }, bid === null ? "—" : `${bid < 0 ? "−" : "+"}${costs(Math.abs(bid), market.cost)} per KB`),
+    h("span", { className: "pw-bid-bar" }, smooth > 0 && h("i", { style: { width: at(smooth) } }), whisker && h("u", { className: "pw-bid-whisker", style: whisker }), last !== null && h("b", { className: "pw-bid-line", style: { left: `${(100 * last) / most}%` }, "aria-hidden": true })),
+    h("span", { className: "pw-bid-price", title: `mean of ${market.saving ? market.saving.n : 1} batches; in this one ${bid === null ? "—" : costs(bid, market.cost)}: benefit ${costs(benefit, market.cost)}, upkeep ${costs(upkeep, market.cost)} for each element` }, smooth === null ? "—" : `${smooth < 0 ? "−" : "+"}${costs(Math.abs(smooth), market.cost)} per KiB`),
     h("span", { className: "pw-bid-facts" }, rate + held + sizes),
     h("span", { className: "pw-bid-state" }, choice || state || "unknown"),
     market.knobs.pin && h(Choice, { role: "pin", word: "Pin", is: "pinned", one, market, run, disabled }),

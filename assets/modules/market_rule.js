@@ -1,5 +1,7 @@
-/* How a pool of memory is served: in descending order of what a KB saves, each cache what it wants while
+/* How a pool of memory is served: in descending order of what a KiB saves, each cache what it wants while
    there is any left (dashboard/views/market.py has the numbers). Pure. */
+
+import { show } from "./format.js";
 
 /** What a cache wants, tier by tier: bytes, cost a tuple and KB, cost a tuple; without tiers all at its bid. */
 const tiersOf = ({ tiers, wanted, bid, benefit }) => (tiers && tiers.length ? tiers : [[wanted || 0, bid || 0, benefit || 0]]);
@@ -119,12 +121,6 @@ export function chosen(value, own, separator) {
   return (kept.length < names.length ? kept : [...names, own[0]]).join(separator);
 }
 
-/** Bytes to read: '512 B', '64 KB', '2.5 MB'. */
-export function bytesText(bytes) {
-  if (bytes === null || bytes === undefined) return "—";
-  if (bytes === Infinity) return "no limit";
-  for (const [size, unit] of /** @type {[number, string][]} */ ([[1 << 20, "MB"], [1 << 10, "KB"]])) {
-    if (Math.abs(bytes) >= size) return `${Number((bytes / size).toPrecision(3))}\u2009${unit}`;
-  }
-  return `${Math.round(bytes)}\u2009B`;
-}
+/** Bytes to read, or that there is no limit.
+    @param {number | null | undefined} bytes */
+export const bytesText = (bytes) => (bytes === Infinity ? "no limit" : show(bytes, "bytes"));

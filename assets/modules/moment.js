@@ -20,8 +20,9 @@ const RUNNING = ["starting", "running"];
 /** What the URL says, replaced whole by every move.
     @type {import("./address.js").Moment} */
 export let moment = parse("/", "");
-/* What the shell and the deltas told: the run shown, its newest batch and record time. */
-export const known = { run: null, state: null, now: null, time: null, plan: null, knobs: null };
+/* What the shell and the deltas told: the run shown, its newest batch and record time, the plan it ran
+   under; ahead: the batch that waits to be drawn with its plan. */
+export const known = { run: null, state: null, now: null, time: null, plan: null, ahead: null };
 let news = 0;
 let pushed = { run: undefined, news: -1 };
 let lastPush = 0;
@@ -43,7 +44,7 @@ export const shownBatch = () => (moment.at === null ? known.now : moment.at);
 
 function data() {
   const { run, at, node, frozen, show, unit, tables } = moment;
-  const batch = at === null ? known.now : at;
+  const batch = at === null ? (known.ahead ?? known.now) : at;
   return { run, at, node, frozen, show, unit, tables, batch, news };
 }
 
@@ -151,7 +152,7 @@ export function fromLocation(path, text) {
   moment = parse(path, text);
   lastPush = Date.now();
   const moved = first || before.path !== moment.path || before.run !== moment.run;
-  if (before.run !== moment.run && moment.run !== known.run) known.now = null;
+  if (before.run !== moment.run && moment.run !== known.run) Object.assign(known, { now: null, plan: null, ahead: null });
   const behind = pushed.news !== news && !moment.frozen;
   const shell = first || before.run !== moment.run || behind;
   if (shell) pushed = { run: moment.run, news };

@@ -11,7 +11,9 @@ import { currentMode, refresh } from "./moment.js";
 /* What came so far: gaps of the stream, news by kind, changes of what panels there are. Replaced whole,
    never changed. */
 let told = { gaps: 0, news: {}, layouts: 0 };
-let layout = { run: null, mark: "" };
+let layout = { run: null, mark: "", state: "" };
+/* The batch of the newest news of a kind. */
+const batches = {};
 /* What was so when the page on screen was asked for, and what its panels were drawn for since. */
 let asked = { place: "", told };
 const drawn = new Map();
@@ -21,15 +23,22 @@ function count(kinds, gaps) {
   told = { ...told, gaps: told.gaps + gaps, news: { ...told.news, ...Object.fromEntries(more) } };
 }
 
-on("delta", (delta) => {
+/** The newest batch with news of some kinds, -1 before the first.
+    @param {string[]} kinds */
+export const newsBatch = (kinds) => Math.max(-1, ...kinds.map((kind) => batches[kind] ?? -1));
+
+on("told", (delta) => {
   if (delta.gap || (delta.new || []).length) count(delta.new || [], delta.gap ? 1 : 0);
+  if (typeof delta.b === "number") for (const kind of delta.new || []) batches[kind] = delta.b;
 });
 
 /* The panels of a run's pages may have become others. */
 on("shell", ({ run, layout: mark }) => {
   const before = layout;
-  layout = { run: run && run.id, mark };
-  if (before.run !== layout.run || before.mark === mark) return;
+  layout = { run: run && run.id, mark, state: run && run.state };
+  if (before.run !== layout.run) for (const kind of Object.keys(batches)) delete batches[kind];
+  if (before.run !== layout.run || (before.mark === mark && before.state === layout.state)) return;
+  if (before.state !== layout.state) count(["run"], 0);
   told = { ...told, layouts: told.layouts + 1 };
   refresh(true);
 });

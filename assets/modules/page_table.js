@@ -51,7 +51,7 @@ function line(row, columns) {
     const { title, span } = rich(cell) ? cell : {};
     const order = sortKey(cell);
     const number = typeof order === "number" ? order : undefined;
-    const props = { key: i, className: marks || undefined, title: title || undefined, colSpan: span, "data-sort": number };
+    const props = { key: i, className: marks || undefined, title: title || undefined, colSpan: span, "data-sort": number, "data-as-of": rich(cell) ? cell.of : undefined };
     return i === 0 ? h("th", { ...props, scope: "row" }, content(cell, columns[i].form)) : h("td", props, content(cell, columns[i].form));
   });
   return h("tr", { key: row.key, ...row.attributes }, cells);
@@ -62,9 +62,9 @@ function useLive(rows) {
   const [live, setLive] = useState({ rows, values: {} });
   useEffect(() => {
     const keys = rows.flatMap((row) => row.cells).flatMap((cell) => (rich(cell) && cell.live ? [cell.live] : []));
-    const follow = ({ v }) => {
+    const follow = ({ v, b }) => {
       const found = keys.map(([entity, property]) => [`${entity}|${property}`, valueOf(v, entity, property)]);
-      const news = Object.fromEntries(found.filter(([, value]) => value !== undefined));
+      const news = Object.fromEntries(found.filter(([, value]) => value !== undefined).map(([key, text]) => [key, { text, of: b }]));
       if (Object.keys(news).length) setLive((before) => ({ rows, values: before.rows === rows ? { ...before.values, ...news } : news }));
     };
     return keys.length ? on("values", follow) : undefined;
@@ -72,7 +72,7 @@ function useLive(rows) {
   if (live.rows !== rows) return rows;
   const now = (cell) => {
     const value = rich(cell) && cell.live ? live.values[cell.live.join("|")] : undefined;
-    return value === undefined ? cell : { ...cell, text: value };
+    return value === undefined ? cell : { ...cell, ...value };
   };
   return rows.map((row) => ({ ...row, cells: row.cells.map(now) }));
 }

@@ -3,7 +3,7 @@
    Props: plan as dashboard/views/plan.py graph_plan makes it, values (a batch, shaped as the live
    delta), sparks {id: numbers}, spreads (steps over time), batch, selected. Layout depends on the plan's hash and the width
    only; live deltas touch numbers only. */
-import { on } from "./core.js";
+import { emit, on } from "./core.js";
 import { sharesOf } from "./graph_band.js";
 import { TupleDots } from "./graph_dots.js";
 import { graphFlow } from "./graph_flow.js";
@@ -15,13 +15,14 @@ import { graphSkips, RISE, skipTip } from "./graph_skips.js";
 import { foldingKeys, foldMarks, graphTools, useFolds } from "./graph_tools.js";
 import { useTrace } from "./graph_trace.js";
 import { cardValues, described, heatNamed, heatsOf, heatShown, heatText, heatTop, isStep, overTime, spreadOn } from "./graph_values.js";
-import { currentMode, go, moment } from "./moment.js";
+import { go, moment } from "./moment.js";
 import { valueOf } from "./points.js";
 import { h, useEffect, useLayoutEffect, useMemo, useRef, useState, useWidth } from "./react.js";
 
 const SPARK_POINTS = 24;
 
-/* Values and sparklines that follow the stream while LIVE, and the props otherwise. */
+/* Values and sparklines that follow the stream while LIVE, and the props otherwise. old: what a delta
+   that did not have all left as it was -> {batch, system}, of before. */
 function useLive(props) {
   const [live, setLive] = useState(null);
   const served = useRef(props);
@@ -33,15 +34,22 @@ function useLive(props) {
       if (delta.pv !== version) return; // of the whole run
       setLive((last) => {
         const base = last && last.batch > (served.current.batch ?? -1) ? last : served.current;
-        const values = { ...base.values, ...delta.v };
+        const values = delta.cut ? { ...base.values, ...delta.v } : delta.v;
+        const old = delta.cut ? leftOld(base, delta.v) : {};
         const plan = served.current.whole;
         const spreads = spreadOn(base.spreads, cardValues(plan, values));
-        return { batch: delta.b, values, spreads, sparks: pushed(plan.nodes, base.sparks, delta.v) };
+        return { batch: delta.b, values, old, spreads, sparks: pushed(plan.nodes, base.sparks, delta.v) };
       });
     });
   }, [run, version]);
-  const newer = live && currentMode() === "live" && live.batch > (props.batch ?? -1);
+  const newer = live && moment.at === null && live.batch > (props.batch ?? -1);
   return newer ? live : props;
+}
+
+/* What a delta did not have, with the batch it is of. */
+function leftOld({ values, old = {}, batch }, told) {
+  const left = Object.keys(values).filter((entity) => !(entity in told));
+  return Object.fromEntries(left.map((entity) => [entity, old[entity] || { batch, system: values.system }]));
 }
 
 function pushed(nodes, sparks, values) {
@@ -87,7 +95,7 @@ function useScene(props, width, heat) {
   const library = useLibrary(!path && plan.nodes.length > 0);
   const layout = useMemo(() => layoutPlan(plan, width, library), [plan.hash, width, library]);
   const glide = useGlide(layout.places, `${plan.run} ${plan.hash}`);
-  const facts = useMemo(() => overTime(cardValues(props.whole, live.values, props.refuted), live.spreads, heat.over), [props.whole.hash, live, props.refuted, heat.over]);
+  const facts = useMemo(() => overTime(cardValues(props.whole, live.values, props.refuted, live.old), live.spreads, heat.over), [props.whole.hash, live, props.refuted, heat.over]);
   const ghosts = useGhosts(plan, layout);
   const top = heatTop(facts, heat);
   const steps = plan.nodes.filter(isStep).sort((a, b) => a.position - b.position);
@@ -107,6 +115,8 @@ export function PlanGraph(given) {
   names.current = heatsOf(facts);
   useTrace(ref, plan, (tip && (tip.id || tip.queue)) || props.selected);
   useInSight(ref, tip, scene);
+  useLayoutEffect(() => emit("drawn", { run: plan.run, version: plan.version, batch: live.batch }), [plan.run, plan.version, live.batch]);
+  useEffect(() => () => emit("drawn", null), []);
   return h(
     "div",
     { id: props.id, className: "pw-graph", ref, onKeyDown: foldingKeys(tools), ...dataOf(scene) },
@@ -143,6 +153,7 @@ const dataOf = ({ plan, live, glide, steps }) => ({
   "data-hash": plan.hash,
   "data-kind": plan.kind,
   "data-batch": live.batch,
+  "data-as-of": live.batch,
   "data-gliding": glide.gliding ? "1" : "0",
   "data-order": steps.map((node) => node.id).join(" "),
 });

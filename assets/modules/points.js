@@ -24,7 +24,7 @@ export function merged(deltas) {
   return deltas.reduce((whole, one) => ({
     ...whole,
     ...one,
-    v: whole.v || one.v ? { ...whole.v, ...one.v } : undefined,
+    cut: one.v ? one.cut : whole.cut,
     pts: [...(whole.pts || []), ...(one.pts || [])],
     new: [...new Set([...(whole.new || []), ...(one.new || [])])],
     gap: whole.gap || one.gap,

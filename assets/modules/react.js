@@ -6,6 +6,10 @@ export const useLayoutEffect = window.React.useLayoutEffect;
 export const useMemo = window.React.useMemo;
 export const useRef = window.React.useRef;
 
+/** Have all that an act changes drawn before the next frame.
+    @param {() => void} act */
+export const atOnce = (act) => window.ReactDOM.flushSync(act);
+
 /** The width in whole pixels of the element that gets the ref, 0 before layout.
     @returns {[{current: Element | null}, number]} */
 export function useWidth() {

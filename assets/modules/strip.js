@@ -251,13 +251,13 @@ on("painting", () => parts && place(aim()));
 on("delta", (delta) => {
   const mode = currentMode();
   const newest = cost.length ? cost[cost.length - 1][0] : -1;
+  if (mode === "live") place(known.now); // what was read of the run may have been ahead
   if (mode === "frozen" || typeof delta.b !== "number" || delta.b <= newest) return;
   for (const { b, v } of pointsOf(delta)) {
     const visits = (v.system || {}).visits_per_tuple;
     if (b > newest && typeof visits === "number") cost.push([b, visits]);
   }
   range = viewRange();
-  if (mode === "live") place(delta.b);
   if (later === null) {
     later = window.setTimeout(() => {
       later = null;

@@ -74,10 +74,10 @@ export function robustTop(numbers) {
   const most = ordered.length ? ordered[ordered.length - 1] : 0;
   if (ordered.length < 10) return { top: most, cut: 0 };
   const limit = 4 * ordered[Math.floor(0.75 * (ordered.length - 1))];
-  const kept = ordered.filter((value) => value <= limit);
-  const cut = ordered.length - kept.length;
-  if (!cut || limit <= 0 || cut > 0.1 * ordered.length || numbers[numbers.length - 1] > limit) return { top: most, cut: 0 };
-  return { top: 1.1 * kept[kept.length - 1], cut };
+  const top = 1.1 * ordered.findLast((value) => value <= limit);
+  const cut = ordered.filter((value) => value > top).length;
+  if (!cut || limit <= 0 || cut > 0.1 * ordered.length || numbers[numbers.length - 1] > top) return { top: most, cut: 0 };
+  return { top, cut };
 }
 
 /** When the batches of a range were recorded, [Unix s, Unix s]; null where that is one instant.

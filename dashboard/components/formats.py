@@ -7,7 +7,7 @@ import re
 from datetime import UTC, datetime
 from typing import Final, Literal, TypeAlias
 
-Format: TypeAlias = Literal["int", "si", "pct", "f2", "f3", "ms", "text"]
+Format: TypeAlias = Literal["int", "si", "pct", "f2", "f3", "ms", "bytes", "text"]
 UNKNOWN: Final = "—"
 THIN: Final = "\u2009"
 _STEPS: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -22,7 +22,7 @@ def show(value: object, form: Format = "text") -> str:
     """The value in one of the forms.
 
     int '12 345' · si '12.3k' · pct 0.613 -> '61.3 %', 1 -> '100 %' · f2, f3 decimals ·
-    ms '131 ms' or '1.31 s'.
+    ms '131 ms' or '1.31 s' · bytes '512 B', '64 KiB', '13.9 MiB'.
     """
     if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
         return UNKNOWN
@@ -40,7 +40,21 @@ def _number(value: float, form: Format) -> str:
         return f"{100 * value:z.{0 if value == 1 else 1}f}{THIN}%"
     if form == "ms":
         return f"{value / 1000:z.2f}{THIN}s" if abs(value) >= 1000 else f"{value:z.0f}{THIN}ms"
+    if form == "bytes":
+        return _bytes(value)
     return f"{value:z.{form[1]}f}"
+
+
+_SIZES: Final = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
+
+
+def _bytes(value: float) -> str:
+    """Three digits, without zeros at the end."""
+    size, unit = next((one for one in _SIZES if abs(value) >= one[0]), _SIZES[-1])
+    scaled = value / size
+    digits = 0 if abs(scaled) >= 99.95 or size == 1 else 1 if abs(scaled) >= 9.995 else 2
+    text = f"{scaled:z.{digits}f}"
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text}{THIN}{unit}"
 
 
 def _si(value: float) -> str:

@@ -6,23 +6,33 @@ with the old one by React, and only what differs is touched.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from dash import Output, html
 
+from dashboard.components.attributes import attrs
 from dashboard.components.static import StaticTree, tree_of
 
 PROPERTY: Final = "tree"
 
 
-def part(name: str, content: Any, className: str = "") -> StaticTree:
-    """The part called ``name`` with its first content (html and own drawings only)."""
-    return StaticTree(part_tree(name, content, className), id=name)
+def part(name: str, content: Any, className: str = "", **stamp: str) -> StaticTree:
+    """The part called ``name`` with its first content (html and own drawings only). stamp: see
+    :func:`as_of`."""
+    return StaticTree(part_tree(name, content, className, **stamp), id=name)
 
 
-def part_tree(name: str, content: Any, className: str = "") -> Any:
+def part_tree(name: str, content: Any, className: str = "", **stamp: str) -> Any:
     """New content of the part, for its output. className: the same as at first."""
-    return tree_of(html.Div(content, id=name, className=className))
+    return tree_of(html.Div(content, id=name, className=className, **stamp))
+
+
+def as_of(batch: int | None, news: Sequence[str] = ()) -> dict[str, str]:
+    """Attributes of what is of a batch, which it says once the page shows another one; see
+    modules/stamps.js. news: kinds of records that alone make it older, () = each batch does."""
+    given = attrs(data_as_of="" if batch is None else batch)
+    return given | (attrs(data_news=" ".join(news)) if news else {})
 
 
 def part_output(name: str) -> Output:

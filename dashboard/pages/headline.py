@@ -28,6 +28,7 @@ from dashboard.views.gain import (
     turning_points,
 )
 from dashboard.views.plan import Values
+from dashboard.views.plan_parts import leading_to
 from dashboard.views.regret import TOTAL
 from storage.reader import Reader
 from storage.rows import DecisionEntry
@@ -90,9 +91,13 @@ def last_change(reader: Reader, context: Context, units: Units) -> LastChange | 
     title, plan = max(changed, key=lambda one: (one[1].batch, one[1].version))
     run, unit = context.run_id, plan.unit_id
     before = reader.plan_at(run, plan.batch - 1, unit)
-    entry = None if plan.decision is None else reader.decision(run, plan.decision, unit)
+    if before is not None and context.moment.show:
+        before = leading_to(before, context.moment.show)
+    seq, at = plan.decision, context.batch
+    entry = None if seq is None else reader.decision(run, seq, unit, at)
     same = before is not None and (before.order, before.kind) == (plan.order, plan.kind)
-    words = f"plan {plan.version}" if same else difference(before, plan)
+    began = before is not None and before.hash.count(">") != plan.hash.count(">")
+    words = f"plan {plan.version}" if same or began else difference(before, plan)
     return LastChange(plan, words, entry, title if len(units) > 1 else "")
 
 
@@ -101,8 +106,7 @@ def headline_key(context: Context, units: Units, values: Values) -> str:
     told = [name for ratio in RATIOS for name in ratio[:2]] + [TOTAL]
     numbers = [own[name] for own in values.values() for name in told if name in own]
     plans = [(plan.unit_id, plan.version) for _, plan in units]
-    at = None if context.mode == "live" else context.batch
-    return repr((context.run_id, at, plans, numbers))
+    return repr((context.run_id, context.mode, context.batch, plans, numbers))
 
 
 def draw_headline(

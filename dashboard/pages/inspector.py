@@ -14,7 +14,7 @@ from dashboard.components.drawn import HistoryChart
 from dashboard.components.intakes import intake_buttons
 from dashboard.components.links import jump
 from dashboard.components.names import term, words_of
-from dashboard.components.parts import part, part_tree
+from dashboard.components.parts import as_of, part, part_tree
 from dashboard.components.rows import CellData, RowTable, TableColumn, drawn, jump_to, live
 from dashboard.context import Context
 from dashboard.panels.common.headroom import draw_line
@@ -79,7 +79,9 @@ def draw_inspector(services: Services, context: Context) -> list[Component]:
     """All of the inspector of the pinned entity: its parts, then its knobs."""
     reader, entity = services.reader, node_of(context)
     book = Book(reader.entities(context.run_id, context.batch))
-    told: list[Component] = [part(name, draw(reader, context)) for name, draw in _PARTS.items()]
+    told: list[Component] = [
+        part(name, draw(reader, context), **_stamp(name, context)) for name, draw in _PARTS.items()
+    ]
     knobs = _knobs(reader, context)
     locked = is_locked(services, context)
     intake = next((knob for knob in knobs if knob.name == INTAKE), None)
@@ -100,9 +102,14 @@ def draw_parts(services: Services, context: Context, *, numbers: bool) -> list[A
     return [
         no_update
         if numbers and name in _STEADY
-        else part_tree(name, draw(services.reader, context))
+        else part_tree(name, draw(services.reader, context), **_stamp(name, context))
         for name, draw in _PARTS.items()
     ]
+
+
+def _stamp(name: str, context: Context) -> dict[str, str]:
+    """Of which batch a part is, and what makes it older."""
+    return as_of(context.batch, ("plans", "decisions") if name in _STEADY else ())
 
 
 def _next(reader: Reader, context: Context, entity: str, book: Book) -> list[Component]:

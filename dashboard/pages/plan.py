@@ -15,7 +15,7 @@ from dashboard.components.drawn import HistoryChart, PlanDrawing
 from dashboard.components.keys import key_input, watching
 from dashboard.components.links import jump, sql_link
 from dashboard.components.panels import drawing_savers, panel, twinned, zoom_reset
-from dashboard.components.parts import part_output, part_tree
+from dashboard.components.parts import as_of, part_output, part_tree
 from dashboard.components.rows import RowTable, TableColumn
 from dashboard.components.states import empty
 from dashboard.components.static import StaticTree
@@ -103,7 +103,7 @@ def _headline(reader: Reader, context: Context, facts: Facts) -> tuple[Any, str]
     """The headline, whose digits roll as it is not mounted again, and what it depends on."""
     key = headline_key(context, facts.units, facts.values)
     band = draw_headline(reader, context, facts.units, facts.values)
-    return part_tree(HEADLINE, band, "pw-headline"), key
+    return part_tree(HEADLINE, band, "pw-headline", **as_of(context.batch)), key
 
 
 def _recent(context: Context, facts: Facts) -> Component:
@@ -182,12 +182,16 @@ def _told(
 
 def _steps(context: Context, facts: Facts) -> list[Component]:
     """The tables of the graph, where they are looked at."""
-    return draw_tables(facts) if _TWIN in context.moment.tables else []
+    if _TWIN not in context.moment.tables:
+        return []
+    return [html.Div(draw_tables(facts), **as_of(context.batch))]
 
 
 def _batches(context: Context, facts: Facts) -> list[Component]:
     """The table of the newest batches, where it is looked at."""
-    return [_recent_table(facts)] if _RECENT_TWIN in context.moment.tables else []
+    if _RECENT_TWIN not in context.moment.tables:
+        return []
+    return [html.Div(_recent_table(facts), **as_of(context.batch))]
 
 
 def _shown(services: Services, data: dict[str, Any] | None) -> Context:
@@ -209,7 +213,8 @@ def _inspected(
 
 def _graph_properties(context: Context, facts: Facts) -> tuple[Any, ...]:
     limits = views.limits_of(facts.entities)
-    shown = (facts.plan, facts.nodes, facts.version, facts.shared, facts.skips, limits)
+    part = f"{context.moment.unit} {context.moment.show or ''}"
+    shown = (facts.plan, facts.nodes, facts.version, facts.shared, facts.skips, limits, part)
     graph = views.graph_plan(context.run_id, *shown)
     sparks = {
         node.id: views.spark(facts.series.get((node.entity, node.spark))) for node in facts.nodes
@@ -259,7 +264,7 @@ def _note(context: Context, facts: Facts) -> list[Any]:
     if facts.averaged:
         old = f"Rolled up: {facts.averaged}; plan and knobs are exact"
         words.append(html.Span(old, className="pw-plan-next", title=old))
-    return words
+    return [html.Span(words, **as_of(context.batch))]
 
 
 def _which(context: Context, facts: Facts) -> str:

@@ -11,18 +11,19 @@ import pickle
 from dataclasses import replace
 from typing import Any, Final
 
-from dash import Dash, Input, Output, State, dcc, html
+from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
 from dashboard import context as contexts
 from dashboard import ids
+from dashboard.components.attributes import attrs
 from dashboard.components.charts import chart
 from dashboard.components.keys import key_input, watching
 from dashboard.components.links import sql_link
 from dashboard.components.panels import drawing_savers, twinned, zoom_reset
 from dashboard.components.panels import panel as card
-from dashboard.components.parts import part, part_output, part_tree
+from dashboard.components.parts import as_of, part, part_output, part_tree
 from dashboard.context import Context
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.panels.facts import knobs_of, scope_of
@@ -52,7 +53,11 @@ def lay_out(panel: Panel[Any], context: Context, services: Services) -> Componen
     seen = fingerprint(panel, view, sheet) if drawable else None
     stores = [*watching(f"pw-{panel.name}", watch), dcc.Store(id=panel.part("seen"), data=seen)]
     section = _section(panel, drawn, context, services, scope)
-    box = html.Div(section, id=panel.part("box"), hidden=view is None, className="pw-box")
+    stamp = as_of(context.batch, () if panel.beats else panel.news)
+    hidden, whole = view is None, attrs(data_whole=panel.whole or None)
+    box = html.Div(
+        section, id=panel.part("box"), hidden=hidden, className="pw-box", **stamp, **whole
+    )
     return html.Div([*stores, box], className="pw-frame")
 
 
@@ -149,14 +154,16 @@ def register(app: Dash, services: Services, panel: Panel[Any]) -> None:
             view = panel.build(now.reader, found, scope)
             sheet = sheet_of(found, now, theme if panel.chart else None)
             mark = fingerprint(panel, view, sheet)
+            at = "" if found.batch is None else str(found.batch)
             if mark == seen:
-                raise PreventUpdate
+                return (at, *(no_update for _ in _outputs(panel)[1:]))
             drawn = _drawing(panel, view, sheet, now.reader)
-            return (view is None, mark, *_drawn(panel, drawn))
+            return (at, view is None, mark, *_drawn(panel, drawn))
 
 
 def _outputs(panel: Panel[Any]) -> list[Output]:
-    found = [Output(panel.part("box"), "hidden"), Output(panel.part("seen"), "data")]
+    found = [Output(panel.part("box"), name) for name in ("data-as-of", "hidden")]
+    found += [Output(panel.part("seen"), "data")]
     found += [part_output(panel.part(name)) for name in _trees(panel)]
     if panel.chart:
         found += [Output(panel.part("chart"), "hidden")]
@@ -165,7 +172,7 @@ def _outputs(panel: Panel[Any]) -> list[Output]:
 
 
 def _drawn(panel: Panel[Any], drawn: Drawing) -> list[Any]:
-    """Values of the outputs, but for the first two."""
+    """Values of the outputs, but for the first three."""
     values = [part_tree(panel.part(name), getattr(drawn, name)) for name in _trees(panel)]
     if panel.chart:
         values += [drawn.figure is None, drawn.figure, drawn.height]

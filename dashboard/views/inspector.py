@@ -9,7 +9,7 @@ from dashboard.components.formats import Format, show
 from dashboard.components.names import named
 from dashboard.views.book import SYSTEM, Book
 from dashboard.views.decision_card import order_names
-from dashboard.views.numbers import form_of, known, shown_unit
+from dashboard.views.numbers import form_of, rounded, shown_unit
 from dashboard.views.plan import PlanStep, Values
 from storage.rows import DecisionEntry
 from storage.vocabulary import registry
@@ -205,8 +205,7 @@ def _measured_property(owner: str, name: str, values: Values) -> PropertyLine:
     meaning = known_as.meaning if known_as else ""
     raw = known_as.unit if known_as else ""
     group = _BY_NAME.get(name) or _BY_UNIT.get(raw, COST if name.startswith("share_") else QUALITY)
-    shown = value if known(value) else None
-    return PropertyLine(name, shown, form, unit, meaning, f"{owner}|{name}", group)
+    return PropertyLine(name, rounded(value), form, unit, meaning, f"{owner}|{name}", group)
 
 
 def _written(name: str) -> tuple[Format, str]:

@@ -7,13 +7,14 @@ same numbers (assets/modules/market_rule.js).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from dashboard.views.book import Book
-from storage.rows import SeriesData
+from dashboard.views.regret import Z_95
 from storage.vocabulary.joins import CACHE_STATES
 from storage.vocabulary.records import Entity, Knob
 
@@ -30,21 +31,24 @@ FORBID_KNOB: Final = "forbidden_caches"
 COST_KNOB: Final = "join_costs"
 #: Between the names of caches in the values of the last two.
 SEPARATOR: Final = "; "
-#: Batches before a turn of the pool and after it that its effect is measured on.
-EFFECT_BATCHES: Final = 10
-#: What is measured of a join to tell what a turn brought.
-MEASURED: Final = "processing_us"
+#: Batches over which bids and costs are smoothed: estimates of single batches jump.
+SMOOTHED: Final = 10
+#: What is followed of pools and of caches over these batches.
+COURSES: Final = ("plain_cost", "cached_cost", "cache_bid", "granted_bytes")
 
 Values = Mapping[str, Mapping[str, float | None]]
 #: Cache -> what it wants, tier by tier: bytes, cost a tuple and KB, cost a tuple.
 Tiers = Mapping[str, Sequence[Sequence[float]]]
+#: (Entity, property of COURSES) -> values of the last SMOOTHED batches, oldest first.
+Courses = Mapping[tuple[str, str], Sequence[float]]
 
 
 class CacheBid(NamedTuple):
     """A cache or a candidate for one. name: as knobs have it; short: beside its join. places: where
     it is looked up, 'in U, step 2'. state: of CACHE_STATES, else empty. choice: pinned, forbidden
     or empty. bid: cost a tuple and KB; benefit, upkeep: cost a tuple; used, granted, wanted:
-    bytes. tiers: what it wants at which priority; (): all at its bid. pool: of its join."""
+    bytes; smooth: the bid, mean of the last batches; under: the grant that ``used`` was used under.
+    tiers: what it wants at which priority; (): all at its bid. pool: of its join."""
 
     id: str
     name: str
@@ -65,25 +69,34 @@ class CacheBid(NamedTuple):
     wanted: float | None
     tiers: tuple[tuple[float, ...], ...]
     pool: str
+    smooth: float | None = None
+    under: float | None = None
 
 
 class TurnEffect(NamedTuple):
-    """What the last turn of the pool brought. before, after: us of the join for each element it
-    took, means over n_before and n_after batches; None = no batch was measured."""
+    """The last turn of the pool, and what it brought, as the audit log has it."""
 
     batch: int
     old: float
     new: float
-    before: float | None
-    after: float | None
-    n_before: int
-    n_after: int
+    words: str
+
+
+class Saving(NamedTuple):
+    """How many times dearer the join would be without its caches, with a 95 % interval over
+    n batches. All of it is estimated on the profile."""
+
+    times: float
+    low: float
+    high: float
+    n: int
 
 
 class MarketView(NamedTuple):
     """The market of one join, or of all joins of a unit, whose costs are then for each element of
     all. name: of its queries. bytes: of the pool, None = no limit; price: cost a tuple and KB, None
-    while memory is left; plain, cached: cost a tuple without caches and with them, in ``cost``.
+    while memory is left; plain, cached: cost a tuple without caches and with them, in ``cost``,
+    means of the last batches; saving: what follows from them; entries: in the caches in use.
     bids: the highest first; knobs: by name. caps: pool -> its bytes, where ``bids`` are from
     several."""
 
@@ -102,6 +115,8 @@ class MarketView(NamedTuple):
     effect: TurnEffect | None
     knobs: Mapping[str, Knob]
     caps: Mapping[str, float]
+    saving: Saving | None = None
+    entries: float = 0.0
 
     @property
     def is_of_run(self) -> bool:
@@ -113,17 +128,19 @@ def build_markets(
     book: Book,
     values: Values,
     knobs: Sequence[Knob],
-    turns: Mapping[str, Sequence[Knob]],
-    measured: Mapping[str, SeriesData],
+    effects: Mapping[str, TurnEffect],
+    courses: Courses,
     tiers: Tiers,
 ) -> list[MarketView]:
-    """One for each pool, by name, that of all joins of a unit last. turns: unit -> the course of
-    POOL_KNOB; measured: join -> its MEASURED."""
+    """One for each pool, by name, that of all joins of a unit last. effects: unit -> the last turn
+    of POOL_KNOB."""
     found = []
     for pool in book.of(POOL):
         own = values.get(pool.id, {})
         join = str(pool.properties["join"])
         in_unit = {knob.name: knob for knob in knobs if knob.scope == pool.unit_id}
+        plain, cached = (courses.get((pool.id, name), ()) for name in COURSES[:2])
+        bids = _bids(book, values, pool.id, in_unit, tiers, courses)
         found.append(
             MarketView(
                 pool.id,
@@ -134,17 +151,35 @@ def build_markets(
                 own.get("granted_bytes"),
                 own.get("used_bytes"),
                 own.get("pool_price"),
-                own.get("plain_cost"),
-                own.get("cached_cost"),
+                _average(plain, own.get("plain_cost")),
+                _average(cached, own.get("cached_cost")),
                 cost_unit(in_unit),
-                _bids(book, values, pool.id, in_unit, tiers),
-                _effect(turns.get(pool.unit_id, ()), measured.get(join)),
+                bids,
+                effects.get(pool.unit_id),
                 {n: in_unit[n] for n in (POOL_KNOB, PIN_KNOB, FORBID_KNOB) if n in in_unit},
                 {},
+                saving_of(plain, cached),
+                sum(one.entries or 0.0 for one in bids if one.state == "used"),
             )
         )
     found.sort(key=lambda one: (-len(one.bids), one.name))
     return [*found, *_of_runs(book, values, knobs, found)]
+
+
+def _average(course: Sequence[float], now: float | None) -> float | None:
+    return float(np.mean(course)) if len(course) else now
+
+
+def saving_of(plain: Sequence[float], cached: Sequence[float]) -> Saving | None:
+    """Of costs of the same batches; None without two of them. A ratio: it is its logarithm that has
+    a mean and an interval."""
+    pairs = [(a, b) for a, b in zip(plain, cached, strict=False) if a > 0 and b > 0]
+    if len(pairs) < 2:
+        return None
+    logs = np.log([a / b for a, b in pairs])
+    mean, half = float(logs.mean()), float(Z_95 * logs.std(ddof=1) / math.sqrt(len(logs)))
+    times, low, high = (math.exp(mean + side) for side in (0.0, -half, half))
+    return Saving(times, low, high, len(pairs))
 
 
 def _of_runs(
@@ -232,7 +267,12 @@ def join_title(book: Book, join: str) -> str:
 
 
 def _bids(
-    book: Book, values: Values, pool: str, knobs: Mapping[str, Knob], tiers: Tiers
+    book: Book,
+    values: Values,
+    pool: str,
+    knobs: Mapping[str, Knob],
+    tiers: Tiers,
+    courses: Courses,
 ) -> tuple[CacheBid, ...]:
     pinned, forbidden = (named_caches(knobs.get(name)) for name in (PIN_KNOB, FORBID_KNOB))
     found = []
@@ -243,7 +283,11 @@ def _bids(
         choice = "pinned" if names & set(pinned) else ""
         choice = "forbidden" if names & set(forbidden) else choice
         wants = tuple(tuple(map(float, one)) for one in tiers.get(cache.id, ()))
-        found.append(_bid(cache, values.get(cache.id, {}), choice, wants))
+        own = values.get(cache.id, {})
+        bids, grants = (courses.get((cache.id, name), ()) for name in COURSES[2:])
+        smooth = _average(bids, own.get("cache_bid"))
+        under = grants[-2] if len(grants) > 1 else own.get("granted_bytes")
+        found.append(_bid(cache, own, choice, wants)._replace(smooth=smooth, under=under))
     return tuple(sorted(found, key=_rank))
 
 
@@ -285,22 +329,3 @@ def _bid(
 def _place(reader: Mapping[str, Any]) -> str:
     behind = f", step {reader['first'] + 1}" if reader["first"] else ""
     return f"in {reader['name']}{behind}"
-
-
-def _effect(turns: Sequence[Knob], measured: SeriesData | None) -> TurnEffect | None:
-    """What came before the last turn and after it, the batch it applied from included."""
-    if len(turns) < 2 or measured is None:
-        return None
-    last, old = turns[-1], turns[-2]
-    batches, known = measured.batch, ~np.isnan(measured.value)
-    before = measured.value[known & (batches < last.batch)][-EFFECT_BATCHES:]
-    after = measured.value[known & (batches >= last.batch)][:EFFECT_BATCHES]
-    return TurnEffect(
-        last.batch,
-        float(old.value),
-        float(last.value),
-        float(before.mean()) if len(before) else None,
-        float(after.mean()) if len(after) else None,
-        len(before),
-        len(after),
-    )

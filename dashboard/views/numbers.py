@@ -14,7 +14,7 @@ FORMS: dict[str, Format] = {
     "prob": "pct",
     "tuples": "int",
     "tuples/s": "si",
-    "bytes": "si",
+    "bytes": "bytes",
     "number": "si",
     "ms": "ms",
     "visits/tuple": "f2",
@@ -53,4 +53,4 @@ def form_of(unit: str) -> Format:
 
 def shown_unit(unit: str) -> str:
     """The unit to print beside the written value: '' where the form carries it."""
-    return "" if unit in ("prob", "ms", "number") else with_mu(unit)
+    return "" if unit in ("prob", "ms", "number", "bytes") else with_mu(unit)

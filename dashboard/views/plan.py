@@ -91,12 +91,13 @@ def graph_plan(
     shared: Mapping[str, Sequence[str]] | None = None,
     skips: Sequence[Skip] = (),
     limits: Mapping[str, float] | None = None,
+    part: str = "",
 ) -> dict[str, Any]:
     """The plan as the graph draws it: any graph without a circle, nodes in an order of its flow.
 
     nodes: its ``plan_nodes``. version: of the plan of the whole run, when this is a part of it.
     shared: node -> the outputs that have it in common. skips: ways past others; limits: queue ->
-    elements it may hold. band: its steps all look at every tuple.
+    elements it may hold; part: what of the run is shown. band: its steps all look at every tuple.
     Filters that compare are of kind NATIVE, the others call functions or look into windows.
     """
     if plan is None:
@@ -106,6 +107,7 @@ def graph_plan(
     kinds = _kinds(drawn)
     return {
         "run": run_id,
+        "part": part,
         "version": plan.version if version is None else version,
         "hash": plan.hash,
         "kind": plan.kind,

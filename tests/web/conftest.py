@@ -140,10 +140,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.fixture
 def open_page(browser: Browser, site: Site) -> Iterator[OpenPage]:
     """open_page("/plan?run=r1", scheme="dark", width=1440, height=900, motion="no-preference",
-    status=200, touch=False).
+    status=200, touch=False, site_url=None).
 
-    status: what the page has to be answered with. touch: a finger can touch it. Fails the test at
-    its end when a page logged an error or asked another machine for anything.
+    status: what the page has to be answered with. touch: a finger can touch it. site_url: of
+    another dashboard than the module's. Fails the test at its end when a page logged an error or
+    asked another machine for anything.
     """
     troubles: list[str] = []
     contexts = []
@@ -156,6 +157,7 @@ def open_page(browser: Browser, site: Site) -> Iterator[OpenPage]:
         motion: str = "no-preference",
         status: int = 200,
         touch: bool = False,
+        site_url: str | None = None,
     ) -> Page:
         context = browser.new_context(
             viewport={"width": width, "height": height},
@@ -167,8 +169,9 @@ def open_page(browser: Browser, site: Site) -> Iterator[OpenPage]:
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(PATIENCE_S * 1000)
-        _watch(page, site.url, troubles)
-        visit(page, site.url + path, status)
+        url = site.url if site_url is None else site_url
+        _watch(page, url, troubles)
+        visit(page, url + path, status)
         return page
 
     yield opened

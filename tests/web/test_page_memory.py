@@ -74,7 +74,7 @@ def test_the_market_shows_what_caches_bid_and_have(
     expect(edge).to_have_attribute("aria-valuenow", str(64 * KB))
     takes = page.locator("#pw-takes")
     expect(takes).to_contain_text("Pool of caches")
-    expect(takes).to_contain_text("of 64\u2009KB")
+    expect(takes).to_contain_text("of 64\u2009KiB")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.evaluate(axe_source())
     report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
@@ -101,13 +101,13 @@ def test_the_edge_is_dragged_previewed_and_applied_and_grants_follow(
     page.mouse.move(bar["x"] + 3, box["y"] + 20, steps=5)
     page.mouse.up()
     draft = page.locator(".pw-market-draft")
-    expect(draft).to_contain_text("Draft: pool 64\u2009KB → 0\u2009B.")
+    expect(draft).to_contain_text("Draft: pool 64\u2009KiB → 0\u2009B.")
     expect(draft).to_contain_text("R ⋈ S goes, with")
     expect(draft).to_contain_text("estimated work +")
     expect(page.locator(".pw-pool-going").first).to_be_visible()
     edge.focus()
     page.keyboard.press("ArrowRight")
-    expect(draft).to_contain_text("→ 4\u2009KB.")
+    expect(draft).to_contain_text("→ 4\u2009KiB.")
     assert run.loop.settings.scopes[UNIT].whole("pool_bytes") == 64 * KB  # a draft is no request
     draft.get_by_role("button", name="Apply").click()
     settle(page, run, "document.querySelector('.pw-market').dataset.pool === '4096'")
@@ -120,7 +120,7 @@ def test_the_edge_is_dragged_previewed_and_applied_and_grants_follow(
         4096,
         "applied",
     )
-    expect(page.locator(".pw-market-effect")).to_contain_text("64\u2009KB → 4\u2009KB")
+    expect(page.locator(".pw-market-effect")).to_contain_text("64\u2009KiB → 4\u2009KiB")
     granted = (
         "[...document.querySelectorAll('.pw-bid-used')].reduce((s, b) => s + +b.dataset.granted, 0)"
     )
@@ -136,7 +136,7 @@ def test_the_pool_of_all_joins_is_turned_and_grants_follow(
     edge.focus()
     page.keyboard.press("Home")
     draft = page.locator(".pw-market-draft")
-    expect(draft).to_contain_text("Draft: pool no limit → 4\u2009KB.")
+    expect(draft).to_contain_text("Draft: pool no limit → 4\u2009KiB.")
     draft.get_by_role("button", name="Apply").click()
     settle(
         page, run, "document.querySelector('.pw-market[data-join=\"\"]').dataset.pool === '4096'"
@@ -145,7 +145,7 @@ def test_the_pool_of_all_joins_is_turned_and_grants_follow(
     assert values_of(run, "pool", "Pool of a and b and c")["granted_bytes"] <= 4 * KB
     edge.focus()
     page.keyboard.press("End")
-    expect(draft).to_contain_text("4\u2009KB → no limit.")
+    expect(draft).to_contain_text("4\u2009KiB → no limit.")
 
 
 def test_escape_leaves_and_discard_forgets_a_draft(open_page: OpenPage, run: JoinsRun) -> None:

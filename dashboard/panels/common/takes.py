@@ -8,7 +8,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import attrs
-from dashboard.components.formats import THIN, show
+from dashboard.components.formats import show
 from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.components.states import empty
@@ -82,13 +82,8 @@ def _size(one: TakenLine) -> str:
 
 
 def quantity(value: float, unit: str) -> str:
-    """Bytes in B, KB, MB or GB of 1024; others with their unit."""
-    if unit != "bytes":
-        return f"{show(value, 'int')} {unit}"
-    for size, word in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")):
-        if value >= size:
-            return f"{value / size:.3g}{THIN}{word}"
-    return f"{value:.0f}{THIN}B"
+    """Bytes as they are written everywhere; others with their unit."""
+    return show(value, "bytes") if unit == "bytes" else f"{show(value, 'int')} {unit}"
 
 
 _COLUMNS: Final = (

@@ -39,7 +39,7 @@ _COLUMNS: Final = (
     TableColumn("Benefit", "f3", "a tuple", "saved for each element, look-ups paid"),
     TableColumn("Upkeep", "f3", "a tuple", "paid once for all pipelines"),
     TableColumn("Net", "f3", "a tuple"),
-    TableColumn("Bid", "f3", "a tuple and KB"),
+    TableColumn("Bid", "f3", "a tuple and KiB"),
     TableColumn("Wanted", "int", "bytes"),
     TableColumn(
         "Excludes", "text", "", "they overlap, or hide each other's upkeep, in some pipeline"

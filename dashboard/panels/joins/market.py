@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from dash.development.base_component import Component
 
-from dashboard.components.badges import badge
 from dashboard.components.drawn import knob_row
 from dashboard.components.market import CacheMarket
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
@@ -15,27 +14,28 @@ from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.services import Services
+from dashboard.turns import effects
 from dashboard.views.book import Book
 from dashboard.views.join_matrices import BIDS
 from dashboard.views.market import (
-    EFFECT_BATCHES,
+    CACHE,
+    COURSES,
     FORBID_KNOB,
-    MEASURED,
     PIN_KNOB,
     POOL,
     POOL_KNOB,
     RUN_KNOB,
     SEPARATOR,
+    SMOOTHED,
     CacheBid,
     MarketView,
+    TurnEffect,
     build_markets,
 )
 from storage.reader import Reader
-from storage.rows import SeriesData
-from storage.vocabulary.records import Knob
 
 DRAWING: Final = "pw-market-drawing"
-NOTE: Final = "bids: benefit less upkeep for each KB; the highest is served first"
+NOTE: Final = "bids: benefit less upkeep for each KiB; the highest is served first"
 
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> list[MarketView] | None:
@@ -45,13 +45,12 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> list[MarketVie
     pools = book.of(POOL)
     if not pools:
         return None
-    turns = {unit: _turns(reader, run, unit, at) for unit in {pool.unit_id for pool in pools}}
-    measured = _measured(
-        reader, run, at, {str(p.properties["join"]): p.unit_id for p in pools}, turns
-    )
+    turned = {unit: _effect(reader, run, unit, at) for unit in {pool.unit_id for pool in pools}}
+    told = {unit: one for unit, one in turned.items() if one is not None}
+    courses = _courses(reader, run, at, [one.id for one in (*pools, *book.of(CACHE))])
     values, knobs = reader.values(run, at), reader.knobs(run, at)
     tiers = _tiers(reader, run, at, scope)
-    return build_markets(book, values, knobs, turns, measured, tiers)
+    return build_markets(book, values, knobs, told, courses, tiers)
 
 
 def _tiers(reader: Reader, run: str, at: int | None, scope: PanelScope) -> dict[str, Any]:
@@ -68,31 +67,27 @@ def _tiers(reader: Reader, run: str, at: int | None, scope: PanelScope) -> dict[
     }
 
 
-def _turns(reader: Reader, run: str, unit: str, at: int | None) -> list[Knob]:
-    found = reader.knob_history(run, POOL_KNOB, unit)
-    return [knob for knob in found if at is None or knob.batch <= at]
+def _effect(reader: Reader, run: str, unit: str, at: int | None) -> TurnEffect | None:
+    """The last turn of the pool of the unit's joins, judged as in the audit log."""
+    turns = [one for one in reader.commands(run) if at is None or (one.applied_batch or 0) <= at]
+    judged = effects(reader, run, turns, at)
+    for one in turns:
+        of_pool = one.payload.get("knob") == POOL_KNOB and one.payload.get("scope", unit) == unit
+        if of_pool and one.id in judged:
+            old, new = float(one.old_value), float(one.payload["value"])
+            return TurnEffect(one.applied_batch or 0, old, new, judged[one.id][0].words)
+    return None
 
 
-def _measured(
-    reader: Reader,
-    run: str,
-    at: int | None,
-    units: Mapping[str, str],
-    turns: Mapping[str, Sequence[Knob]],
-) -> dict[str, SeriesData]:
-    """Join -> what its work took around the last turn of its pool. units: join -> its unit."""
-    found: dict[str, SeriesData] = {}
-    for join, unit in units.items():
-        if len(turns[unit]) < 2:
-            continue
-        batch = turns[unit][-1].batch
-        last = batch + EFFECT_BATCHES if at is None else min(at, batch + EFFECT_BATCHES)
-        series = reader.series(
-            run, join, MEASURED, since_batch=max(0, batch - EFFECT_BATCHES), until_batch=last
-        )
-        if series is not None:
-            found[join] = series
-    return found
+def _courses(
+    reader: Reader, run: str, at: int | None, entities: Sequence[str]
+) -> dict[tuple[str, str], list[float]]:
+    """What is followed of pools and caches, over the batches that are smoothed."""
+    if at is None:
+        return {}
+    keys = [(entity, name) for entity in entities for name in COURSES]
+    found = reader.many_series(run, keys, since_batch=at - SMOOTHED + 1, until_batch=at)
+    return {key: [one for one in found[key].value.tolist() if one == one] for key in found}
 
 
 def draw(markets: list[MarketView], sheet: Sheet) -> Drawing:
@@ -100,7 +95,7 @@ def draw(markets: list[MarketView], sheet: Sheet) -> Drawing:
     sent = [_sent(one, sheet.context) for one in markets]
     return Drawing(
         table=_table(markets, sheet.context),
-        note=[badge("estimated"), f" {NOTE}"],
+        note=NOTE,
         sets=(sheet.context.run_id, sent, sheet.locked),
     )
 
@@ -110,6 +105,7 @@ def _sent(market: MarketView, context: Context) -> dict[str, Any]:
     told["bids"] = [one._asdict() for one in market.bids]
     told["limitless"] = market.is_of_run
     told["effect"] = None if market.effect is None else market.effect._asdict()
+    told["saving"] = None if market.saving is None else market.saving._asdict()
     pool = RUN_KNOB if market.is_of_run else POOL_KNOB
     names = {"pool": pool, "pin": PIN_KNOB, "forbid": FORBID_KNOB}
     told["knobs"] = {
@@ -125,7 +121,7 @@ _COLUMNS: Final = (
     TableColumn("Looked up"),
     TableColumn("State"),
     TableColumn(
-        "Bid", "f3", "a tuple and KB", "benefit less upkeep for each KB it is expected to take"
+        "Bid", "f3", "a tuple and KiB", "benefit less upkeep for each KiB it is expected to take"
     ),
     TableColumn("Benefit", "f3", "a tuple"),
     TableColumn("Upkeep", "f3", "a tuple"),

@@ -13,7 +13,7 @@ from dashboard.views.book import Book
 from dashboard.views.cache_lanes import build_lanes
 from dashboard.views.caching import BEST, ELEMENTS, PLAIN, SPENT, build_caching
 from dashboard.views.join_matrices import build_candidates, build_join_view
-from dashboard.views.market import EFFECT_BATCHES, build_markets, named_caches, state_of
+from dashboard.views.market import build_markets, named_caches, saving_of, state_of
 from dashboard.views.pipelines import build_pipelines
 from dashboard.views.takes import build_takes
 from storage.rows import SeriesData, StoredMatrix
@@ -106,17 +106,24 @@ def test_costs_are_probes_where_they_are_counted_and_choices_are_read_from_knobs
     assert named_caches(None) == ()
 
 
-def test_the_effect_of_a_turn_is_measured_on_batches_around_it() -> None:
-    turns = {UNIT: [knob("pool_bytes", 8192), knob("pool_bytes", 4096, 20, 1)]}
-    measured = {"j": series("j", [1.0] * 20 + [np.nan, 3.0, 5.0])}
-    (market,) = build_markets(BOOK, VALUES, [], turns, measured, {})
-    effect = market.effect
-    assert effect is not None
-    assert (effect.batch, effect.old, effect.new) == (20, 8192, 4096)
-    assert (effect.before, effect.n_before) == (1.0, EFFECT_BATCHES)
-    assert (effect.after, effect.n_after) == (4.0, 2)
-    (market,) = build_markets(BOOK, VALUES, [], {UNIT: turns[UNIT][:1]}, measured, {})
-    assert market.effect is None
+def test_costs_and_bids_are_means_of_the_last_batches_and_a_saving_has_its_interval() -> None:
+    courses = {
+        ("pool", "plain_cost"): [8.0, 16.0, 8.0, 16.0],
+        ("pool", "cached_cost"): [4.0, 8.0, 2.0, 4.0],
+        ("c1", "cache_bid"): [0.1, 0.5],
+        ("c1", "granted_bytes"): [4096.0, 8192.0],
+    }
+    (market,) = build_markets(BOOK, VALUES, [], {}, courses, {})
+    assert (market.plain, market.cached) == (12.0, 4.5)
+    saving = market.saving
+    assert saving is not None
+    assert saving.n == 4
+    assert saving.times == pytest.approx(8**0.5)
+    assert saving.low < saving.times < saving.high
+    c1 = next(one for one in market.bids if one.id == "c1")
+    assert (c1.bid, c1.smooth) == (0.5, pytest.approx(0.3))
+    assert (c1.granted, c1.under) == (8192, 4096)
+    assert saving_of([1.0], [2.0]) is None
 
 
 def test_all_joins_share_a_market_in_which_costs_are_for_elements_of_all() -> None:

@@ -1,0 +1,187 @@
+"""A live page says nothing that the record does not: each of its numbers is that of the batch in
+the header, or of the older one that it names."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from dashboard.server import Server
+from dashboard.settings import Settings
+from tests.engine_runs import EngineRun
+from tests.unit.asc.stream import a_filters, b_filters
+from tests.web.conftest import OpenPage, until
+from tests.web.engine_run import SelectionRun
+from tests.web.joins_run import JoinsRun
+from tests.web.recorded_filters import FilterRecording
+from tests.web.site import Site
+from tests.web.stream_run import StreamRun
+from tests.web.truth import Mismatch, demo, mismatches, stepping, watched
+
+pytestmark = pytest.mark.web
+N_MOMENTS = 24
+#: Of each demo, in the long run.
+N_LONG = int(os.environ.get("PLANWATCH_TRUTH_MOMENTS", "150"))
+DEMOS = ("flights", "flight_filters", "mixed", "stream", "joins", "linear_road", "drift")
+
+
+def _selections(path: Path) -> tuple[EngineRun, Callable[[], object]]:
+    run, number = SelectionRun(path, "true-selections"), count()
+
+    def step() -> None:
+        n = next(number)
+        run.run((a_filters if n // 6 % 2 else b_filters)(250, n))
+
+    return run, step
+
+
+def _filters(path: Path) -> tuple[EngineRun, Callable[[], object]]:
+    run = FilterRecording(path, "true-filters")
+    return run, run.write
+
+
+def _stream(path: Path) -> tuple[EngineRun, Callable[[], object]]:
+    run, number = StreamRun(path, "true-stream", queue_capacity=40), count()
+    return run, lambda: run.seconds(1, times=1 + next(number) // 5 % 3)
+
+
+def _joins(path: Path) -> tuple[EngineRun, Callable[[], object]]:
+    run, number = JoinsRun(path, "true-joins"), count()
+    return run, lambda: run.ticks(1, r_times=1 + 7 * (next(number) // 6 % 2))
+
+
+KINDS = {"selections": _selections, "filters": _filters, "stream": _stream, "joins": _joins}
+
+
+@contextmanager
+def living(kind: str, path: Path, period_s: float = 0.5) -> Iterator[str]:
+    """A run of the kind that goes on in the background; its id."""
+    run, step = KINDS[kind](path)
+    try:
+        for _ in range(6):
+            step()
+        with stepping(step, period_s):
+            yield run.run_id
+    finally:
+        run.close()
+
+
+@contextmanager
+def dashboard(store: Path) -> Iterator[str]:
+    """A dashboard of its own on a store; its address."""
+    server = Server(Settings(str(store), "a-token-for-tests", port=0, threads=32))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.port}"
+    finally:
+        server.stop()
+        thread.join(timeout=10)
+
+
+def opened(open_page: OpenPage, run: str, more: str = "", site: str | None = None) -> Page:
+    """The Plan page of the run, drawn. site: address of another dashboard."""
+    page = open_page(f"/plan?run={run}{more}", motion="reduce", site_url=site)
+    expect(page.locator(".pw-graph .pw-card").first).to_be_visible()
+    expect(page.locator("#pw-strip-batch")).not_to_be_empty()
+    return page
+
+
+def nodes_of(page: Page) -> tuple[str | None, ...]:
+    """The cards of the graph."""
+    ids = page.locator(".pw-card").evaluate_all("all => all.map((one) => one.dataset.id)")
+    return (None, *ids)
+
+
+def told(wrong: list[Mismatch]) -> str:
+    """The mismatches by place, the most frequent first, one of each in full."""
+    places = Counter(one.place for one in wrong)
+    first = {one.place: one for one in reversed(wrong)}
+    lines = [f"{n} x {first[place]}" for place, n in places.most_common(40)]
+    return "\n".join([f"{len(wrong)} mismatches at {len(places)} places", *lines])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_live_plan_page_is_true(open_page: OpenPage, site: Site, kind: str) -> None:
+    rng = random.Random(kind)
+    with living(kind, site.path) as run:
+        page = opened(open_page, run)
+        samples = watched(page, N_MOMENTS, rng, nodes_of(page))
+    page.context.close()
+    replay = opened(open_page, run, "&at=1")
+    wrong = mismatches(samples, replay)
+    assert not wrong, told(wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("workload", DEMOS)
+def test_a_live_plan_page_of_a_demo_is_true(
+    open_page: OpenPage, tmp_path: Path, workload: str
+) -> None:
+    store, rng = tmp_path / "demo.db", random.Random(workload)
+    with demo(workload, store) as (run, _), dashboard(store) as url:
+        page = opened(open_page, run, site=url)
+        samples = watched(page, N_LONG, rng, nodes_of(page))
+        page.context.close()
+        replay = opened(open_page, run, "&at=1", url)
+        wrong = mismatches(samples, replay)
+    assert not wrong, told(wrong)
+
+
+def _agrees(page: Page) -> None:
+    """Header, strip and graph come to be of one batch, and nothing is marked as older."""
+    strip = "Number(document.getElementById('pw-strip-batch').textContent.replace(/\\D/g, ''))"
+    graph = "Number(document.querySelector('.pw-graph').dataset.batch)"
+    until(page, f"{strip} === {graph} && !document.querySelector('[data-older]')")
+
+
+@pytest.mark.parametrize("kind", ["stream", "joins"])
+def test_what_rests_is_not_left_a_batch_behind(
+    open_page: OpenPage, site: Site, kind: str, tmp_path: Path
+) -> None:
+    """Also where the last batch is the first under another plan."""
+    store = tmp_path / "rests.db"
+    run, step = KINDS[kind](store)
+    with dashboard(store) as url:
+        step()
+        page = opened(open_page, run.run_id, site=url)
+        _agrees(page)
+        for _ in range(40):
+            step()
+            page.wait_for_timeout(1300)
+            last = run.reader.last_batch(run.run_id)
+            if any(plan.batch == last for plan in run.reader.plans(run.run_id)[1:]):
+                break
+        else:
+            pytest.fail("the plan never changed")
+        until(page, f"document.querySelector('.pw-graph').dataset.batch === '{last}'")
+        _agrees(page)
+        assert page.locator("#pw-strip-batch").inner_text() == f"batch {last}"
+        run.kill()
+        expect(page.locator("#pw-run-state")).to_have_text("interrupted")
+        _agrees(page)
+
+
+def test_a_query_chosen_on_the_page_is_no_change_of_the_plan(
+    open_page: OpenPage, site: Site
+) -> None:
+    with living("stream", site.path) as run:
+        page = open_page(f"/plan?run={run}")
+        expect(page.locator(".pw-graph .pw-card").first).to_be_visible()
+        for name in ("cheap", "named", "All of it"):
+            page.locator("#plan-choices").get_by_text(name, exact=True).click()
+            for _ in range(12):
+                page.wait_for_timeout(150)
+                assert page.locator(".pw-ghost").count() <= 3
+                words = page.locator("#plan-headline").inner_text()
+                assert "more," not in words

@@ -1,0 +1,159 @@
+"""What a live page says, against the same page opened on the batch that its numbers claim."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple, TypeAlias
+
+from playwright.sync_api import Page
+
+from storage.errors import StoreError
+from storage.reader import Reader
+from storage.store import open_reader
+from tests.web.conftest import until
+
+ROOT: Final = Path(__file__).parents[2]
+_SAMPLE: Final = Path(__file__).with_suffix(".js").read_text()
+_SETTLED: Final = (
+    "document.getElementById('pw-shell').dataset.painting !== '1'"
+    " && !(window.dash_stores || []).some((store) => store.getState().isLoading)"
+)
+_STRIP: Final = "document.getElementById('pw-strip-batch').textContent.replace(/\\D/g, '')"
+#: place -> [(text, batch it claims), ...]
+Numbers: TypeAlias = dict[str, list[tuple[str, int]]]
+
+
+class Sample(NamedTuple):
+    """A page in one instant. header: its batch; node: what is pinned."""
+
+    header: int
+    plan: str
+    node: str | None
+    numbers: Numbers
+
+
+class Mismatch(NamedTuple):
+    """A text that is another one on the page of the batch it claims."""
+
+    place: str
+    header: int
+    claims: int
+    said: str
+    truth: str
+
+
+def read(page: Page, node: str | None = None) -> Sample:
+    """What the page says in this instant."""
+    told = page.evaluate(_SAMPLE)
+    return Sample(told["header"], told["plan"], node, told["found"])
+
+
+def watched(
+    page: Page, n_moments: int, rng: random.Random, nodes: tuple[str | None, ...] = (None,)
+) -> list[Sample]:
+    """The page at random moments while it is LIVE; what is pinned changes now and then."""
+    samples: list[Sample] = []
+    node = None
+    for moment in range(n_moments):
+        if moment % 7 == 6:
+            node = rng.choice(nodes)
+            page.evaluate("(node) => window.planwatch.go({ node })", node)
+            until(page, _SETTLED)
+        page.wait_for_timeout(rng.uniform(20, 1500))
+        samples.append(read(page, node))
+    return samples
+
+
+def mismatches(samples: list[Sample], page: Page) -> list[Mismatch]:
+    """What the samples say that the page of the batch does not. page: of the run, in REPLAY."""
+    wanted: defaultdict[tuple[int, str | None], list[Sample]] = defaultdict(list)
+    for sample in samples:
+        claimed = {batch for texts in sample.numbers.values() for _, batch in texts}
+        for batch in claimed:
+            wanted[batch, sample.node].append(sample)
+    wrong: list[Mismatch] = []
+    for (batch, node), own in sorted(wanted.items(), key=lambda one: (one[0][1] or "", one[0][0])):
+        truth = _replayed(page, batch, node)
+        for sample in own:
+            wrong += _compared(sample, batch, truth)
+    return wrong
+
+
+def _replayed(page: Page, batch: int, node: str | None) -> Numbers:
+    page.evaluate("([at, node]) => window.planwatch.go({ at, node })", [batch, node])
+    page.wait_for_timeout(30)
+    until(page, f"{_STRIP} === '{batch}' && {_SETTLED}")
+    page.wait_for_timeout(60)
+    until(page, _SETTLED)
+    return read(page, node).numbers
+
+
+def _compared(sample: Sample, batch: int, truth: Numbers) -> Iterator[Mismatch]:
+    for place, texts in sample.numbers.items():
+        there = [text for text, _ in truth.get(place, [])]
+        for number, (text, claims) in enumerate(texts):
+            if claims != batch:
+                continue
+            said = there[number] if number < len(there) else "(nothing)"
+            if said != text:
+                yield Mismatch(place, sample.header, claims, text, said)
+
+
+@contextmanager
+def stepping(step: Callable[[], object], period_s: float) -> Iterator[None]:
+    """Batches in the background, some quickly after each other, some late."""
+    stop, rng = threading.Event(), random.Random(5)
+
+    def work() -> None:
+        while not stop.wait(rng.choice((0.05, 1.0, 1.0, 3.0)) * period_s):
+            step()
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(timeout=30)
+
+
+@contextmanager
+def demo(workload: str, store: Path) -> Iterator[tuple[str, Reader]]:
+    """A shipped workload run by an engine of its own, without Spark, once it has batches."""
+    words = ["backend", workload, "--master", "none", "--fresh", "--store", str(store)]
+    command = [sys.executable, str(ROOT / "run.py"), *words]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
+    try:
+        run, reader = _begun(store, process)
+        yield run, reader
+        reader.close()
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(timeout=60)
+
+
+def _begun(store: Path, process: subprocess.Popen[bytes]) -> tuple[str, Reader]:
+    end = time.monotonic() + 300
+    while time.monotonic() < end:
+        assert process.poll() is None, "the engine ended"
+        try:
+            reader = open_reader(str(store))
+        except StoreError:
+            time.sleep(0.5)
+            continue
+        runs = reader.runs()
+        if runs and (reader.last_batch(runs[0].id) or 0) >= 2:
+            return runs[0].id, reader
+        reader.close()
+        time.sleep(0.5)
+    raise AssertionError("no batch within five minutes")
