@@ -85,8 +85,6 @@ class ChainWatch:
         found = _Comparison.of(steps, profile, policy, running)
         verdict = self._lasting(found.verdict(policy, n_tuples), running)
         adopted = found.fresh if verdict == "switched" else None
-        if adopted is not None:
-            self._followed = seq, running, adopted
         decision = Decision(
             seq=seq,
             batch=batch_id,
@@ -106,9 +104,12 @@ class ChainWatch:
             predicted_old=found.before,
             predicted_new=found.after,
             detail=found.detail(running, names, policy)
+            | {"in_a_row": self._in_a_row, "in_a_row_needed": IN_A_ROW}
             | _other_policies(found, profile, policy)
             | recorded(self._headroom(verdict, found, policy, n_tuples, names)),
         )
+        if adopted is not None:
+            self._followed, self._in_a_row = (seq, running, adopted), 0
         return ChainCheck(decision, verdict, adopted)
 
     def _lasting(self, verdict: Verdict, running: Chaining) -> Verdict:
@@ -117,8 +118,6 @@ class ChainWatch:
             self._in_a_row = self._in_a_row + 1 if verdict == "switched" else 0
         if verdict == "switched" and running.slopes and self._in_a_row < IN_A_ROW:
             return "kept"
-        if verdict == "switched":
-            self._in_a_row = 0
         return verdict
 
     def _headroom(
