@@ -6,6 +6,7 @@ Written from docs/introspection.md; no decision core is asked.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from statistics import NormalDist
 from typing import Any, Final
@@ -14,6 +15,10 @@ from storage.vocabulary.records import Decision
 
 #: lhs, rhs as they follow from the record; None = infinite or unknown, as recorded.
 Sides = tuple[float | None, float | None]
+#: A number that is no part of a name, thousands apart.
+_NUMBER: Final = re.compile(
+    r"(?<![\w.])\d{1,3}(?: \d{3})+|(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.]\d)"
+)
 _HOLDS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b,
@@ -34,6 +39,39 @@ def faults(d: Decision) -> Iterator[str]:
             yield f"{name} is recorded as {recorded}, from the record follows {follows}"
     yield from _verdict(d, holds(d))
     yield from _plans(d)
+    yield from _said(d)
+
+
+def _said(d: Decision) -> Iterator[str]:
+    """Numbers in the explanation that are none of the record, as they are printed."""
+    known = [*_numbers(_known(d))]
+    known += [a / b for a, b in [(d.predicted_new, d.predicted_old)] if a is not None and b]
+    known += [1 - one for one in known]
+    for text in _NUMBER.findall(d.explanation):
+        plain = text.replace(" ", "")
+        half = 0.51 * 10 ** -len(plain.partition(".")[2]) if "e" not in plain else 0.0
+        value = abs(float(plain))
+        near = max(half, 0.0051 * value if len(plain) > 3 and "." not in plain else half)
+        if not any(abs(abs(k * unit) - value) <= near for k in known for unit in (1, 100)):
+            yield f"it says {text}, which the record does not have"
+
+
+def _known(d: Decision) -> Any:
+    left_out = {"trials", "paths", "profile", "charts", "headroom", "steps"}
+    detail = {key: value for key, value in d.detail.items() if key not in left_out}
+    sides = [d.lhs, d.rhs, d.n, d.n_sample, d.predicted_old, d.predicted_new]
+    return [sides, detail]
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list):
+        yield float(len(value))
+        for one in value:
+            yield from _numbers(one)
+    elif isinstance(value, int | float) and math.isfinite(value):
+        yield float(value)
 
 
 def same(a: float | None, b: float | None) -> bool:

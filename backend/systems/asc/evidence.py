@@ -82,13 +82,15 @@ def choice_detail(moment: EvaluationMoment, found: Rearrangement) -> dict[str, A
         "plans": _plans_detail(choice),
         "saving": choice.saving.detail(),
         "min_gain": choice.min_gain,
-        "asked_for": choice.asked_for,
+        "no_drop_visit_cost": model.no_drop_visit_cost,
         "d_init": choice.d_init,
         "visits_init": choice.visits_init,
         "cover_prefix": list(proposal.cover_prefix),
         "n_comparisons": proposal.built.n_comparisons,
         "steps": [_step_detail(step) for step in proposal.steps],
     }
+    if choice.asked_for:
+        detail["asked_for"] = True
     if found.n_periods:
         detail["n_periods"] = found.n_periods
     if model.weights:
