@@ -107,6 +107,10 @@ def _verdict(d: Decision, is_so: bool | None) -> Iterator[str]:
         yield f"{said} holds"
     if d.verdict in ("cooldown", "pinned") and is_so is False and d.algorithm not in _ALWAYS_TOLD:
         yield f"{said} does not hold, so that nothing was held back"
+    if "least_tuples" in d.detail:
+        is_thin = d.detail["window_tuples"] < d.detail["least_tuples"]
+        if is_thin != (d.verdict == "thin"):
+            yield f"{d.verdict} on {d.detail['window_tuples']} of {d.detail['least_tuples']} tuples"
     if d.verdict == "kept" and is_so and not (_is_cheapest(d) or _is_waiting(d)):
         yield f"{said} holds, and nothing says why it was kept"
 

@@ -118,6 +118,8 @@ def order_decision(look: JoinLook, check: OrderCheck, pipeline_cost: float | Non
             "alpha": look.settings.alpha,
             "alpha_power": check.alpha_power,
             "window_tuples": check.n_window,
+            "least_tuples": check.policy.least_window(look.settings),
+            "cooldown_tuples": look.settings.cooldown_tuples,
             **_other_orders(check),
             **recorded(check.headroom),
         },

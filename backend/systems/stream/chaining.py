@@ -103,8 +103,7 @@ class ChainWatch:
             new=found.listed(found.fresh, names),
             predicted_old=found.before,
             predicted_new=found.after,
-            detail=found.detail(running, names, policy)
-            | {"in_a_row": self._in_a_row, "in_a_row_needed": IN_A_ROW}
+            detail=found.detail(running, names, policy, self._in_a_row)
             | _other_policies(found, profile, policy)
             | recorded(self._headroom(verdict, found, policy, n_tuples, names)),
         )
@@ -222,7 +221,9 @@ class _Comparison(NamedTuple):
     def listed(chaining: Chaining, names: Mapping[str, str]) -> list[str]:
         return [arrows([names.get(id, id) for id in own]) for own in chaining.chains]
 
-    def detail(self, running: Chaining, names: Mapping[str, str], policy: Policy) -> dict[str, Any]:
+    def detail(
+        self, running: Chaining, names: Mapping[str, str], policy: Policy, in_a_row: int
+    ) -> dict[str, Any]:
         return {
             "cost_unit": WAITING,
             "policy": policy,
@@ -231,6 +232,8 @@ class _Comparison(NamedTuple):
             "charts": [_chart(path, names) for path in self.steps],
             "gain": self.gain,
             "min_gain": MIN_GAIN,
+            "in_a_row": in_a_row,
+            "in_a_row_needed": IN_A_ROW,
         }
 
 
