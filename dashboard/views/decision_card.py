@@ -22,6 +22,7 @@ from dashboard.views.decision_costs import (
     saved_words,
 )
 from dashboard.views.decisions import (
+    RELATIONS,
     DecisionCard,
     Inequality,
     MacroStepLine,
@@ -49,12 +50,6 @@ _METRICS: Final = {
     "dropping ratio": "d, greatest wins",
     "last": "the last one left",
 }
-_RELATIONS: Final = {
-    ">=": float.__ge__,
-    ">": float.__gt__,
-    "<=": float.__le__,
-    "<": float.__lt__,
-}
 
 
 def build_card(
@@ -79,7 +74,8 @@ def build_card(
         tested=TESTED_CHANGE if _readings(detail) else "Inequality",
         n=decision.n,
         n_sample=decision.n_sample,
-        saving=_saving(detail),
+        sample_words=_sample_words(decision),
+        saving=_saving(decision, detail),
         old=old,
         new=new,
         costs=predicted_costs(decision, detail) + measured,
@@ -95,6 +91,23 @@ def build_card(
         algorithm=decision.algorithm,
         pair=_mapping(detail["pair"]) if isinstance(detail.get("pair"), Mapping) else None,
     )
+
+
+_OF_JOINS: Final = ("probe order", "cache selection", "cache monitor", "join tree")
+#: Kind of decision -> what its sample counts: "{}" stands for the number.
+_SAMPLES: Final = {
+    "chains": "{} operator steps measured",
+    **dict.fromkeys(_OF_JOINS, "{} elements profiled"),
+}
+
+
+def _sample_words(decision: Decision) -> str:
+    """What was counted for a decision; samples that are no part of its tuples say what they are."""
+    n, sampled = show(decision.n, "int"), show(decision.n_sample, "int")
+    is_part = decision.kind not in _SAMPLES and decision.n_sample <= decision.n
+    words = "{} of them sampled" if is_part else _SAMPLES.get(decision.kind, "{} sampled tuples")
+    unit = "elements of the join" if decision.kind in _OF_JOINS else "tuples"
+    return f"n = {n} {unit} · {words.format(sampled)}"
 
 
 def knob_text(value: Any) -> str:
@@ -160,8 +173,8 @@ def _watched(key: str, reading: Mapping[str, Any], mu: float | None, decides: bo
 def _recorded(decision: Decision) -> Inequality:
     lhs, relation, rhs = decision.lhs, decision.relation, decision.rhs
     holds: bool | None = None
-    if lhs is not None and rhs is not None and relation in _RELATIONS:
-        holds = bool(_RELATIONS[relation](float(lhs), float(rhs)))
+    if lhs is not None and rhs is not None and relation in RELATIONS:
+        holds = bool(RELATIONS[relation](float(lhs), float(rhs)))
     words = found_words(lhs, relation, rhs)
     return Inequality(
         metric_words(decision.metric),
@@ -215,11 +228,17 @@ def _before(
     return max(running, default=None)
 
 
-def _saving(detail: Mapping[str, Any]) -> str:
+def _saving(decision: Decision, detail: Mapping[str, Any]) -> str:
+    """Of a kept plan what the other would have saved: less than nothing if it is dearer."""
     saving = _mapping(detail.get("saving"))
     mean, interval = number_of(saving.get("mean")), interval_of(saving)
     if mean is None:
         return ""
+    if decision.verdict == "kept" and mean == 0.0:
+        old, new = decision.predicted_old, decision.predicted_new
+        if old is None or new is None:
+            return ""
+        return f"predicted saving of the other plan {show(old - new, 'f3')} per tuple"
     low, high = interval or (None, None)
     between = f", 95 % interval {show(low, 'f3')} to {show(high, 'f3')}" if interval else ""
     n = show(number_of(saving.get("n")), "int")

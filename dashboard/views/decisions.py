@@ -131,6 +131,7 @@ class DecisionCard(NamedTuple):
     inequalities: list[Inequality]
     n: int
     n_sample: int
+    sample_words: str
     saving: str
     old: OrderView | None
     new: OrderView | None
@@ -221,6 +222,12 @@ def _row(entry: DecisionEntry) -> DecisionLine:
     )
 
 
+RELATIONS: Final = {
+    ">=": float.__ge__,
+    ">": float.__gt__,
+    "<=": float.__le__,
+    "<": float.__lt__,
+}
 #: Begins the metric of a relative change since the last arrangement.
 CHANGE_OF: Final = "change of "
 
@@ -235,16 +242,32 @@ def sign_of(relation: str) -> str:
     return {">=": "≥", "<=": "≤"}.get(relation, relation)
 
 
+def apart(first: float, second: float) -> tuple[str, str]:
+    """Two numbers with three decimals, or as many as it takes until they differ, up to nine."""
+    pairs = ((f"{first:z.{n}f}", f"{second:z.{n}f}") for n in range(3, 10))
+    told = next((one for one in pairs if one[0] != one[1]), None)
+    return told or (show(first, "f3"), show(second, "f3"))
+
+
 def found_words(lhs: float | None, relation: str, rhs: float | None) -> str:
-    """What was found of the two sides, '0.310 > 0.100'; what was tested where one is unknown."""
-    found = sign_of(relation)
-    if lhs is not None and rhs is not None:
-        found = "=" if lhs == rhs else "<" if lhs < rhs else ">"
-    return f"{show(lhs, 'f3')} {found} {show(rhs, 'f3')}"
+    """What was found of the two sides, with digits until they differ: '0.310 > 0.100'; what was
+    tested where one is unknown."""
+    if lhs is None or rhs is None:
+        return f"{show(lhs, 'f3')} {sign_of(relation)} {show(rhs, 'f3')}"
+    found = "=" if lhs == rhs else "<" if lhs < rhs else ">"
+    return f" {found} ".join(apart(lhs, rhs))
+
+
+def needed_words(decision: Decision) -> str:
+    """', < needed': the relation that was needed, where it did not hold; '' where it did."""
+    lhs, relation, rhs = decision.lhs, decision.relation, decision.rhs
+    if lhs is None or rhs is None or relation not in RELATIONS:
+        return ""
+    return "" if RELATIONS[relation](float(lhs), float(rhs)) else f", {sign_of(relation)} needed"
 
 
 def _summary(decision: Decision) -> str:
-    """What was found, '0.019 < 0.100 change of visits per tuple'; the explanation when a
+    """What was found, '0.019 < 0.100 change of visits per tuple, ≥ needed'; the explanation when a
     side is unknown.
 
     Of a check of filters both ranks, '0.674 : 1.29 per µs, known : table'.
@@ -257,7 +280,7 @@ def _summary(decision: Decision) -> str:
     if lhs is None or rhs is None:
         return named(decision.explanation)
     found = found_words(lhs, decision.relation, rhs)
-    return f"{found} {metric_words(decision.metric)}"
+    return f"{found} {metric_words(decision.metric)}{needed_words(decision)}"
 
 
 def _rank(value: Any) -> str:

@@ -151,7 +151,9 @@ def _of_event(stored: StoredEvent, outcomes: Mapping[tuple[str, int], DecisionEn
     entry = outcomes.get((event.unit_id, seq)) if isinstance(seq, int) else None
     text = event.title if not event.detail else f"{event.title}: {named(event.detail)}"
     if entry is not None:
-        text = f"{event.title}; reason: {named(entry.decision.explanation)}{_cost(entry)}"
+        title = f"{event.title}, in force from batch {max(0, stored.batch) + 1}"
+        title = title if entry.decision.verdict == "switched" else event.title
+        text = f"{title}; reason: {named(entry.decision.explanation)}{_cost(entry)}"
     return Sentence(
         max(0, stored.batch),
         stored.time,

@@ -302,9 +302,11 @@ class Optimal(Policy):
     def inequality(
         self, rule: Rule, finding: Finding, old_us: float | None, new_us: float | None
     ) -> TestedInequality:
-        """Best cost < α · present cost."""
+        """Best cost < α · present cost. new_us: None where the present order is the best."""
         rhs = None if old_us is None else float(rule.threshold) * old_us
-        return TestedInequality(new_us, rhs, "predicted cost per tuple")
+        return TestedInequality(
+            old_us if new_us is None else new_us, rhs, "predicted cost per tuple"
+        )
 
     def headroom(
         self, rule: Rule, near: list[Headroom], old_us: float | None, new_us: float | None

@@ -63,9 +63,9 @@ def examine(
     if proposal.order != s.view.order:
         new_us = us_per_tuple(proposal.new_ps, s.n_tuples)
     order, new = ([names[x] for x in one] for one in (s.view.order, proposal.order))
-    inequality = policy.inequality(knobs.rule, finding, old_us, new_us)
+    lhs, rhs, metric = policy.inequality(knobs.rule, finding, old_us, new_us)
     found = finding_sentence(finding, names, knobs.rule)
-    why = why_kept(verdict, len(window), knobs.least_samples, knobs.cooldown_tuples)
+    why = why_kept(verdict, len(window), policy.least_window(knobs), knobs.cooldown_tuples)
     version = check.version + 1 if switched else None
     return proposal.order, Decision(
         seq=check.seq,
@@ -73,10 +73,10 @@ def examine(
         algorithm=policy.name,
         kind=policy.invariant,
         verdict=verdict,
-        metric=inequality.metric,
-        lhs=inequality.lhs,
+        metric=metric,
+        lhs=lhs,
         relation="<",
-        rhs=inequality.rhs,
+        rhs=rhs,
         n=check.n,
         n_sample=s.n_tuples,
         knob_version=knobs.version,
@@ -109,6 +109,8 @@ def _detail(
         "near": [_near_detail(n, names) for n in near],
         "violated": _violated_detail(finding),
         "window_tuples": len(window),
+        "least_tuples": policy.least_window(check.knobs),
+        "cooldown_tuples": check.knobs.cooldown_tuples,
         "complete": s.is_complete,
         **recorded(_headroom(check, s, near, len(window), policy, verdict, costs)),
     }

@@ -35,11 +35,13 @@ def decision_record(
     choice: PlanChoice | None = None,
 ) -> Decision:
     """The record of an evaluation: ``change >= μ`` when the trigger was read, else
-    ``predicted new < predicted old``. choice: None when no plans were compared."""
+    ``predicted new < predicted old``, with a min_gain ``<=`` of what that leaves of the old one.
+    choice: None when no plans were compared."""
     reading, watched, knobs = moment.reading, moment.watched, moment.knobs
     challenger = (choice.withheld or choice.challenger) if choice else None
     predicted_new = challenger.cost.value if challenger else None
     predicted_old = choice.incumbent.cost.value if choice else None
+    gain = choice.min_gain if choice else 0.0
     version = moment.plan.version + 1 if verdict == "switched" else None
     metric = f"change of {watched.metric if watched else _METRICS[knobs.trigger]}"
     fixed = {"trigger": knobs.trigger, "mu": knobs.mu, "cost_unit": COST_UNIT}
@@ -51,8 +53,8 @@ def decision_record(
         verdict=verdict,
         metric=metric if reading else PREDICTED,
         lhs=(watched.lhs if watched else None) if reading else predicted_new,
-        relation=">=" if reading else "<",
-        rhs=knobs.mu if reading else predicted_old,
+        relation=">=" if reading else "<=" if gain else "<",
+        rhs=knobs.mu if reading or predicted_old is None else (1 - gain) * predicted_old,
         n=reading.n_tuples if reading else len(moment.sample),
         n_sample=len(moment.sample),
         knob_version=knobs.version,
@@ -80,12 +82,15 @@ def choice_detail(moment: EvaluationMoment, found: Rearrangement) -> dict[str, A
         "plans": _plans_detail(choice),
         "saving": choice.saving.detail(),
         "min_gain": choice.min_gain,
+        "no_drop_visit_cost": model.no_drop_visit_cost,
         "d_init": choice.d_init,
         "visits_init": choice.visits_init,
         "cover_prefix": list(proposal.cover_prefix),
         "n_comparisons": proposal.built.n_comparisons,
         "steps": [_step_detail(step) for step in proposal.steps],
     }
+    if choice.asked_for:
+        detail["asked_for"] = True
     if found.n_periods:
         detail["n_periods"] = found.n_periods
     if model.weights:

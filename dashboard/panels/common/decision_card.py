@@ -51,7 +51,10 @@ def draw_card(card: DecisionCard, context: Context) -> Component:
 
 
 def _head(card: DecisionCard, context: Context) -> Component:
-    at = jump(context, f"batch {card.batch}", at=card.batch, title="show this moment everywhere")
+    said = f"after batch {card.batch}"
+    if card.verdict == "switched":
+        said += f", in force from batch {card.batch + 1}"
+    at = jump(context, said, at=card.batch, title="show this moment everywhere")
     words = [
         html.H2(f"Decision {card.seq}", className="pw-dcard-title"),
         html.Span(
@@ -139,9 +142,8 @@ def _percent(value: float, top: float) -> str:
 
 
 def _evidence(card: DecisionCard) -> Component:
-    words = [f"n = {show(card.n, 'int')} tuples", f"{show(card.n_sample, 'int')} of them sampled"]
-    words.append(f"knobs version {card.knob_version}")
-    return html.P(" · ".join(words), className="pw-dim")
+    words = f"{card.sample_words} · knobs version {card.knob_version}"
+    return html.P(words, className="pw-dim")
 
 
 def _orders(card: DecisionCard, context: Context) -> list[Component]:

@@ -57,6 +57,6 @@ class Halving:
             knob_version=knobs,
             explanation=said,
             plan_version=self.version if too_many else None,
-            detail={"share": after},
+            detail={"share": after, "share_before": before},
         )
         return (decision, *adopted)

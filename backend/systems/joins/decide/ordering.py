@@ -90,7 +90,7 @@ class _Exchange(NamedTuple):
     order: list[int]
     finding: Finding
     tested: TestedInequality
-    new_ps: Picoseconds | None
+    new_cost: float | None
 
 
 class FilterSample(NamedTuple):
@@ -206,7 +206,7 @@ class PipelineOrder:
         if finding is None:
             return None
         proposal = policy.considered(situation, finding)
-        old, new = (_per_tuple(ps, situation.n_tuples) for ps in (proposal.old_ps, proposal.new_ps))
+        old, new = (_per_tuple(ps, situation.n_tuples) for ps in proposal[1:])
         new = None if proposal.order == self.view.order else new
         tested = policy.inequality(settings.rule, finding, old, new)
         names = tuple(self.shape.names[j] for j in self.targets)
@@ -216,8 +216,7 @@ class PipelineOrder:
         looks = verdict == "below_threshold" and shares and self._may_switch(settings)
         rarer = self._rarer_first(situation, settings, shares) if looks else None
         if rarer is not None:
-            verdict, (order, finding, tested, new_ps) = "switched", rarer
-            new = _per_tuple(new_ps, situation.n_tuples)
+            verdict, (order, finding, tested, new) = "switched", rarer
         found = OrderCheck(
             self.input,
             verdict,
@@ -291,9 +290,10 @@ class PipelineOrder:
             own, other = finding.ranks
             if other >= share * own:
                 order[k], order[k + 1] = y, x
-                new_ps = cost_after_move(self.view, situation.costs, situation.n_tuples, k + 1, k)
+                n = situation.n_tuples
+                new = _per_tuple(cost_after_move(self.view, situation.costs, n, k + 1, k), n)
                 tested = TestedInequality(finite(other), finite(share * own), RANKS)
-                return _Exchange(order, finding, tested, new_ps)
+                return _Exchange(order, finding, tested, new)
         return None
 
     def adopt(self, filters: Sequence[int], for_caches: bool = False) -> bool:

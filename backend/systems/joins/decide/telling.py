@@ -66,6 +66,9 @@ def cache_decision(look: JoinLook, change: CacheChange) -> Decision:
             "transitions": [step._asdict() for step in change.transitions],
             "moved": None if change.moved is None else finite(change.moved),
             "change_share": look.settings.change_share,
+            "pinned": sorted(change.problem.pinned),
+            "least_share": LEAST_SHARE,
+            "n_worthless": _n_worthless(change),
             **_other_choices(change, old),
             **recorded(cache_headroom(change, look.settings, look.shape)),
         },
@@ -114,6 +117,8 @@ def order_decision(look: JoinLook, check: OrderCheck, pipeline_cost: float | Non
             "alpha": look.settings.alpha,
             "alpha_power": check.alpha_power,
             "window_tuples": check.n_window,
+            "least_tuples": check.policy.least_window(look.settings),
+            "cooldown_tuples": look.settings.cooldown_tuples,
             **_other_orders(check),
             **recorded(check.headroom),
         },
@@ -197,9 +202,13 @@ def _tested(
     pins = [len(change.problem.pinned & choice.keys()) for choice in (change.new, change.old)]
     if pins[0] > pins[1]:
         return pins[0], ">", pins[1], "pinned caches in use"
-    n_worthless = len(change.old) - len(worthwhile(change.problem, change.old))
-    least = n_worthless * LEAST_SHARE * change.problem.cost({})
+    least = _n_worthless(change) * LEAST_SHARE * change.problem.cost({})
     return new - old, "<", least, "cost without what is not worth its memory"
+
+
+def _n_worthless(change: CacheChange) -> int:
+    """Caches in use before that save less than their memory is worth."""
+    return len(change.old) - len(worthwhile(change.problem, change.old))
 
 
 def _explained(look: JoinLook, change: CacheChange, old: float, new: float) -> str:

@@ -85,8 +85,6 @@ class ChainWatch:
         found = _Comparison.of(steps, profile, policy, running)
         verdict = self._lasting(found.verdict(policy, n_tuples), running)
         adopted = found.fresh if verdict == "switched" else None
-        if adopted is not None:
-            self._followed = seq, running, adopted
         decision = Decision(
             seq=seq,
             batch=batch_id,
@@ -105,10 +103,12 @@ class ChainWatch:
             new=found.listed(found.fresh, names),
             predicted_old=found.before,
             predicted_new=found.after,
-            detail=found.detail(running, names, policy)
+            detail=found.detail(running, names, policy, self._in_a_row)
             | _other_policies(found, profile, policy)
             | recorded(self._headroom(verdict, found, policy, n_tuples, names)),
         )
+        if adopted is not None:
+            self._followed, self._in_a_row = (seq, running, adopted), 0
         return ChainCheck(decision, verdict, adopted)
 
     def _lasting(self, verdict: Verdict, running: Chaining) -> Verdict:
@@ -117,8 +117,6 @@ class ChainWatch:
             self._in_a_row = self._in_a_row + 1 if verdict == "switched" else 0
         if verdict == "switched" and running.slopes and self._in_a_row < IN_A_ROW:
             return "kept"
-        if verdict == "switched":
-            self._in_a_row = 0
         return verdict
 
     def _headroom(
@@ -223,7 +221,9 @@ class _Comparison(NamedTuple):
     def listed(chaining: Chaining, names: Mapping[str, str]) -> list[str]:
         return [arrows([names.get(id, id) for id in own]) for own in chaining.chains]
 
-    def detail(self, running: Chaining, names: Mapping[str, str], policy: Policy) -> dict[str, Any]:
+    def detail(
+        self, running: Chaining, names: Mapping[str, str], policy: Policy, in_a_row: int
+    ) -> dict[str, Any]:
         return {
             "cost_unit": WAITING,
             "policy": policy,
@@ -232,6 +232,8 @@ class _Comparison(NamedTuple):
             "charts": [_chart(path, names) for path in self.steps],
             "gain": self.gain,
             "min_gain": MIN_GAIN,
+            "in_a_row": in_a_row,
+            "in_a_row_needed": IN_A_ROW,
         }
 
 

@@ -1,0 +1,272 @@
+"""Both sides of a recorded decision, worked out again from nothing but the record.
+
+Written from docs/introspection.md; no decision core is asked.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from statistics import NormalDist
+from typing import Any, Final
+
+from storage.vocabulary.records import Decision
+
+#: lhs, rhs as they follow from the record; None = infinite or unknown, as recorded.
+Sides = tuple[float | None, float | None]
+#: A number that is no part of a name, thousands apart.
+_NUMBER: Final = re.compile(
+    r"(?<![\w.])\d{1,3}(?: \d{3})+|(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.]\d)"
+)
+_HOLDS: Final[Mapping[str, Callable[[float, float], bool]]] = {
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+}
+
+
+def faults(d: Decision) -> Iterator[str]:
+    """What does not follow from the record; a sentence each."""
+    rule = _RULES.get(d.kind) or _BY_ALGORITHM.get(d.algorithm)
+    if rule is None:
+        yield f"kind {d.kind!r} of {d.algorithm!r}: write down how its sides follow from its record"
+        return
+    sides = rule(d)
+    for name, recorded, follows in zip(("lhs", "rhs"), (d.lhs, d.rhs), sides, strict=True):
+        if not same(recorded, follows):
+            yield f"{name} is recorded as {recorded}, from the record follows {follows}"
+    yield from _verdict(d, holds(d))
+    yield from _plans(d)
+    yield from _said(d)
+
+
+def _said(d: Decision) -> Iterator[str]:
+    """Numbers in the explanation that are none of the record, as they are printed."""
+    known = [*_numbers(_known(d))]
+    known += [a / b for a, b in [(d.predicted_new, d.predicted_old)] if a is not None and b]
+    known += [1 - one for one in known]
+    for text in _NUMBER.findall(d.explanation):
+        plain = text.replace(" ", "")
+        half = 0.51 * 10 ** -len(plain.partition(".")[2]) if "e" not in plain else 0.0
+        value = abs(float(plain))
+        near = max(half, 0.0051 * value if len(plain) > 3 and "." not in plain else half)
+        if not any(abs(abs(k * unit) - value) <= near for k in known for unit in (1, 100)):
+            yield f"it says {text}, which the record does not have"
+
+
+def _known(d: Decision) -> Any:
+    left_out = {"trials", "paths", "profile", "charts", "headroom", "steps"}
+    detail = {key: value for key, value in d.detail.items() if key not in left_out}
+    sides = [d.lhs, d.rhs, d.n, d.n_sample, d.predicted_old, d.predicted_new]
+    return [sides, detail]
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list):
+        yield float(len(value))
+        for one in value:
+            yield from _numbers(one)
+    elif isinstance(value, int | float) and math.isfinite(value):
+        yield float(value)
+
+
+def same(a: float | None, b: float | None) -> bool:
+    """Whether two numbers are the same but for rounding."""
+    if a is None or b is None:
+        return a is b
+    return math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9)
+
+
+def holds(d: Decision) -> bool | None:
+    """Whether the recorded relation holds; None: a side is unknown."""
+    if d.lhs is None or d.rhs is None:
+        return True if _is_unbounded(d) else None
+    return _HOLDS[d.relation](d.lhs, d.rhs)
+
+
+def _is_unbounded(d: Decision) -> bool:
+    """A side is infinite, and the record says so."""
+    pair = d.detail.get("pair")
+    if pair:
+        return bool(pair["violated"])
+    if d.metric == "largest change of a benefit or cost":
+        return True
+    readings = [d.detail.get(key) for key in ("visits", "dropping_ratio")]
+    return any(one and one["unbounded"] for one in readings)
+
+
+def _verdict(d: Decision, is_so: bool | None) -> Iterator[str]:
+    said = f"{d.verdict}, and {d.lhs} {d.relation} {d.rhs}"
+    if d.verdict == "switched" and not (is_so or d.detail.get("asked_for")):
+        yield f"{said} does not hold"
+    if d.verdict == "below_threshold" and is_so:
+        yield f"{said} holds"
+    if d.verdict in ("cooldown", "pinned") and is_so is False and d.algorithm not in _ALWAYS_TOLD:
+        yield f"{said} does not hold, so that nothing was held back"
+    if "least_tuples" in d.detail:
+        is_thin = d.detail["window_tuples"] < d.detail["least_tuples"]
+        if is_thin != (d.verdict == "thin"):
+            yield f"{d.verdict} on {d.detail['window_tuples']} of {d.detail['least_tuples']} tuples"
+    if d.verdict == "kept" and is_so and not (_is_cheapest(d) or _is_waiting(d)):
+        yield f"{said} holds, and nothing says why it was kept"
+
+
+#: Algorithms that say 'pinned' of every look.
+_ALWAYS_TOLD: Final = ("chain", "greedy", "static")
+
+
+def _is_cheapest(d: Decision) -> bool:
+    """Plans were compared, and none was cheaper by what is asked for."""
+    if "plans" not in d.detail or d.predicted_old is None:
+        return False
+    least = d.predicted_old * (1 - d.detail["min_gain"])
+    return d.predicted_new is None or d.predicted_new >= least * (1 - 1e-9)
+
+
+def _is_waiting(d: Decision) -> bool:
+    """It has to last for some batches in a row."""
+    needed = d.detail.get("in_a_row_needed")
+    return needed is not None and d.detail["in_a_row"] < needed
+
+
+def _plans(d: Decision) -> Iterator[str]:
+    """Both predictions, as the plans that were compared cost."""
+    plans = d.detail.get("plans") or ()
+    for name, mark in (("predicted_old", "incumbent"), ("predicted_new", "chosen")):
+        marked = [plan["cost"]["mean"] for plan in plans if plan[mark]]
+        is_told = plans and (name == "predicted_old" or d.verdict == "switched")
+        if is_told and not any(same(getattr(d, name), cost) for cost in marked):
+            yield f"{name} is {getattr(d, name)}, of the plans compared {marked}"
+    saving = d.detail.get("saving")
+    if saving and d.verdict == "switched" and d.predicted_old is not None:
+        saved = d.predicted_old - (d.predicted_new or 0.0)
+        if not same(saving["mean"], saved):
+            yield f"a saving of {saving['mean']}, from the predictions follows {saved}"
+
+
+# ---------------------------------------------------------------------- by kind of decision
+
+
+def _selection(d: Decision) -> Sides:
+    """Change of the deciding quantity against μ; else cost against what is asked for."""
+    known = [d.detail.get(key) for key in ("visits", "dropping_ratio")]
+    if not d.metric.startswith("change of "):
+        assert d.predicted_old is not None
+        return d.predicted_new, d.predicted_old * (1 - d.detail["min_gain"])
+    trigger = d.detail["trigger"]
+    if trigger == "either":
+        read = max(filter(None, known), key=_change) if all(known) else None
+    else:
+        read = known[0 if trigger == "visits" else 1]
+    change = None if read is None else _change(read)
+    return (None if change is None or math.isinf(change) else change), d.detail["mu"]
+
+
+def _change(read: Mapping[str, Any]) -> float:
+    now, init = read["now"], read["init"]
+    if init:
+        return float(abs(now - init) / init)
+    return math.inf if now else 0.0
+
+
+def _ranks(d: Decision) -> Sides:
+    """Of a pair: the rank in place against the challenger's; of whole orders their costs."""
+    pair, alpha = d.detail["pair"], d.detail["alpha"] ** d.detail.get("alpha_power", 1)
+    if d.detail.get("rule") == "evidence":
+        alpha = 1.0
+    if d.metric == "predicted cost per tuple":
+        assert d.predicted_old is not None
+        new = d.predicted_old if d.predicted_new is None else d.predicted_new
+        return new, alpha * d.predicted_old
+    own, other = _rank(pair, ""), _rank(pair, "challenger_")
+    if d.metric == "rank difference, lower bound":
+        return 0.0, _lower_bound(pair)
+    if d.relation == ">=":
+        return _finite(other), _finite(alpha * own)
+    return _finite(own), _finite(alpha * other)
+
+
+def _rank(pair: Mapping[str, Any], who: str) -> float:
+    dropped, cost, n = pair[f"{who}dropped"], pair[f"{who}cost_us"], pair["n_reached"]
+    if not dropped or not n:
+        return 0.0
+    return float(dropped / cost / n) if cost else math.inf
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _lower_bound(pair: Mapping[str, Any]) -> float:
+    """By normal theory, of [challenger drops]/t - [own drops]/t over the tuples of the row."""
+    n = pair["n_reached"]
+    own, other = 1 / pair["cost_us"], 1 / pair["challenger_cost_us"]
+    both = pair["both_dropped"]
+    values = [(other - own, both), (other, pair["challenger_dropped"] - both)]
+    values += [(-own, pair["dropped"] - both)]
+    mean = sum(value * times for value, times in values) / n
+    square = sum(value**2 * times for value, times in values) / n
+    half = NormalDist().inv_cdf(0.5 + pair["interval"]["confidence"] / 2)
+    return float(mean - half * math.sqrt(max(0.0, square - mean**2) / n))
+
+
+def _caches(d: Decision) -> Sides:
+    """Costs of two choices of caches, or what else was tested of them."""
+    table = {cache["cache"]: cache for cache in d.detail["caches"]}
+    costs = d.detail["choices"]["costs"]
+    old, new = (_cost(d, costs["off"], which) for which in ("used_before", "chosen"))
+    assert same(d.predicted_old, old), f"predicted_old {d.predicted_old}, by the table {old}"
+    assert same(d.predicted_new, new), f"predicted_new {d.predicted_new}, by the table {new}"
+    if d.kind == "cache monitor":
+        gone = table[d.detail["transitions"][0]["cache"]]
+        return sum(r["benefit"] for r in gone["readers"] if r["used_before"]), gone["cost"]
+    if d.metric == "largest change of a benefit or cost":
+        return d.detail["moved"], d.detail["change_share"]
+    if d.metric == "pinned caches in use":
+        pinned = d.detail["pinned"]
+        return tuple(  # type: ignore[return-value]
+            len({*pinned} & {*plan["order"]}) for plan in (d.new, d.old)
+        )
+    if d.metric == "cost of the join":
+        return new, old
+    return new - old, d.detail["n_worthless"] * d.detail["least_share"] * costs["off"]
+
+
+def _cost(d: Decision, bare: float, which: str) -> float:
+    for cache in d.detail["caches"]:
+        benefits = [reader["benefit"] for reader in cache["readers"] if reader[which]]
+        bare -= sum(benefits) - cache["cost"] * bool(benefits)
+    return bare
+
+
+def _tree(d: Decision) -> Sides:
+    assert d.predicted_old is not None
+    return d.predicted_new, (1 - d.detail["gain"]) * d.predicted_old
+
+
+def _chains(d: Decision) -> Sides:
+    if d.metric == "n_chains":
+        return float(len(d.detail["chains"])), 0.0
+    assert d.predicted_new is not None
+    old = d.predicted_old
+    return (1 - d.predicted_new / old if old else 0.0), d.detail["min_gain"]
+
+
+_RULES: Final[Mapping[str, Callable[[Decision], Sides]]] = {
+    "chains": _chains,
+    "probe order": _ranks,
+    "cache selection": _caches,
+    "cache monitor": _caches,
+    "join tree": _tree,
+    "bound": lambda d: (float(d.n_sample), 200.0),  # the toy: tuples that passed, its bound
+}
+_BY_ALGORITHM: Final[Mapping[str, Callable[[Decision], Sides]]] = {
+    "asc": _selection,
+    **dict.fromkeys(
+        ("a-greedy", "sweep", "independent", "local swaps", "optimal", "static"), _ranks
+    ),
+}
