@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from backend.systems.contract import System
-from backend.systems.joins.settings import JoinSettings
+from backend.systems.joins.decide.settings import JoinSettings
 from storage.vocabulary.records import Decision
 from tests.oracles.decision_records import faults
 from tests.systems.running import BATTERY, Bench, tuples
