@@ -17,18 +17,18 @@ from dashboard.components.static import StaticTree, tree_of
 PROPERTY: Final = "tree"
 
 
-def part(name: str, content: Any, className: str = "", **stamp: str) -> StaticTree:
+def part(name: str, content: Any, className: str = "", **stamp: Any) -> StaticTree:
     """The part called ``name`` with its first content (html and own drawings only). stamp: see
     :func:`as_of`."""
     return StaticTree(part_tree(name, content, className, **stamp), id=name)
 
 
-def part_tree(name: str, content: Any, className: str = "", **stamp: str) -> Any:
+def part_tree(name: str, content: Any, className: str = "", **stamp: Any) -> Any:
     """New content of the part, for its output. className: the same as at first."""
     return tree_of(html.Div(content, id=name, className=className, **stamp))
 
 
-def as_of(batch: int | None, news: Sequence[str] = ()) -> dict[str, str]:
+def as_of(batch: int | None, news: Sequence[str] = ()) -> dict[str, Any]:
     """Attributes of what is of a batch, which it says once the page shows another one; see
     modules/stamps.js. news: kinds of records that alone make it older, () = each batch does."""
     given = attrs(data_as_of="" if batch is None else batch)

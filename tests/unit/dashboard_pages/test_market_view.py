@@ -121,7 +121,8 @@ def test_costs_and_bids_are_means_of_the_last_batches_and_a_saving_has_its_inter
     assert saving.times == pytest.approx(8**0.5)
     assert saving.low < saving.times < saving.high
     c1 = next(one for one in market.bids if one.id == "c1")
-    assert (c1.bid, c1.smooth) == (0.5, pytest.approx(0.3))
+    assert c1.bid == 0.5
+    assert c1.smooth == pytest.approx(0.3)
     assert (c1.granted, c1.under) == (8192, 4096)
     assert saving_of([1.0], [2.0]) is None
 
