@@ -204,7 +204,10 @@ def _branch(options: argparse.Namespace, reader: Reader) -> int:
         launch = BranchLaunch(workload, writer, settings, record, asked, reader, commands)
         with _stopped_by_signals(launch.stop):
             done = launch.execute()
-    print(f"Run {launch.run_id} is a {asked.words}; compare them at")
+    ends = reader.last_batch(launch.run_id)
+    until = "has no batch" if ends is None else f"ends at batch {ends}"
+    of = f"its original at batch {reader.last_batch(record.run.id)}"
+    print(f"Run {launch.run_id} is a {asked.words}. It {until}, {of}; compare them at")
     print(f"  /compare?run={launch.run_id}")
     return 0 if done else EXIT_FAILED
 

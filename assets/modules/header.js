@@ -73,6 +73,7 @@ export function drawHeader() {
   if (!page || !shell) return;
   setAttr(page, "data-mode", mode);
   setAttr(byId("pw-mode"), "data-mode", shell.run ? mode : "none");
+  setAttr(page, "data-past", moment.at !== null && known.now !== null && moment.at < known.now ? "1" : "0");
   drawAge();
   drawState();
   drawRuns();
@@ -125,7 +126,7 @@ function drawRuns() {
 
 function drawPlan() {
   const plan = planAt(paintedBatch());
-  setText("pw-plan", plan ? `Plan ${plan.version}` : "No plan yet");
+  setText("pw-plan", plan ? (plan.of ? `${plan.version} plans` : `Plan ${plan.version}`) : "No plan yet");
   const until = currentMode() === "live" ? Date.now() / 1000 : timeAt(paintedBatch());
   setText("pw-plan-age", plan && until !== null ? `· ${age(until - plan.time)} old` : "");
 }

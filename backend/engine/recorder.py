@@ -115,8 +115,8 @@ def input_samples(inputs: Mapping[str, InputResult]) -> list[Sample]:
 
 
 def partition_samples(partitions: Sequence[int]) -> list[Sample]:
-    """How even the tasks of a batch were; nothing of one task."""
-    return [] if len(partitions) < 2 else [Sample(SYSTEM, "partition_skew", skew(partitions), "")]
+    """How even the tasks of a batch were: 1 of one task."""
+    return [Sample(SYSTEM, "partition_skew", skew(partitions), "")] if partitions else []
 
 
 def system_samples(values: Mapping[str, tuple[float | None, str]]) -> list[Sample]:

@@ -275,7 +275,8 @@ def _which(context: Context, facts: Facts) -> str:
     _, latest = max(facts.units, key=lambda one: (one[1].batch, one[1].version))
     if len(facts.units) < 2:
         return views.headline(latest)
-    return f"Plan {plan.version} of {len(facts.units)} units, since batch {max(0, latest.batch)}"
+    n, since = len(facts.units), max(0, latest.batch)
+    return f"{plan.version} plans in {n} units, the newest since batch {since}"
 
 
 def _points(chart: Chart, facts: Facts) -> list[list[Any]]:

@@ -49,15 +49,26 @@ def build_answer(
     results: Sequence[StoredResult],
     series: Mapping[tuple[str, str], SeriesData],
     size: float | None,
+    at: int | None = None,
 ) -> AnswerView:
-    """The answer of a query. results: newest first; size: of the relation at the batch shown."""
+    """The answer of a query. results: newest first; size: of the relation at the batch shown, which
+    is ``at``."""
     name = next((one for one in CHANGES if (entity, one) in series), CHANGES[0])
     relation = None
     if is_relation:
         elements = [one for one in results if SIGN in one.values]
         told = _last_in_a_row(elements, series.get((entity, CHANGES[0])))
         relation = build_relation(told, int(size) if size is not None and known(size) else None)
-    return AnswerView(entity, name, points(series.get((entity, name))), relation)
+    return AnswerView(entity, name, _course(series.get((entity, name)), at), relation)
+
+
+def _course(changed: SeriesData | None, at: int | None) -> list[tuple[int, float | None]]:
+    """The points up to batch ``at``: 0 in batches without any, where points are batches."""
+    told = points(changed)
+    if changed is None or at is None or not told or max(changed.n.tolist()) > 1:
+        return told
+    own = dict(told)
+    return [(batch, own.get(batch, 0)) for batch in range(told[0][0], at + 1)]
 
 
 def build_relation(changes: Sequence[StoredResult], size: int | None) -> RelationView:

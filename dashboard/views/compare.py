@@ -7,7 +7,7 @@ from their beginnings, or by the time of the stream they read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +57,8 @@ class ComparedPair(NamedTuple):
 class ComparedLine(NamedTuple):
     """A property of both stretches over batches since their begin (or the stream's time).
 
-    x: places; a, b: values there, None = unknown. change: of the mean from A to B.
+    x: places; a, b: values there, None = unknown. change: of the mean from A to B. shared: first
+    and last place that both reach, over which means are taken; None: one side has nothing.
     """
 
     property: str
@@ -70,6 +71,7 @@ class ComparedLine(NamedTuple):
     mean_b: float | None
     change: KnobEffect
     tone: str
+    shared: tuple[float | str, float | str] | None = None
 
 
 class ComparedPlan(NamedTuple):
@@ -133,14 +135,22 @@ def aligned(
     series: tuple[SeriesData | None, SeriesData | None],
     places: tuple[Places, Places],
 ) -> ComparedLine | None:
-    """Both series over common places; None when neither has a value. places: batch -> place."""
+    """Both series over common places; None when neither has a value. places: batch -> place.
+
+    Means are taken where both have batches: what only the longer one went through says nothing
+    about the other.
+    """
     words, unit, smaller = NUMBERS[name]
     sides = [_by_place(one, place) for one, place in zip(series, places, strict=True)]
     if not any(sides):
         return None
     x = sorted({*sides[0], *sides[1]}, key=lambda place: (isinstance(place, str), place))
-    values = [[v for v in side.values() if v is not None] for side in sides]
-    means = [_mean(one, place) for one, place in zip(series, places, strict=True)]
+    shared = _shared(*sides)
+    values = [
+        [v for place, v in side.items() if v is not None and _holds(shared, place)]
+        for side in sides
+    ]
+    means = [_mean(one, place, shared) for one, place in zip(series, places, strict=True)]
     change = KnobEffect(None, None, min(map(len, values)), paired=False)
     if not any(one is not None and one.thinned for one in series):
         change = before_and_after(values[0], values[1])
@@ -155,7 +165,22 @@ def aligned(
         means[1],
         change,
         _tone(change, smaller),
+        shared,
     )
+
+
+def _shared(
+    a: Mapping[Any, float | None], b: Mapping[Any, float | None]
+) -> tuple[float | str, float | str] | None:
+    """The first and the last place between the ends of both."""
+    if not a or not b:
+        return None
+    first, last = max(min(a), min(b)), min(max(a), max(b))
+    return (first, last) if first <= last else None
+
+
+def _holds(shared: tuple[Any, Any] | None, place: Any) -> bool:
+    return shared is None or shared[0] <= place <= shared[1]
 
 
 def _tone(change: KnobEffect, smaller: bool | None) -> str:
@@ -165,11 +190,14 @@ def _tone(change: KnobEffect, smaller: bool | None) -> str:
     return "ok" if (share.mean < 0) == smaller else "warning"
 
 
-def _mean(series: SeriesData | None, places: Places) -> float | None:
-    """Over all batches that are laid, however many lie behind a point."""
+def _mean(
+    series: SeriesData | None, places: Places, shared: tuple[Any, Any] | None
+) -> float | None:
+    """Over all batches that are laid between two places, however many lie behind a point."""
     if series is None:
         return None
-    laid = np.array([places(batch) is not None for batch in series.batch.tolist()], bool)
+    found = [places(batch) for batch in series.batch.tolist()]
+    laid = np.array([one is not None and _holds(shared, one) for one in found], bool)
     counted = laid & ~np.isnan(series.value)
     if not counted.any():
         return None

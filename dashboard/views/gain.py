@@ -91,7 +91,7 @@ def ledger_gain(columns: Columns) -> Gain | None:
     figure, basis = _amount(abs(value), spread, whole)
     if unsure:
         words = f"{show(value, 'si')} ± {show(spread, 'si')} visits against the first order"
-        words = words if spread or value else "the first order is still in force"
+        words = words if spread or value else "no other order was measured against the first one"
         lead, figure, basis, tone = "Adapting saved nothing yet", "", words, "quiet"
     return Gain(lead, figure, basis, tone, "visits saved", "si", curve)
 

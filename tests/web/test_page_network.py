@@ -65,7 +65,7 @@ def test_an_answer_has_signs_timestamps_and_its_relation(
     taus = [int(text) for text in changes.locator("tbody td:nth-child(3)").all_inner_texts()]
     assert taus == sorted(taus, reverse=True)
     assert taus[0] <= now()
-    expect(chosen).to_contain_text("The relation now: 4 tuples")
+    expect(chosen).to_contain_text("The relation at this moment: 4 tuples")
     relation = chosen.get_by_role("region", name="All of it")
     seen = [trip for t in range(now() - 60, now() + 1) for trip in trips(t)]
     wanted = {
@@ -92,7 +92,7 @@ def test_a_stream_has_no_relation_and_leads_to_its_plan(open_page: OpenPage) -> 
     changes = chosen.get_by_role("region", name="Its last 20 changes")
     expect(changes.locator("tbody tr")).to_have_count(20)
     assert set(changes.locator("tbody td:nth-child(2)").all_inner_texts()) == {"+"}
-    expect(chosen).not_to_contain_text("The relation now")
+    expect(chosen).not_to_contain_text("The relation at this moment")
     chosen.get_by_role("link", name="its plan").click()
     until(page, "location.pathname === '/plan'")
     outputs = page.get_by_role("navigation", name="Outputs")

@@ -135,6 +135,7 @@ def test_a_live_plan_page_of_a_demo_is_true(
         page.context.close()
         replay = opened(open_page, run, "&at=1", url)
         wrong = mismatches(samples, replay)
+        replay.context.close()
     assert not wrong, told(wrong)
 
 
@@ -170,6 +171,7 @@ def test_what_rests_is_not_left_a_batch_behind(
         run.kill()
         expect(page.locator("#pw-run-state")).to_have_text("interrupted")
         _agrees(page)
+        page.context.close()
 
 
 def test_a_query_chosen_on_the_page_is_no_change_of_the_plan(
@@ -178,7 +180,7 @@ def test_a_query_chosen_on_the_page_is_no_change_of_the_plan(
     with living("stream", site.path) as run:
         page = open_page(f"/plan?run={run}")
         expect(page.locator(".pw-graph .pw-card").first).to_be_visible()
-        for name in ("cheap", "named", "All of it"):
+        for name in ("named", "wet", "All of it"):
             page.locator("#plan-choices").get_by_text(name, exact=True).click()
             for _ in range(12):
                 page.wait_for_timeout(150)

@@ -1,4 +1,4 @@
-"""The answer of a query: its course, the relation now, and its last tuples with their signs."""
+"""The answer of a query: its course, the relation at the moment, its last tuples with signs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def draw_answer(view: AnswerView) -> list[Component]:
 
 def _relation(view: RelationView) -> Component:
     size = "an unknown number of" if view.size is None else show(view.size, "int")
-    head = f"The relation now: {size} tuple{'' if view.size == 1 else 's'}"
+    head = f"The relation at this moment: {size} tuple{'' if view.size == 1 else 's'}"
     said = "" if view.whole else _what_is_missing(view)
     columns = [*(TableColumn(name) for name in view.columns), TableColumn("times", "int")]
     rows: list[list[CellData]] = [[*map(_text, row), n] for row, n in view.rows]
@@ -57,7 +57,8 @@ def _what_is_missing(view: RelationView) -> str:
 def draw_tuples(view: TuplesView) -> Component:
     """The last tuples, newest first; elements of an answer with sign and timestamp."""
     if not view.rows:
-        return html.P("No tuple of its answer is kept up to this moment.", className="pw-dim")
+        said = "No change up to this moment is kept any more: of a query only the last 20 are."
+        return html.P(said, className="pw-dim")
     kinds = list(zip(view.columns, view.numeric, strict=True))
     named = [TableColumn(name, "text" if number else None) for name, number in kinds]
     cells = [[_value(*pair) for pair in zip(row, view.numeric, strict=True)] for row in view.rows]

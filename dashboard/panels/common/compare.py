@@ -11,6 +11,7 @@ from dash.development.base_component import Component
 from dashboard.components.attributes import attrs
 from dashboard.components.charts import scale_choice
 from dashboard.components.drawn import NAMESPACE, Drawn
+from dashboard.components.formats import show
 from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.context import Context
@@ -73,15 +74,15 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> ComparedView:
     names = {run.id: f"{run.workload} · {run.id}" for run in runs.values()}
     sides = {side: runs[side] for side in (asked.a.run, asked.b.run) if side in runs}
     one_is_branch = len({branch_of(run) is None for run in sides.values()}) == 2
+    lines = _lines(reader, asked, WITHOUT_TIMES if one_is_branch else tuple(NUMBERS))
+    a, b = (_cut(side, asked.align, lines) for side in (asked.a, asked.b))
     return ComparedView(
         asked,
         words,
         names,
-        _lines(reader, asked, WITHOUT_TIMES if one_is_branch else tuple(NUMBERS)),
+        lines,
         _plans(reader, asked),
-        decision_difference(
-            _switches(reader, asked.a), _switches(reader, asked.b), (asked.a.first, asked.b.first)
-        ),
+        decision_difference(_switches(reader, a), _switches(reader, b), (a.first, b.first)),
         one_is_branch,
         _flags(reader, [run for run in sides.values() if branch_of(run) is not None]),
     )
@@ -134,6 +135,29 @@ def _lines(reader: Reader, asked: ComparedPair, names: Sequence[str]) -> list[Co
     return [line for line in lines if line is not None]
 
 
+def _cut(side: ComparedStretch, align: str, lines: Sequence[ComparedLine]) -> ComparedStretch:
+    """The part of a stretch, laid by batch, that the other one reaches, too."""
+    shared = next((line.shared for line in lines if line.shared is not None), None)
+    if shared is None or align == BY_TIME:
+        return side
+    return side._replace(first=side.first + int(shared[0]), last=side.first + int(shared[1]))
+
+
+def _unlike(view: ComparedView) -> str:
+    """Where means are taken, if one stretch goes on where the other does not; ''."""
+    line = next((line for line in view.lines if line.shared is not None), None)
+    if line is None or line.shared is None:
+        gone = bool(view.lines) and any(None not in (one.mean_a, one.mean_b) for one in view.lines)
+        return "The stretches have no place in common: align them the other way." if gone else ""
+    first, last = line.shared
+    if (line.x[0], line.x[-1]) == (first, last):
+        return ""
+    if view.asked.align == BY_TIME:
+        return f"Unlike stretches: all means are from {first} to {last}, which both have."
+    n = int(last) - int(first) + 1
+    return f"Unlike stretches: all numbers are of the first {show(n, 'int')} batches of each."
+
+
 def _plans(reader: Reader, asked: ComparedPair) -> list[ComparedPlan]:
     found = [reader.plans_at(side.run, side.last) for side in (asked.a, asked.b)]
     names: dict[str, str] = {}
@@ -162,7 +186,11 @@ def draw(view: ComparedView, sheet: Sheet) -> Drawing:
         body=html.Div(
             [
                 CompareForm(view),
-                *(html.P(flag, className="pw-notice", role="note") for flag in view.flags),
+                *(
+                    html.P(flag, className="pw-notice", role="note")
+                    for flag in (*view.flags, _unlike(view))
+                    if flag
+                ),
                 _alignment(view, sheet.context),
                 _numbers(view),
                 *([scale_choice()] if view.lines else []),
@@ -212,7 +240,9 @@ def _numbers(view: ComparedView) -> Component:
         TableColumn("A", "f3"),
         TableColumn("B", "f3"),
         TableColumn("Unit"),
-        TableColumn("From A to B", None, "", "means of all batches, with a 95 % interval"),
+        TableColumn(
+            "From A to B", None, "", "means of the batches that both have, with a 95 % interval"
+        ),
     )
     rows: list[list[CellData]] = [
         [line.words, *_means(line), line.unit, _change(line)] for line in view.lines

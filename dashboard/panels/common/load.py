@@ -20,15 +20,17 @@ from storage.vocabulary.load import LOAD
 
 
 class LoadShown(NamedTuple):
-    """Of units and of the batch: (title, parts)."""
+    """Of units and of the batch: (title, parts). alone: titles of what one part did in the batch
+    shown."""
 
     loads: list[tuple[str, LoadView]]
+    alone: list[str]
 
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> LoadShown | None:
-    """As of the newest batch with more than one part."""
+    """Of the batch shown; a batch that one part did has no matrix."""
     titles = {one.id: one.title for one in scope.units}
-    found = []
+    found, alone = [], []
     for key in reader.matrix_keys(context.run_id):
         wanted = context.moment.unit in ("", key.unit_id) or not key.unit_id
         if key.kind != LOAD or not wanted:
@@ -36,8 +38,11 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> LoadShown | No
         stored = reader.matrix(context.run_id, key.name, context.batch, key.unit_id)
         if stored is not None:
             title = f"Shards of {titles.get(key.unit_id, key.unit_id)}" if key.unit_id else _TASKS
-            found.append((title, build_load(stored, key.unit_id)))
-    return LoadShown(found) if found else None
+            if stored.batch == context.batch:
+                found.append((title, build_load(stored, key.unit_id)))
+            else:
+                alone.append(title)
+    return LoadShown(found, alone) if found or alone else None
 
 
 _TASKS: Final = "Tasks of the batch"
@@ -46,7 +51,10 @@ _TASKS: Final = "Tasks of the batch"
 def draw(shown: LoadShown, sheet: Sheet) -> Drawing:
     """A bar for each part, against the largest; the mean is marked."""
     parts = [part for title, view in shown.loads for part in _bars(title, view)]
-    note = f"as of batch {max(view.batch for _, view in shown.loads)}; the line is the mean"
+    for title in shown.alone:
+        head: list[str | Component] = [title, html.Span("one did all of it", className="pw-dim")]
+        parts.append(html.H3(head, className="pw-load-head"))
+    note = "the line is the mean" if shown.loads else ""
     return Drawing(static(html.Div(parts)), table=_table(shown), note=note)
 
 

@@ -103,7 +103,7 @@ def _answer(
     keys = [(row.entity, name) for name in CHANGES]
     since = None if batch is None else max(0, batch - N_BATCHES + 1)
     series = reader.many_series(run, keys, since_batch=since, until_batch=batch)
-    return build_answer(row.entity, row.answers == RELATION, found, series, row.size)
+    return build_answer(row.entity, row.answers == RELATION, found, series, row.size, batch)
 
 
 _OVER: Final = {"ended": "has ended", "interrupted": "was interrupted", "failed": "has failed"}

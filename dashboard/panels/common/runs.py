@@ -75,6 +75,8 @@ def draw(view: RunsView, sheet: Sheet) -> Drawing:
     marks = [_opens(row, row.id == context.run_id) for row in view.rows]
     keys = [row.id for row in view.rows]
     words = "All runs in this store, newest first"
+    if context.batch != context.now:
+        words += "; their newest numbers, whatever moment is shown"
     columns = (*_COLUMNS, _BRANCH) if branched else _COLUMNS
     body = RowTable(words, columns, rows, keys, marks)
     link = sql_link(context, records.RUNS)

@@ -56,7 +56,8 @@ def test_stretches_lie_over_each_other_by_batch_from_their_begins() -> None:
     line = aligned("visits_per_tuple", both, places)
     assert line is not None
     assert (line.x, line.a, line.b) == ([0, 1, 2], [4.0, 5.0, 6.0], [2.0, 2.5, None])
-    assert (line.mean_a, line.mean_b) == (5.0, 2.25)
+    assert (line.mean_a, line.mean_b) == (4.5, 2.25), "the third batch of A has no counterpart"
+    assert line.shared == (0, 1)
     assert line.change.share is None, "two batches say nothing"
     assert aligned("batch_ms", (None, None), places) is None
     drawn = checked(draw_compared([line, line], BY_BATCH, "dark"))

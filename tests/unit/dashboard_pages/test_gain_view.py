@@ -52,7 +52,7 @@ def test_nothing_is_claimed_when_the_interval_has_zero(saved: float, error: floa
     gain = ledger_gain(_ledger(saved, error))
     assert gain is not None
     assert (gain.figure, gain.tone) == ("", "quiet")
-    assert ("the first order is still in force" in gain.basis) == (saved == 0)
+    assert ("no other order was measured" in gain.basis) == (saved == 0)
 
 
 def test_without_tuples_the_visits_are_told() -> None:
