@@ -168,8 +168,8 @@ def test_sides_have_digits_until_they_differ_and_the_relation_that_was_needed() 
 
 def test_a_kept_plan_tells_what_the_other_would_have_saved() -> None:
     detail = {"saving": {"mean": 0.0, "low": 0.0, "high": 0.0, "n": 800}}
-    sides = {"predicted_old": 4.795, "predicted_new": 4.844}
-    kept = build_card(an_entry(verdict="kept", detail=detail, **sides), [], [])
+    entry = an_entry(verdict="kept", detail=detail, predicted_old=4.795, predicted_new=4.844)
+    kept = build_card(entry, [], [])
     assert kept.saving == "predicted saving of the other plan -0.049 per tuple"
 
 
