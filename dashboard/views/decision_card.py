@@ -22,6 +22,7 @@ from dashboard.views.decision_costs import (
     saved_words,
 )
 from dashboard.views.decisions import (
+    OF_JOINS,
     RELATIONS,
     DecisionCard,
     Inequality,
@@ -30,6 +31,7 @@ from dashboard.views.decisions import (
     cost_unit,
     found_words,
     metric_words,
+    sampled,
     saved_per_1000,
     sign_of,
 )
@@ -59,7 +61,7 @@ def build_card(
     decision, detail = entry.decision, _mapping(entry.decision.detail)
     told = verdict(decision.verdict)
     old, new = _orders(decision, plans)
-    measured = measured_costs(entry.outcome) if decision.verdict == "switched" else []
+    measured = measured_costs(decision, entry.outcome) if decision.verdict == "switched" else []
     saved = saved_per_1000(entry)
     return DecisionCard(
         seq=decision.seq,
@@ -81,7 +83,7 @@ def build_card(
         costs=predicted_costs(decision, detail) + measured,
         unit=with_mu(str(detail.get("cost_unit") or "visits per tuple")),
         saved=saved,
-        saved_words=saved_words(saved, entry.outcome, cost_unit(decision)),
+        saved_words=saved_words(saved, entry.outcome, cost_unit(decision), sampled(decision)),
         steps=_steps(detail),
         cover_prefix=[str(name) for name in detail.get("cover_prefix") or ()],
         knob_version=decision.knob_version,
@@ -93,21 +95,12 @@ def build_card(
     )
 
 
-_OF_JOINS: Final = ("probe order", "cache selection", "cache monitor", "join tree")
-#: Kind of decision -> what its sample counts: "{}" stands for the number.
-_SAMPLES: Final = {
-    "chains": "{} operator steps measured",
-    **dict.fromkeys(_OF_JOINS, "{} elements profiled"),
-}
-
-
 def _sample_words(decision: Decision) -> str:
     """What was counted for a decision; samples that are no part of its tuples say what they are."""
-    n, sampled = show(decision.n, "int"), show(decision.n_sample, "int")
-    is_part = decision.kind not in _SAMPLES and decision.n_sample <= decision.n
-    words = "{} of them sampled" if is_part else _SAMPLES.get(decision.kind, "{} sampled tuples")
-    unit = "elements of the join" if decision.kind in _OF_JOINS else "tuples"
-    return f"n = {n} {unit} · {words.format(sampled)}"
+    unit = "elements of the join" if decision.kind in OF_JOINS else "tuples"
+    is_part = decision.kind not in (*OF_JOINS, "chains") and decision.n_sample <= decision.n
+    what = "of them sampled" if is_part else sampled(decision)
+    return f"n = {show(decision.n, 'int')} {unit} · {show(decision.n_sample, 'int')} {what}"
 
 
 def knob_text(value: Any) -> str:

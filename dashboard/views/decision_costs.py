@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from dashboard.components.formats import show
-from dashboard.views.decisions import MIN_SAMPLES, CostBar, Measured
+from dashboard.views.decisions import MIN_SAMPLES, CostBar, Measured, sampled
 from storage.vocabulary.records import Decision, DecisionOutcome
 
 _PREDICTED: Final = ", predicted"
@@ -17,7 +17,7 @@ def predicted_costs(decision: Decision, detail: Mapping[str, Any]) -> list[CostB
     plans = [plan for plan in detail.get("plans") or () if isinstance(plan, Mapping)]
     if plans:
         return [_planned(plan) for plan in plans]
-    basis = f"on {show(decision.n_sample, 'int')} sampled tuples"
+    basis = f"on {show(decision.n_sample, 'int')} {sampled(decision)}"
     pairs = (("old order", decision.predicted_old), ("new order", decision.predicted_new))
     return [
         CostBar(label + _PREDICTED, _enough(value, decision.n_sample, "not predicted"), basis, True)
@@ -26,7 +26,7 @@ def predicted_costs(decision: Decision, detail: Mapping[str, Any]) -> list[CostB
     ]
 
 
-def measured_costs(outcome: DecisionOutcome | None) -> list[CostBar]:
+def measured_costs(decision: Decision, outcome: DecisionOutcome | None) -> list[CostBar]:
     """What the new order cost, and both orders on the same sampled tuples."""
     if outcome is None:
         waiting = Measured(None, "not measured yet")
@@ -34,7 +34,7 @@ def measured_costs(outcome: DecisionOutcome | None) -> list[CostBar]:
             CostBar("new order, measured", waiting, "", False),
             CostBar("old order, same tuples", waiting, "", True),
         ]
-    basis = _sampled("estimated", outcome.n_sample)
+    basis = f"estimated on {show(outcome.n_sample, 'int')} {sampled(decision)}"
     actual = _enough(outcome.actual_new, outcome.n, "not measured")
     same_new = _enough(outcome.sample_new, outcome.n_sample, "not measured")
     same_old = _enough(outcome.counterfactual_old, outcome.n_sample, "not measured")
@@ -46,13 +46,19 @@ def measured_costs(outcome: DecisionOutcome | None) -> list[CostBar]:
     ]
 
 
-def saved_words(saved: Measured, outcome: DecisionOutcome | None, unit: str = "visits") -> str:
-    """'saved 750 visits per 1 000 tuples (estimated on 250 sampled tuples)', or why not."""
+def saved_words(
+    saved: Measured,
+    outcome: DecisionOutcome | None,
+    unit: str = "visits",
+    what: str = "sampled tuples",
+) -> str:
+    """'saved 750 visits per 1 000 tuples (estimated on 250 sampled tuples)', or why not.
+    what: the samples are."""
     if saved.value is None or outcome is None:
         return saved.reason
     verb = "saved" if saved.value >= 0 else "lost"
     amount = show(abs(saved.value), "int")
-    basis = _sampled("estimated", outcome.n_sample)
+    basis = f"estimated on {show(outcome.n_sample, 'int')} {what}"
     return f"{verb} {amount} {unit} per 1 000 tuples ({basis})"
 
 
@@ -88,10 +94,6 @@ def _name(plan: Mapping[str, Any]) -> str:
         return kind
     age = "old" if plan.get("incumbent") else "new"
     return f"{age} order" if kind == "early drop" else f"{age} {kind} plan"
-
-
-def _sampled(how: str, n: int) -> str:
-    return f"{how} on {show(n, 'int')} sampled tuples"
 
 
 def _enough(value: float | None, n: int, missing: str) -> Measured:

@@ -228,6 +228,17 @@ RELATIONS: Final = {
     "<=": float.__le__,
     "<": float.__lt__,
 }
+#: Kinds of decisions on joins, which count elements of the join.
+OF_JOINS: Final = ("probe order", "cache selection", "cache monitor", "join tree")
+
+
+def sampled(decision: Decision) -> str:
+    """What the samples of a decision are: 'sampled tuples', unless they are no tuples."""
+    if decision.kind == "chains":
+        return "operator steps"
+    return "profiled elements" if decision.kind in OF_JOINS else "sampled tuples"
+
+
 #: Begins the metric of a relative change since the last arrangement.
 CHANGE_OF: Final = "change of "
 

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from dashboard.components.formats import duration, show, stamp
 from dashboard.components.names import named
+from dashboard.views.decisions import sampled
 from dashboard.views.gaps import gaps_of
 from storage.rows import DecisionEntry, StoredEvent
 from storage.vocabulary.records import Batch, Command, Run
@@ -179,7 +180,7 @@ def _cost(entry: DecisionEntry) -> str:
     n = show(found.n_sample, "int")
     return (
         f"; it {word} {abs(old - new):.2f} {unit} ({new:.2f} against {old:.2f} of the plan before, "
-        f"on the same {n} sampled tuples)"
+        f"on the same {n} {sampled(entry.decision)})"
     )
 
 

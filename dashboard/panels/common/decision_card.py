@@ -24,6 +24,7 @@ from dashboard.views.decisions import (
     MacroStepLine,
     Measured,
     OrderView,
+    apart,
 )
 from dashboard.views.filters import digits
 from dashboard.views.orders import OrderItem
@@ -85,7 +86,7 @@ def _inequality(one: Inequality) -> Component:
     """The side that has to be the larger one as a bar with its interval, the other as a mark on
     it, both on one scale from 0."""
     outcome = _outcome(one)
-    note = html.Span(one.note, className="pw-test-note")
+    note = html.Span(" · ".join(filter(None, (one.note, _drawn(one)))), className="pw-test-note")
     words = html.Span([html.B(one.words), outcome, note], className="pw-test-words")
     label = f"{one.name}: {one.words}{outcome}"
     return html.Div(
@@ -97,6 +98,15 @@ def _inequality(one: Inequality) -> Component:
         className="pw-test",
         **attrs(data_holds=one.holds if one.holds is not None else "unknown"),
     )
+
+
+def _drawn(one: Inequality) -> str:
+    """Which side is the bar, which the mark."""
+    if one.lhs is None or one.rhs is None:
+        return ""
+    lhs, rhs = apart(one.lhs, one.rhs)
+    bar, mark = (rhs, lhs) if one.relation in _RIGHT else (lhs, rhs)
+    return f"bar {bar}, mark {mark}"
 
 
 def _outcome(one: Inequality) -> str:

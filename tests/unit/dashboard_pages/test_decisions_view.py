@@ -158,6 +158,38 @@ def test_the_card_tells_the_test_as_the_list_does() -> None:
         assert build_list([entry], COUNTS).rows[0].summary.startswith(f"{found} ")
 
 
+def test_sides_have_digits_until_they_differ_and_the_relation_that_was_needed() -> None:
+    close = an_entry(lhs=0.2, relation=">=", rhs=0.20041, verdict="below_threshold")
+    assert build_list([close], COUNTS).rows[0].summary == "0.2000 < 0.2004 visits, ≥ needed"
+    assert build_card(close, [], []).inequalities[0].words == "0.2000 < 0.2004"
+    kept = an_entry(lhs=80.821, relation="<", rhs=13.156, verdict="below_threshold")
+    assert build_list([kept], COUNTS).rows[0].summary == "80.821 > 13.156 visits, < needed"
+
+
+def test_a_kept_plan_tells_what_the_other_would_have_saved() -> None:
+    detail = {"saving": {"mean": 0.0, "low": 0.0, "high": 0.0, "n": 800}}
+    entry = an_entry(verdict="kept", detail=detail, predicted_old=4.795, predicted_new=4.844)
+    kept = build_card(entry, [], [])
+    assert kept.saving == "predicted saving of the other plan -0.049 per tuple"
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("rearrange", "n = 4\u2009000 tuples · 800 of them sampled"),
+        ("chains", "n = 4\u2009000 tuples · 800 operator steps"),
+        ("probe order", "n = 4\u2009000 elements of the join · 800 profiled elements"),
+    ],
+)
+def test_samples_are_called_what_they_are(kind: str, words: str) -> None:
+    card = build_card(an_entry(an_outcome(), kind=kind), [], [])
+    assert card.sample_words == words
+    basis = words.rpartition("800 ")[2].replace("of them sampled", "sampled tuples")
+    assert card.saved_words.endswith(f"(estimated on 250 {basis})")
+    more = build_card(an_entry(n_sample=9000), [], [])
+    assert more.sample_words == "n = 4\u2009000 tuples · 9\u2009000 sampled tuples"
+
+
 def test_list_and_card_call_a_knob_what_its_card_does() -> None:
     entry = an_entry(lhs=None, explanation="less than mu = 0.05")
     assert build_card(entry, [], []).sentence == "less than Threshold μ = 0.05"

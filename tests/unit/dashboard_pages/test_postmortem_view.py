@@ -37,7 +37,8 @@ def told(events: list[StoredEvent], *switches: DecisionEntry) -> list[tuple[str,
 def test_a_switch_tells_what_it_brought_on_the_same_tuples() -> None:
     events = [event(20, "rearrangement", "Plan 2: b before a", decision=4)]
     ((text, aside),) = told(events, switch(4, 20, 3.0, 4.0, 240))
-    assert text.startswith("Plan 2: b before a; reason: because; it saved 1.00 visits per tuple")
+    assert text.startswith("Plan 2: b before a, in force from batch 21; reason: because; it saved")
+    assert "it saved 1.00 visits per tuple" in text
     assert "3.00 against 4.00 of the plan before, on the same 240 sampled tuples" in text
     assert aside == ""
     ((text, _),) = told(events, switch(4, 20, 4.5, 4.0, 240))
