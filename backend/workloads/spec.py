@@ -302,9 +302,7 @@ def _rows(table: TomlTable, rows: Any) -> tuple[Any, ...]:
 
 def _option(table: TomlTable, key: str, value: Any) -> str:
     if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return value
+        return str(value).lower()
     if isinstance(value, list | dict):
         try:
             return json.dumps(value)
@@ -334,7 +332,7 @@ def _queries(
             raise WorkloadError(table.path, f"query {name!r}, {error.sentence}") from error
         _check_windows(table, query, by_name)
         queries[name] = query
-        if progress is not None:
+        if progress:
             progress(n, len(table.values))
     return tuple(queries.values())
 
