@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from backend.cql import CqlError
 from backend.engine.dependencies import queries_read, readers
@@ -52,6 +53,38 @@ class Carried:
     query: str = ""
     stop: bool = False
     keeps: int | None = None
+
+
+#: Commands about a query; those about several queries are carried out as one change.
+_OF_QUERIES: Final = ("query_add", "query_pause", "query_resume", "query_remove")
+
+
+def in_groups(commands: Iterable[Command]) -> Iterator[list[Command]]:
+    """The commands in their order; those about different queries that follow each other as one."""
+    group: list[Command] = []
+    names: set[str] = set()
+    for command in commands:
+        name = str(command.payload.get("name")) if command.kind in _OF_QUERIES else ""
+        if group and (not names or not name or name in names):
+            yield group
+            group, names = [], set()
+        group.append(command)
+        names |= {name} - {""}
+    if group:
+        yield group
+
+
+def carry_out_all(
+    commands: Iterable[Command], now: Controlled, job: RunJob, is_in_batch: bool = False
+) -> list[Carried]:
+    """Carry out one after another; the last has the state after all, those before it that of now.
+    Raises as carry_out()."""
+    found: list[Carried] = []
+    for command in commands:
+        carried = carry_out(command, found[-1].after if found else now, job, is_in_batch)
+        found[-1:] = [replace(last, after=now) for last in found[-1:]]  # ten thousand are large
+        found.append(carried)
+    return found
 
 
 def carry_out(command: Command, now: Controlled, job: RunJob, is_in_batch: bool = False) -> Carried:
@@ -208,7 +241,8 @@ def _pause(command: Command, now: Controlled, pause: bool) -> Carried:
 def _remove(command: Command, now: Controlled) -> Carried:
     name = _known(command, now.registry)
     _check_unread(name, now.registry.queries.values())
-    left = {n: q for n, q in now.registry.queries.items() if n != name}
+    left = dict(now.registry.queries)
+    del left[name]
     changed = Registry(left, now.registry.paused - {name})
     return _changed(command, now, changed, name, "removed")
 

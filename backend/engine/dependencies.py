@@ -15,7 +15,7 @@ def queries_read(query: ContinuousQuery) -> tuple[str, ...]:
 
 def readers(name: str, queries: Iterable[ContinuousQuery]) -> list[str]:
     """The queries that read what query ``name`` answers."""
-    return [one.name for one in queries if name in queries_read(one)]
+    return [one.name for one in queries if one.plan is not None and name in queries_read(one)]
 
 
 def _named(plan: Logical) -> Iterable[str]:

@@ -14,10 +14,9 @@ from backend.engine.control import (
     Carried,
     Controlled,
     Registry,
-    answer_applied,
-    answer_refused,
-    carry_out,
+    carry_out_all,
     check_intake,
+    in_groups,
 )
 from backend.engine.entity_ledger import EntityLedger
 from backend.engine.input_news import InputNews
@@ -30,14 +29,15 @@ from backend.engine.provisional import ProvisionalTurns
 from backend.engine.query_totals import QueryTotals
 from backend.engine.refusals import refusal_of
 from backend.engine.resume import check_step
+from backend.engine.running import BrokeOff
 from backend.engine.settings import ENGINE, ScopedSettings, check_scopes, frame_taken_up, of_frame
 from backend.engine.totals import Totals
-from backend.engine.units import BrokeOff, UnitSet
+from backend.engine.units import UnitSet
 from backend.engine.upkeep import Upkeep
 from backend.model.ids import source_id
 from backend.model.knobs import KnobValue
 from backend.operators.contract import BatchPlan, BatchResult, InputResult
-from backend.systems.contract import Recorded, Refused, ShowsDecisions, SystemUnit
+from backend.systems.contract import Recorded, ShowsDecisions, SystemUnit
 from storage.resume import LastState
 from storage.vocabulary.kinds import Phase
 from storage.vocabulary.records import Batch, BatchRecord, Command, Entity, Event, Run, Sample
@@ -240,24 +240,30 @@ class Loop:
 
     def _take_commands(self, batch_id: int, kinds: Collection[str] | None = None) -> None:
         """Carry out what was asked. kinds: of commands, and nothing else; None: all there is."""
-        for command in self.writer.pending_commands(self.run.id):
-            if kinds is not None and command.kind not in kinds:
-                continue
-            try:
-                self._carry_out(command, batch_id)
-            except Exception as error:  # one request may never end the run
-                self._keep_undone(error)
-                reason = refusal_of(command, error)
-                self._boundary.answers.append(answer_refused(command, reason, time.time()))
+        asked = self._boundary.unanswered(self.writer.pending_commands(self.run.id))
+        for group in in_groups(c for c in asked if kinds is None or c.kind in kinds):
+            self._take(group, batch_id)
         if kinds is None:
             self._boundary.events += self.job.branches.news() if self.job.branches else ()
             for turn in self._provisional.due(self._now.settings):
                 self._take_back(turn, batch_id)
 
+    def _take(self, commands: Sequence[Command], batch_id: int) -> None:
+        """Carry out commands as one change; in halves, where one of them is in the way."""
+        try:
+            self._carry_out(commands, batch_id)
+        except Exception as error:  # one request may never end the run
+            self._keep_undone(error)
+            if len(commands) == 1:
+                self._boundary.refused(commands[0], refusal_of(commands[0], error))
+                return
+            for half in (slice(len(commands) // 2), slice(len(commands) // 2, None)):
+                self._take(commands[half], batch_id)
+
     def _take_back(self, turn: Command, batch_id: int) -> None:
         """Undo a turn that nobody kept; one that cannot be undone stands, and the log says why."""
         try:
-            event = self._change(turn, batch_id).event
+            event = self._change([turn], batch_id)[0].event
         except Exception as error:  # as of a request
             self._keep_undone(error)
             log.error("turn %d is not taken back: %s", turn.id, refusal_of(turn, error))
@@ -270,32 +276,29 @@ class Loop:
         if isinstance(error, BrokeOff):
             self._boundary.recorded = self._boundary.recorded.then(error.recorded)
 
-    def _carry_out(self, command: Command, batch_id: int) -> None:
-        """Carry out a command and answer it. Raises what refuses it; nothing is changed then."""
-        boundary = self._boundary
-        if command.id in {answer.command for answer in boundary.answers}:
-            raise Refused("answered already")
-        carried, now = self._change(command, batch_id), time.time()
-        if carried.keeps is not None:
-            self._provisional.keep(carried.keeps)
-        if carried.turned is not None:
-            self._provisional.turned(command, carried.turned, carried.old_value)
-        boundary.answers.append(answer_applied(command, carried, batch_id, now))
-        boundary.events.append(carried.event)
-        if carried.stop:
-            self.stop_requested.set()
+    def _carry_out(self, commands: Sequence[Command], batch_id: int) -> None:
+        """Carry out commands and answer them. Raises what refuses it; nothing is changed then."""
+        changes = self._change(commands, batch_id)
+        for command, carried in zip(commands, changes, strict=True):
+            if carried.keeps is not None:
+                self._provisional.keep(carried.keeps)
+            if carried.turned is not None:
+                self._provisional.turned(command, carried.turned, carried.old_value)
+            if carried.stop:
+                self.stop_requested.set()
+            self._boundary.applied(command, carried, batch_id)
 
-    def _change(self, command: Command, batch_id: int) -> Carried:
-        """Change what a command is about. Raises what refuses it; nothing is changed then."""
+    def _change(self, commands: Sequence[Command], batch_id: int) -> list[Carried]:
+        """Change what commands are about. Raises what refuses it; nothing is changed then."""
         boundary = self._boundary
-        carried = carry_out(command, self._now, self.job, self._in_batch)
+        changes = carry_out_all(commands, self._now, self.job, self._in_batch)
+        carried = changes[-1]
         settings, registry = carried.after.settings, carried.after.registry
         found = Recorded()
-        if carried.query:
-            before, title = self._now.registry, carried.event.title
-            found, settings = self._units.requeried(
-                carried.query, registry, before, settings, title, batch_id
-            )
+        if names := [one.query for one in changes if one.query]:
+            title = carried.event.title if len(names) == 1 else f"{len(names)} queries changed"
+            asked = (names, registry, self._now.registry, settings, title, batch_id)
+            found, settings = self._units.requeried(*asked)
         if carried.turned is not None:
             scope, before_turn = carried.turned[0], self._now.settings
             found = self._units.turned(scope, settings, before_turn, batch_id)
@@ -307,7 +310,7 @@ class Loop:
         if carried.query or carried.turned is not None:
             self._await(self._units.waits)
         self._frame = recorder.framed(self.job, self._now.pace.held)
-        return carried
+        return changes
 
     def _await(self, why: str) -> None:
         """Hold the run for what a unit waits for (why), or no more ('')."""
@@ -363,8 +366,7 @@ class Loop:
 
     def _record(self, row: Batch, decided: Recorded, batch: int) -> BatchRecord:
         """What every record has: what the boundary brought, and what changed."""
-        boundary = self._boundary
-        found = boundary.recorded.then(decided)
+        found = (boundary := self._boundary).recorded.then(decided)
         return BatchRecord(
             run_id=self.run.id,
             batch=row,
@@ -379,14 +381,12 @@ class Loop:
         )
 
     def _samples(self, result: BatchResult, of_units: Sequence[Sample]) -> list[Sample]:
-        units = result.units.values()
-        matched = {name: n for one in units for name, n in one.matched_by_query.items()}
         visits = sum(s.value or 0 for s in of_units if s.property == "reached_tuples")
         selects, n_bytes = self._units.selects, self.writer.n_bytes
         values = self._totals.values(result, visits, selects, self._commit_ms, n_bytes)
         return [
             *recorder.input_samples(result.inputs),
-            *self._query_totals.add(matched),
+            *self._query_totals.add(recorder.matched(result)),
             *recorder.system_samples(values),
             *recorder.partition_samples(result.partitions),
             *self._totals.evaluated(),

@@ -124,6 +124,12 @@ def system_samples(values: Mapping[str, tuple[float | None, str]]) -> list[Sampl
     return [Sample(SYSTEM, name, value, unit) for name, (value, unit) in values.items()]
 
 
+def matched(result: BatchResult) -> dict[str, int]:
+    """Query -> tuples that matched it in the batch."""
+    units = result.units.values()
+    return {name: n for part in units for name, n in part.matched_by_query.items()}
+
+
 def partition_load(partitions: Sequence[int]) -> tuple[Matrix, ...]:
     """How the tuples of a batch were spread over its tasks; nothing of one task."""
     return load_matrix([{"tuples": n} for n in partitions])

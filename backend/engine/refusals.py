@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from backend.engine.units import BrokeOff
+from backend.engine.running import BrokeOff
 from backend.systems.contract import Refused
 from storage.texts import storable
 from storage.vocabulary.records import Command

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from backend.engine.control import Registry
 from backend.engine.entity_ledger import EntityLedger
@@ -11,11 +11,11 @@ from backend.engine.job import RunJob
 from backend.engine.parts import UnitParts
 from backend.engine.planner import Place, place, placed
 from backend.engine.resume import state_of
+from backend.engine.running import BrokeOff, RunningUnit, stamped
 from backend.engine.settings import ScopedSettings, knobs_of, of_unit, taken_up
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.ids import entity_id, unit_entity
-from backend.model.knobs import KnobSettings
 from backend.operators.contract import BatchPlan, BatchResult, Operator
 from backend.operators.network.job import NetworkJob
 from backend.systems import contract
@@ -30,86 +30,7 @@ from backend.systems.contract import (
 from backend.systems.stream.sysstream import SYS_ARRIVING, SYS_TIME
 from backend.workloads.sysstream import SYSSTREAM
 from storage.resume import LastState
-from storage.vocabulary.kinds import Severity
 from storage.vocabulary.records import Entity, Event, Sample, Unit
-
-
-class BrokeOff(Exception):
-    """A unit broke off in a change, which was undone: what it came to by that."""
-
-    def __init__(self, recorded: Recorded) -> None:
-        super().__init__("broke off and undone")
-        self.recorded = recorded
-
-
-@dataclass
-class RunningUnit:
-    """A unit with its place, its queries (paused ones included) and the plan the last batch ran.
-
-    resting: its knobs, while it has left the run with its last query. keeps_state: it runs as a
-    network. ended: query -> why it is over, of queries that read a stream that has failed.
-    inexact: why its answers were approximate in the last batch; '' = they were not.
-    """
-
-    place: Place
-    unit: contract.SystemUnit
-    queries: dict[str, ContinuousQuery]
-    since_batch: int
-    ran_version: int = 0
-    ledger: EntityLedger = field(default_factory=EntityLedger)
-    resting: KnobSettings | None = None
-    keeps_state: bool = False
-    ended: dict[str, str] = field(default_factory=dict)
-    inexact: str = ""
-
-    @property
-    def id(self) -> str:
-        return self.place.unit_id
-
-    def active(self, paused: frozenset[str]) -> tuple[ContinuousQuery, ...]:
-        """Its queries that run."""
-        resting = paused | self.ended.keys()
-        return tuple(query for name, query in self.queries.items() if name not in resting)
-
-    def entities(self, paused: frozenset[str]) -> Sequence[Entity]:
-        """The unit's, with queries that are over."""
-        resting = paused | self.ended.keys()
-        found = self.unit.entities({n: q for n, q in self.queries.items() if n in resting})
-        return [self._over(one) for one in found] if self.ended else found
-
-    def _over(self, entity: Entity) -> Entity:
-        if entity.role != "query" or entity.name not in self.ended:
-            return entity
-        facts = {**entity.properties, "state": "ended", "why": self.ended[entity.name]}
-        return replace(entity, properties=facts)
-
-    def exactness_events(self) -> list[Event]:
-        """Its answers became approximate in the last batch, for another reason, or exact again."""
-        before, self.inexact = self.inexact, self.unit.inexact
-        if self.inexact == before:
-            return []
-        title = "answers are approximate" if self.inexact else "answers are exact again"
-        severity: Severity = "warning" if self.inexact else "info"
-        return [Event("exactness", title, self.inexact, severity, unit_id=self.id)]
-
-    def told(
-        self, event: KnobsChanged | QueriesChanged, undo: KnobsChanged | QueriesChanged
-    ) -> Recorded:
-        """What it comes to. Raises Refused; and BrokeOff, when it was told what was before."""
-        try:
-            return stamped(self.unit.changed(event), self.id)
-        except Refused:
-            raise
-        except Exception as error:
-            raise BrokeOff(stamped(self.unit.changed(undo), self.id)) from error
-
-    def record(self) -> Unit:
-        """As the store has it."""
-        system = self.place.system
-        read = (stream for query in self.queries.values() for stream in query.reads)
-        inputs = tuple(dict.fromkeys((*self.place.inputs, *read)))
-        title = f"{system.title} of {self.place.group}"
-        return Unit(self.id, system.name, title, inputs, tuple(self.queries), self.since_batch)
 
 
 class UnitSet:
@@ -246,14 +167,18 @@ class UnitSet:
 
     def requeried(
         self,
-        name: str,
+        names: Sequence[str],
         registry: Registry,
         before: Registry,
         settings: ScopedSettings,
         reason: str,
         batch: int,
     ) -> tuple[Recorded, ScopedSettings]:
-        """Query ``name`` was registered, paused, resumed or removed. Raises Refused."""
+        """Queries were registered, paused, resumed or removed. Raises Refused, also where a unit
+        would come or go by one of several; and BrokeOff."""
+        if len(names) > 1:
+            return self._requeried_together(names, registry, before, reason, batch), settings
+        name = names[0]
         holder = next((one for one in self._units.values() if name in one.queries), None)
         query = registry.queries.get(name)
         if query is not None and name not in registry.paused:
@@ -269,14 +194,52 @@ class UnitSet:
             members = {**holder.queries, name: query}
         if not members and holder.place.system.leaves_when_empty:
             return self._leave(holder, settings, batch)
-        resting = registry.paused | holder.ended.keys()
-        active = tuple(q for n, q in members.items() if n not in resting)
-        then = QueriesChanged(active, batch, reason)
-        undo = QueriesChanged(holder.active(before.paused), batch, f"{reason}: undone")
-        recorded = holder.told(then, undo)
-        holder.queries = members
-        holder.ended = {n: why for n, why in holder.ended.items() if n in members}
+        recorded = holder.requeried(members, registry.paused, before.paused, reason, batch)
         return recorded, self._return(holder, settings)
+
+    def _requeried_together(
+        self, names: Sequence[str], registry: Registry, before: Registry, reason: str, batch: int
+    ) -> Recorded:
+        """Each unit plans once. When one breaks off, what the others did is undone."""
+        done, found = [], Recorded()
+        for id, members in self._members_then(names, registry).items():
+            one, queries = self._units[id], self._units[id].queries
+            try:
+                changed = one.requeried(members, registry.paused, before.paused, reason, batch)
+            except Exception as error:
+                found = found.then(error.recorded) if isinstance(error, BrokeOff) else found
+                for other, old in done:
+                    paused, why = (before.paused, registry.paused), f"{reason}: undone"
+                    found = found.then(other.requeried(old, *paused, why, batch))
+                raise BrokeOff(found) from error
+            found = found.then(changed)
+            done.append((one, queries))
+        return found
+
+    def _members_then(
+        self, names: Sequence[str], registry: Registry
+    ) -> dict[str, dict[str, ContinuousQuery]]:
+        """Unit -> its queries after the change. Raises Refused where a unit comes or goes."""
+        holders = {name: id for id, one in self._units.items() for name in one.queries}
+        found: dict[str, dict[str, ContinuousQuery]] = {}
+        for name in names:
+            query = registry.queries.get(name)
+            if query is not None and name not in registry.paused:
+                self._check_inputs(query)
+            if query is not None and name not in holders:
+                holders[name] = place(query, self._job.systems).unit_id
+            id = holders[name]
+            if id not in self._units:
+                raise Refused(f"unit {id} begins with one of several changes")
+            members = found.setdefault(id, dict(self._units[id].queries))
+            if query is None:
+                del members[name]
+            else:
+                members[name] = query
+        for id, members in found.items():
+            if not members and self._units[id].place.system.leaves_when_empty:
+                raise Refused(f"unit {id} ends with one of several changes")
+        return found
 
     def _check_inputs(self, query: ContinuousQuery) -> None:
         """Raises Refused for a query with state over a stream that has failed."""
@@ -377,13 +340,3 @@ def _lost(query: ContinuousQuery, failed: Mapping[str, str]) -> str:
     """Why a query that needs all its streams is over; '' while it is not."""
     lost = [f"stream {s} failed: {failed[s]}" for s in query.reads if s in failed]
     return "; ".join(lost)
-
-
-def stamped(recorded: Recorded, id: str) -> Recorded:
-    """With the unit's id on every record."""
-    return Recorded(
-        tuple(replace(one, unit_id=id) for one in recorded.plans),
-        tuple(replace(one, unit_id=id) for one in recorded.decisions),
-        tuple(replace(one, unit_id=id) for one in recorded.outcomes),
-        tuple(replace(one, unit_id=id) for one in recorded.events),
-    )

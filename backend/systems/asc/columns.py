@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from backend.systems.asc.interning import (
     without_slot,
 )
 from backend.systems.asc.slots import Ranges
+
+#: Slots of a tile that change one by one; of more at once the tile is made anew.
+FEW: Final = 8
 
 
 class _Constants:
@@ -71,6 +74,7 @@ class TiledConstruct:
         self._constants = _Constants()
         self._tiles: list[Tile | None] = []
         self._made: Construct | None = None
+        self._waiting: dict[int, Ranges | None] | None = None
 
     def check(self, constants: Iterable[Constant]) -> None:
         """Refuse constants that do not compare with those here. Raises QueryError."""
@@ -98,8 +102,47 @@ class TiledConstruct:
             self._tiles[place] = tile_of(part, max(part) // WORD_BITS + 1)
         self.qub = bitmap(list(columns), max(columns, default=0) // WORD_BITS + 1)
 
+    def wait(self) -> None:
+        """Only note slots that come and go, until catch_up()."""
+        self._waiting = {}
+
+    @property
+    def n_waiting(self) -> int:
+        """How many slots wait to come or go."""
+        return len(self._waiting or ())
+
+    def catch_up(self, columns: Mapping[int, Ranges]) -> None:
+        """Let slots come and go that waited. columns: all slots, where more than FEW waited: a tile
+        in which so many change is made anew."""
+        waiting, self._waiting = self._waiting or {}, None
+        places: dict[int, list[int]] = {}
+        for slot in waiting:
+            places.setdefault(slot // TILE_SLOTS, []).append(slot)
+        for place, slots in places.items():
+            if len(slots) > FEW:
+                self._remake(place, columns)
+                continue
+            for slot in slots:
+                ranges = waiting[slot]
+                self._without(slot) if ranges is None else self._with(slot, ranges)
+
     def add_slot(self, slot: int, ranges: Ranges) -> None:
         """A slot more, which must be free."""
+        if self._waiting is None:
+            self._with(slot, ranges)
+        else:
+            self._waiting[slot] = ranges
+        self._mark(slot, True)
+
+    def remove_slot(self, slot: int) -> None:
+        """A slot less, which must be here."""
+        if self._waiting is None:
+            self._without(slot)
+        else:
+            self._waiting[slot] = None
+        self._mark(slot, False)
+
+    def _with(self, slot: int, ranges: Ranges) -> None:
         place, own = divmod(slot, TILE_SLOTS)
         self._tiles += [None] * (place + 1 - len(self._tiles))
         tile = self._tiles[place]
@@ -107,15 +150,19 @@ class TiledConstruct:
             self._tiles[place] = tile_of({own: ranges}, own // WORD_BITS + 1)
         else:
             self._tiles[place] = with_slot(tile, own, ranges)
-        self._mark(slot, True)
 
-    def remove_slot(self, slot: int) -> None:
-        """A slot less, which must be here."""
+    def _without(self, slot: int) -> None:
         place, own = divmod(slot, TILE_SLOTS)
         tile = self._tiles[place]
         assert tile is not None
         self._tiles[place] = without_slot(tile, own)
-        self._mark(slot, False)
+
+    def _remake(self, place: int, columns: Mapping[int, Ranges]) -> None:
+        first = place * TILE_SLOTS
+        slots = (slot for slot in range(first, first + TILE_SLOTS) if slot in columns)
+        part = {slot - first: columns[slot] for slot in slots}
+        self._tiles += [None] * (place + 1 - len(self._tiles))
+        self._tiles[place] = tile_of(part, max(part) // WORD_BITS + 1) if part else None
 
     def construct(self, n_words: int) -> Construct:
         """The construct with bitmaps of n_words words; the same object until something changes."""

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
 from backend.model.conditions import Constant, ContinuousQuery
 from backend.model.schema import Schema
-from backend.systems.asc.columns import TiledConstruct, widened
+from backend.systems.asc.columns import FEW, TiledConstruct, widened
 from backend.systems.asc.construct import Construct, Words
 from backend.systems.asc.construct_set import ConstructSet
 from backend.systems.asc.interning import WORD_BITS
@@ -113,16 +114,36 @@ class ConstructStore:
         if len(wanted) < len(queries):
             _refuse_twins(queries)
         before = self.queries
-        for query in before:
-            if wanted.get(query.name) is not query:
-                self.remove(query.name)
         try:
-            for name, query in wanted.items():
-                if name not in self._queries:
-                    self.add(query)
+            with self._tiles_at_the_end():
+                self._exchange(before, wanted)
         except QueryError:
             self.update(before)
             raise
+
+    def _exchange(
+        self, before: Sequence[ContinuousQuery], wanted: Mapping[str, ContinuousQuery]
+    ) -> None:
+        for query in before:
+            if wanted.get(query.name) is not query:
+                self.remove(query.name)
+        for name, query in wanted.items():
+            if name not in self._queries:
+                self.add(query)
+
+    @contextmanager
+    def _tiles_at_the_end(self) -> Iterator[None]:
+        """Change each tile once for all queries that come and go within."""
+        columns = self._columns
+        for column in columns.values():
+            column.wait()
+        try:
+            yield
+        finally:
+            many = any(column.n_waiting > FEW for column in columns.values())
+            ranges = _ranges(self._slots) if many else {}
+            for name, column in columns.items():
+                column.catch_up(ranges.get(name, {}))
 
     def settle(self) -> None:
         """A batch has run since slots became free: their numbers may be given again."""

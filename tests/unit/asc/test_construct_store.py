@@ -95,6 +95,26 @@ def test_tuples_satisfy_the_same_queries(
         assert names_of(found, row) == names_of(fresh, row)
 
 
+@given(st.sets(st.integers(0, 60)), st.sets(st.integers(0, 60)), st.booleans())
+def test_many_that_come_and_go_at_once_equal_a_fresh_build(
+    before: set[int], after: set[int], is_settled: bool
+) -> None:
+    """More than a few in one tile: it is made anew instead of slot by slot."""
+    known = {
+        j: query(f"q{j}", Comparison("xy"[j % 2], "<=>"[j % 3], j // 4)) for j in before | after
+    }
+    store = ConstructStore(INTS, [known[j] for j in sorted(before)])
+    if is_settled:
+        store.settle()
+    store.update([known[j] for j in sorted(after)])
+    assert {one.name for one in store.queries} == {f"q{j}" for j in after}
+    fresh = build_constructs(store.queries, INTS)
+    assert facts(store.snapshot()) == facts(fresh)
+    for value in range(17):
+        row = {"x": value, "y": value}
+        assert sorted(names_of(store.snapshot(), row)) == sorted(names_of(fresh, row))
+
+
 def names_of(found: ConstructSet, row: dict[str, Any]) -> tuple[str, ...]:
     grb = found.initial.copy()
     for attribute, construct in found.constructs.items():
