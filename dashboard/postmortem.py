@@ -18,14 +18,17 @@ from dashboard.views.events import titled
 from dashboard.views.numbers import known
 from dashboard.views.postmortem import Sentence, Story, tell
 from dashboard.views.regret import PROPERTIES, build_regret
+from dashboard.views.stretch import stretch_words
 from storage.reader import Reader
 from storage.rows import DecisionCounts, DecisionEntry, SeriesData
-from storage.vocabulary.records import PlanVersion, Run
+from storage.vocabulary.records import Command, PlanVersion, Run
 
 MOST_EVENTS: Final = 5000
 MOST_DECISIONS: Final = 1000
-#: Points of a line of the page to hand out, and of a number of a part of the plan: fewer where
-#: there are many, at most so many of all together.
+#: Requests and misfits, newest first.
+MOST_TURNS: Final = 200
+#: Points of a line of the page to hand out, and batches whose plan it shows: fewer where
+#: there are many parts, at most so many of all together.
 LINE_POINTS: Final = 2000
 PART_POINTS: Final = 300
 FEWEST_POINTS: Final = 10
@@ -67,12 +70,13 @@ def records_of(reader: Reader, run: Run) -> dict[str, Any]:
     """All that the page to hand out shows, as JSON data."""
     story = story_of(reader, run)
     plans, graphs = _graphs(reader.plans(run.id))
-    lines = reader.many_series(run.id, [(SYSTEM, name) for name in NUMBERS], max_points=LINE_POINTS)
+    keys = [(SYSTEM, name) for name in NUMBERS]
+    lines = reader.many_series(run.id, keys, max_points=LINE_POINTS, sampled=True)
     known_lines = [(key[1], one) for key, one in lines.items() if np.isfinite(one.value).any()]
     parts = list(dict.fromkeys(node["id"] for graph in graphs for node in graph["nodes"]))
-    keys = [(part, name) for part in parts for name in PART_NUMBERS]
-    points = max(FEWEST_POINTS, min(PART_POINTS, MOST_POINTS // max(1, len(keys))))
-    found = reader.many_series(run.id, keys, max_points=points)
+    keys += [(part, name) for part in parts for name in PART_NUMBERS]
+    points = max(FEWEST_POINTS, min(PART_POINTS, MOST_POINTS // len(keys)))
+    frames = _frames(reader, run.id, points, [plan.batch for plan, _ in plans])
     decisions = reader.decisions(run.id, limit=MOST_DECISIONS)
     counts = reader.decision_counts(run.id)
     units = {unit.id: unit.title for unit in reader.units(run.id)}
@@ -83,17 +87,53 @@ def records_of(reader: Reader, run: Run) -> dict[str, Any]:
         "sentences": [_sentence(one) for one in story.sentences],
         "times": {"batch": [], "value": []} if timed is None else _times(timed),
         "lines": [
-            {"title": NUMBERS[name][0], "unit": NUMBERS[name][1], **_points(series)}
+            {"name": name, "title": NUMBERS[name][0], "unit": NUMBERS[name][1], **_points(series)}
             for name, series in known_lines
         ],
         "plans": [_plan(plan, units, graph) for plan, graph in plans],
         "graphs": graphs,
-        "parts": [
-            {"part": key[0], "name": key[1], **_points(series)} for key, series in found.items()
-        ],
+        "frames": frames,
+        "averaged": [stretch_words(reader.stretch(run.id, batch)) for batch in frames],
+        "parts": _parts(reader, run.id, frames, keys),
         "decisions": _decisions(decisions, counts, units),
+        "turns": [_turn(one) for one in reader.commands(run.id, MOST_TURNS)],
+        "misfits": [
+            {"batch": one.batch, "text": _short(f"{one.error}: {one.raw}")}
+            for one in reader.misfits(run.id, MOST_TURNS)
+        ],
         "left_out": _left_out(len(decisions), counts, plans),
     }
+
+
+def _frames(reader: Reader, run: str, most: int, changes: Sequence[int]) -> list[int]:
+    """Batches the page shows: evenly spread, the last, and those from which plans are in force."""
+    last = reader.last_batch(run)
+    if last is None:
+        return []
+    step = max(1, -(-(last + 1) // most))
+    spread = {*range(last % step, last + 1, step), *list(changes)[-most:]}
+    return sorted(batch for batch in spread if 0 <= batch <= last)
+
+
+def _parts(
+    reader: Reader, run: str, frames: Sequence[int], keys: Sequence[tuple[str, str]]
+) -> list[dict[str, Any]]:
+    """What was measured at these very batches; parts of which nothing is known are left out."""
+    told = [reader.values(run, batch) for batch in frames]
+    found = []
+    for part, name in keys:
+        values = [_digits(one.get(part, {}).get(name)) for one in told]
+        if any(value is not None for value in values):
+            found.append({"part": part, "name": name, "value": values})
+    return found
+
+
+def _turn(one: Command) -> dict[str, Any]:
+    """A request, who made it and why, and what the engine said."""
+    what = " ".join(str(value) for value in one.payload.values() if value not in (None, ""))
+    said = ": ".join(filter(None, (one.state, one.answer)))
+    text = _short(f"{one.kind} {what} by {one.actor}, {said}")
+    return {"batch": one.applied_batch, "time": one.requested_at, "text": text, "why": one.reason}
 
 
 def _graphs(
@@ -141,8 +181,11 @@ def _short(text: str) -> str:
 
 
 def _points(series: SeriesData) -> dict[str, Any]:
-    values = [float(f"{v:.5g}") if known(v) else None for v in series.value.tolist()]
-    return {"batch": series.batch.tolist(), "value": values}
+    return {"batch": series.batch.tolist(), "value": [_digits(v) for v in series.value.tolist()]}
+
+
+def _digits(value: float | None) -> float | None:
+    return None if value is None or not known(value) else float(f"{value:.5g}")
 
 
 def _times(series: SeriesData) -> dict[str, Any]:

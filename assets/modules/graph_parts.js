@@ -115,6 +115,9 @@ function inLane(node, { place: { w }, spark, facts }, texts) {
   ];
 }
 
+/* The first of several things where there is no room for all. */
+const firstOf = (text, width) => (textWidth(text, SIZES.fine) <= width ? text : text.split(" · saves")[0]);
+
 /* Anywhere else: wider, and not so high. */
 function inLayers(node, { place: { w }, spark, facts }, texts) {
   const step = facts.cards[node.id];
@@ -129,7 +132,7 @@ function inLayers(node, { place: { w }, spark, facts }, texts) {
     ),
     node.role === "synopsis"
       ? h("text", { key: "small", className: "pw-card-line", x: w - 9, y: 42, textAnchor: "end" }, fit(texts.small, w - 60))
-      : h("text", { key: "small", className: "pw-card-line", x: 12, y: 58 }, fit(texts.small, w - (step ? 26 : 10))),
+      : h("text", { key: "small", className: "pw-card-line", x: 12, y: 58 }, fit(firstOf(texts.small, w - 20), w - (step ? 26 : 10))),
     !isState(node.role) && h("polyline", { key: "spark", className: "pw-spark", points: sparkPoints(spark, w - 24, 16), transform: "translate(12,65)" }),
   ];
 }

@@ -22,8 +22,7 @@ function make(tag, className, ...children) {
   return node;
 }
 
-const told = [...records.lines.flatMap((line) => line.batch), ...[...records.plans, ...records.sentences, ...records.decisions].map((one) => one.batch)];
-const batches = [...new Set(told)].filter((batch) => batch >= 0).sort((a, b) => a - b);
+const batches = records.frames; // the plan is told of these, as it was in each
 const [begin, end] = [batches[0] ?? 0, batches[batches.length - 1] ?? 0];
 const number = (value) => (value === null || value === undefined ? "—" : Number(value).toLocaleString("en", { maximumSignificantDigits: 4 }));
 const clock = (time) => (time === null ? "" : new Date(time * 1000).toISOString().slice(11, 19));
@@ -41,7 +40,8 @@ function valueAt(series, batch) {
 }
 
 const parts = new Map(records.parts.map((one) => [`${one.part}|${one.name}`, one]));
-const partAt = (part, name, batch) => (parts.has(`${part}|${name}`) ? valueAt(parts.get(`${part}|${name}`), batch) : null);
+const places = new Map(batches.map((batch, place) => [batch, place]));
+const partAt = (part, name, batch) => (parts.has(`${part}|${name}`) ? parts.get(`${part}|${name}`).value[places.get(batch)] : null);
 
 function wordsOf(part, batch) {
   const drop = partAt(part, "drop_prob", batch);
@@ -113,10 +113,13 @@ function drawnPlan(plan, width) {
     own.style.cssText = `left:${x}px;top:${y}px;width:${w}px;height:${h}px`;
     box.append(own);
     if (place) svg.append(draw("text", { class: "place", x: x + w / 2, y: y - 9, "text-anchor": "middle" }, String(place)));
-    return { id: node.id, words };
+    return { id: node.id, box: own, words };
   });
   const follow = (batch) => {
-    for (const { id, words } of cards) wordsOf(id, batch).forEach((text, i) => (words[i].textContent = text));
+    for (const { id, box: own, words } of cards) {
+      wordsOf(id, batch).forEach((text, i) => (words[i].textContent = text));
+      own.style.setProperty("--heat", String(partAt(id, "drop_prob", batch) ?? 0));
+    }
     if (!bands.length) return;
     const alive = through(sharesOf(plan, path, batch));
     for (const { path: band, columns, first } of bands) band.setAttribute("d", bandPath(columns, alive.slice(first, first + columns.length)));
@@ -202,10 +205,17 @@ function decision(one) {
   return node;
 }
 
+/* Rows without the words that are looked for are hidden. */
+function find() {
+  const words = $("#find").value.toLowerCase().split(/\s+/).filter(Boolean);
+  for (const node of document.querySelectorAll("li")) node.hidden = !words.every((word) => node.textContent.toLowerCase().includes(word));
+}
+
 const shownBatch = () => batches[Number($("#slider").value)] ?? 0;
 
 function show(batch) {
   $("#batch").replaceChildren(`batch ${batch}`);
+  $("#averaged").textContent = records.averaged[places.get(batch)] || "";
   const at = clock(valueAt(records.times, batch));
   $("#slider").setAttribute("aria-valuetext", `batch ${batch} ${at}`.trim());
   $("#clock").textContent = at && `${at} UTC`;
@@ -214,7 +224,7 @@ function show(batch) {
     const x = xOf(batch);
     svg.querySelector(".cursor").setAttribute("x1", x);
     svg.querySelector(".cursor").setAttribute("x2", x);
-    svg.querySelector(".value").textContent = number(valueAt(svg.line, batch));
+    svg.querySelector(".value").textContent = number(partAt("system", svg.line.name, batch));
   }
   for (const node of document.querySelectorAll("li")) {
     node.classList.toggle("later", Number(node.dataset.batch) > batch);
@@ -252,6 +262,11 @@ function start() {
   $("#story ol").append(...(records.sentences.length ? records.sentences.map(sentence) : [make("li", "", "Nothing happened.")]));
   $("#decisions ol").append(...records.decisions.map(decision));
   $("#decisions").hidden = !records.decisions.length;
+  $("#turns ol").append(...records.turns.map((one) => item({ ...one, batch: one.batch ?? end }, one.batch === null ? "not applied" : `batch ${one.batch}`, one.text, one.why)));
+  $("#turns").hidden = !records.turns.length;
+  $("#misfits ol").append(...records.misfits.map((one) => item({ ...one, time: null }, `batch ${one.batch}`, one.text, "")));
+  $("#misfits").hidden = !records.misfits.length;
+  $("#find").addEventListener("input", find);
   drawLines();
   go(end);
   window.addEventListener("resize", () => {

@@ -240,9 +240,7 @@ def _numbers(view: ComparedView) -> Component:
         TableColumn("A", "f3"),
         TableColumn("B", "f3"),
         TableColumn("Unit"),
-        TableColumn(
-            "From A to B", None, "", "means of the batches that both have, with a 95 % interval"
-        ),
+        TableColumn("From A to B", None, "", "means over what both have, with a 95 % interval"),
     )
     rows: list[list[CellData]] = [
         [line.words, *_means(line), line.unit, _change(line)] for line in view.lines

@@ -144,6 +144,22 @@ def test_the_file_has_each_graph_once_and_the_newest_plans(
     less = records_of(reader, run)
     assert [one["version"] for one in less["plans"]] == [plans[-1]["version"]]
     assert f"plans since batch {plans[-1]['batch']}" in less["left_out"]
-    assert max(len(one["batch"]) for one in less["parts"]) <= postmortem.FEWEST_POINTS
+    assert len(less["frames"]) <= postmortem.FEWEST_POINTS + len(less["plans"])
     assert max(len(one["text"]) for one in less["sentences"]) == 9 + len("…")
     assert len(page_of(less)) < len(page_of(found))
+
+
+def test_the_file_has_numbers_of_batches_and_no_means(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = reader.run("r1")
+    assert run is not None
+    monkeypatch.setattr(postmortem, "PART_POINTS", 10)
+    found = records_of(reader, run)
+    assert found["frames"][-1] == reader.last_batch("r1")
+    assert len(found["frames"]) <= 10 + len(found["plans"])
+    for place, batch_id in enumerate(found["frames"]):
+        values = reader.values("r1", batch_id)
+        for one in found["parts"]:
+            told = values.get(one["part"], {}).get(one["name"])
+            assert one["value"][place] == (None if told is None else float(f"{told:.5g}"))
