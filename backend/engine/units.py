@@ -201,7 +201,8 @@ class UnitSet:
         self, names: Sequence[str], registry: Registry, before: Registry, reason: str, batch: int
     ) -> Recorded:
         """Each unit plans once. When one breaks off, what the others did is undone."""
-        done, found = [], Recorded()
+        done: list[tuple[RunningUnit, dict[str, ContinuousQuery]]] = []
+        found = Recorded()
         for id, members in self._members_then(names, registry).items():
             one, queries = self._units[id], self._units[id].queries
             try:

@@ -42,12 +42,26 @@ def faults(d: Decision) -> Iterator[str]:
     yield from _said(d)
 
 
+def _names(value: Any) -> Iterator[str]:
+    """Texts of a record with a digit in them: names, whose digits are no numbers."""
+    if isinstance(value, str) and any(map(str.isdigit, value)):
+        yield value
+    elif isinstance(value, dict):
+        yield from _names([*value, *value.values()])
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _names(one)
+
+
 def _said(d: Decision) -> Iterator[str]:
     """Numbers in the explanation that are none of the record, as they are printed."""
     known = [*_numbers(_known(d))]
     known += [a / b for a, b in [(d.predicted_new, d.predicted_old)] if a is not None and b]
     known += [1 - one for one in known]
-    for text in _NUMBER.findall(d.explanation):
+    words = d.explanation
+    for name in sorted({*_names([d.old, d.new, d.detail])}, key=len, reverse=True):
+        words = words.replace(name, "")
+    for text in _NUMBER.findall(words):
         plain = text.replace(" ", "")
         half = 0.51 * 10 ** -len(plain.partition(".")[2]) if "e" not in plain else 0.0
         value = abs(float(plain))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.model.conditions import Comparison, Condition, ContinuousQuery
+from backend.model.conditions import Comparison, Condition, ContinuousQuery, Op
 from backend.model.schema import Schema
 from backend.systems.asc.constructs import (
     ConstructSet,
@@ -21,6 +21,7 @@ from tests.strategies import MIXED_SCHEMA, mixed_queries, rows_of
 from tests.unit.asc.papers import query_names
 
 INTS = Schema.parse("x int, y int")
+OPERATORS: tuple[Op, ...] = ("<", "=", ">")
 
 
 def query(name: str, condition: Condition) -> ContinuousQuery:
@@ -101,7 +102,7 @@ def test_many_that_come_and_go_at_once_equal_a_fresh_build(
 ) -> None:
     """More than a few in one tile: it is made anew instead of slot by slot."""
     known = {
-        j: query(f"q{j}", Comparison("xy"[j % 2], "<=>"[j % 3], j // 4)) for j in before | after
+        j: query(f"q{j}", Comparison("xy"[j % 2], OPERATORS[j % 3], j // 4)) for j in before | after
     }
     store = ConstructStore(INTS, [known[j] for j in sorted(before)])
     if is_settled:
