@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any, Final
 
 import numpy as np
@@ -25,6 +26,8 @@ from storage.vocabulary.records import Command, PlanVersion, Run
 
 MOST_EVENTS: Final = 5000
 MOST_DECISIONS: Final = 1000
+#: More than a run has batches: of a series all points.
+EVERY: Final = 10**9
 #: Requests and misfits, newest first.
 MOST_TURNS: Final = 200
 #: Points of a line of the page to hand out, and batches whose plan it shows: fewer where
@@ -93,7 +96,7 @@ def records_of(reader: Reader, run: Run) -> dict[str, Any]:
         "plans": [_plan(plan, units, graph) for plan, graph in plans],
         "graphs": graphs,
         "frames": frames,
-        "averaged": [stretch_words(reader.stretch(run.id, batch)) for batch in frames],
+        "averaged": _averaged(reader, run.id, frames),
         "parts": _parts(reader, run.id, frames, keys),
         "decisions": _decisions(decisions, counts, units),
         "turns": [_turn(one) for one in reader.commands(run.id, MOST_TURNS)],
@@ -115,17 +118,28 @@ def _frames(reader: Reader, run: str, most: int, changes: Sequence[int]) -> list
     return sorted(batch for batch in spread if 0 <= batch <= last)
 
 
+def _averaged(reader: Reader, run: str, frames: Sequence[int]) -> list[str]:
+    """Over what the values of batches are averages, the oldest first, up to those that are not."""
+    told = (stretch_words(reader.stretch(run, batch)) for batch in frames)
+    return list(takewhile(bool, told))
+
+
 def _parts(
     reader: Reader, run: str, frames: Sequence[int], keys: Sequence[tuple[str, str]]
 ) -> list[dict[str, Any]]:
     """What was measured at these very batches; parts of which nothing is known are left out."""
-    told = [reader.values(run, batch) for batch in frames]
-    found = []
-    for part, name in keys:
-        values = [_digits(one.get(part, {}).get(name)) for one in told]
-        if any(value is not None for value in values):
-            found.append({"part": part, "name": name, "value": values})
-    return found
+    found = reader.many_series(run, keys, max_points=EVERY)
+    return [
+        {"part": part, "name": name, "value": _at(found[part, name], frames)}
+        for part, name in keys
+        if (part, name) in found
+    ]
+
+
+def _at(series: SeriesData, frames: Sequence[int]) -> list[float | None]:
+    """The newest value at each of the batches."""
+    places = np.searchsorted(series.batch, frames, side="right") - 1
+    return [_digits(float(series.value[place])) if place >= 0 else None for place in places]
 
 
 def _turn(one: Command) -> dict[str, Any]:
