@@ -19,6 +19,10 @@ class StoreMissing(StoreError):
     """There is no store at this address."""
 
 
+class StoreAway(StoreMissing):
+    """The database server does not answer, or went away in mid-sentence."""
+
+
 class NotAStore(StoreError):
     """Something is there, but it is not a Planwatch store."""
 
@@ -59,7 +63,10 @@ class BadRecord(StoreError, ValueError):
     """A record breaks the vocabulary: unknown property, wrong unit, results without a batch."""
 
 
-_BY_SQLSTATE = {"53100": StoreFull, "55P03": StoreBusy, "40P01": StoreBusy, "25006": StoreReadOnly}
+_BY_SQLSTATE = {
+    **{"53100": StoreFull, "55P03": StoreBusy, "40P01": StoreBusy, "25006": StoreReadOnly},
+    **{"57P01": StoreAway, "57P02": StoreAway, "57P03": StoreAway},  # it shuts down, or starts
+}
 _BY_TEXT: tuple[tuple[str, type[StoreError]], ...] = (
     ("disk is full", StoreFull),
     ("database is locked", StoreBusy),
@@ -69,15 +76,19 @@ _BY_TEXT: tuple[tuple[str, type[StoreError]], ...] = (
     ("could not decode", NotAStore),
     ("no such table", NotAStore),
     ("unable to open database file", StoreMissing),
-    ("connection failed", StoreMissing),
-    ("connection is bad", StoreMissing),
-    ("connection timeout", StoreMissing),
+    ("connection failed", StoreAway),
+    ("connection is bad", StoreAway),
+    ("connection timeout", StoreAway),
+    ("closed the connection", StoreAway),
+    ("connection is lost", StoreAway),
+    ("connection is closed", StoreAway),
 )
 _NEXT_STEP: dict[type[StoreError], str] = {
     StoreFull: "{where}: the disk is full; free some space, then start again",
     StoreBusy: "{where} is held by another process; end it or try again",
     StoreReadOnly: "{where} may only be read; copy it somewhere writable to change it",
     NotAStore: "{where} is not a Planwatch store (or is damaged); name another file with --store",
+    StoreAway: "the database server of {where} cannot be reached; start it, or check --store",
     StoreMissing: "there is no store to open at {where}; check --store, or start a run first",
 }
 
