@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -104,14 +105,19 @@ def classify(error: SQLAlchemyError) -> type[StoreError]:
     return next((kind for part, kind in _BY_TEXT if part in text), StoreError)
 
 
+#: Before the content of a cell, and before the text of a table's definition.
+_QUOTED = re.compile(r"( column '\w+'|malformed database schema)? (with text|\(.*\) -) .*")
+
+
 def damaged(where: str) -> str:
     """The sentence for a store whose content cannot be read."""
     return _NEXT_STEP[NotAStore].format(where=where)
 
 
 def _bare(cause: str) -> str:
-    """Words of a database without the content of cells, which it quotes where it cannot read it."""
-    return cause.strip().splitlines()[0].partition(" with text ")[0]
+    """Words of a database without what it quotes of a file that it cannot read."""
+    line = next(iter(cause.strip().splitlines()), "")
+    return _QUOTED.sub(r"\1", line)
 
 
 @contextmanager
