@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gzip
 import threading
 import zlib
@@ -16,6 +18,8 @@ _TYPES = ("text/", "application/javascript", "application/json", "image/svg+xml"
 EVENTS = "text/event-stream"
 _SMALLEST_BYTES = 500
 _KEPT_BYTES = 16 * 1024 * 1024
+#: After a larger answer memory is handed back.
+_LARGE_BYTES = 1024 * 1024
 _FILE_LEVEL = 6
 _ANSWER_LEVEL = 6
 FOREVER = "max-age=31536000, immutable"
@@ -48,12 +52,20 @@ class GzipCache:
         return packed
 
 
+def give_back() -> None:
+    """Hand memory that is free back to the system: each thread keeps its own pieces otherwise."""
+    with contextlib.suppress(OSError, AttributeError):  # of the C library of Linux alone
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def install(server: Flask, shared_cache: bool) -> None:
     """Compress responses and set their cache headers. shared_cache: no login guards the files."""
     cache = GzipCache()
 
     @server.after_request
     def _finish(response: Response) -> Response:
+        if (response.content_length or 0) > _LARGE_BYTES:
+            response.call_on_close(give_back)
         lasting = _never_changes(request) and response.status_code == 200
         _set_cache_control(response, lasting, shared_cache)
         if request.path in _SAME_PATHS and response.status_code == 200:

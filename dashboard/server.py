@@ -38,7 +38,12 @@ _SPARE_THREADS: Final = 8
 
 
 class PromptChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
-    """A connection whose time runs from the first byte of a request until its last one."""
+    """A connection whose time runs from the first byte of a request until its last one.
+
+    last_activity: Unix s.
+    """
+
+    last_activity: float
 
     last_activity: float
 

@@ -7,7 +7,7 @@ import os
 import sqlite3
 import time as clock
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +16,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.pool import QueuePool
 
-from storage.errors import NotAStore, StoreBusy, StoreMissing, StoreReadOnly, classify
+from storage.errors import NotAStore, StoreAway, StoreBusy, StoreMissing, StoreReadOnly, classify
 
 log = logging.getLogger(__name__)
 BUSY_TIMEOUT_S: Final = 10.0
@@ -26,6 +26,12 @@ _POSTGRES_DRIVER: Final = "postgresql+psycopg"
 _POSTGRES_OPTIONS: Final = {"client_encoding": "utf8", "connect_timeout": 10}
 #: Rights of a store's files: they tell what was asked, by whom, of which data.
 PRIVATE: Final = 0o600
+#: What passes by itself, in words; between two tries to reach a server, seconds.
+_PASSES: Final = {
+    StoreBusy: "is held by another process; waiting for it",
+    StoreAway: "cannot be reached; waiting for the database server",
+}
+_AWAY_S: Final = 1.0
 _AGAIN: Final = "put it back, or start again"
 #: The log of a store shrinks to this size when it begins anew.
 _LOG_BYTES: Final = 8 * 2**20
@@ -118,20 +124,34 @@ def open_for_reading(url: URL) -> Engine:
 
 @contextmanager
 def begun(engine: Engine, where: str, patience_s: float) -> Iterator[Connection]:
-    """A transaction of a writer that lets others go first for so long: what it is to write is
-    lost, and the run with it, when it gives up. Raises the database's error then."""
+    """A transaction of a writer that lets others go first for so long, and waits for a server that
+    is away: what it is to write is lost, and the run with it, when it gives up. Raises the
+    database's error then."""
+    with ExitStack() as stack:
+
+        def begin() -> Connection:
+            with ExitStack() as own:
+                connection = own.enter_context(engine.connect())
+                own.enter_context(connection.begin())
+                stack.enter_context(own.pop_all())
+                return connection
+
+        yield patiently(begin, where, patience_s)
+
+
+def patiently(connect: Callable[[], Connection], where: str, patience_s: float) -> Connection:
+    """What ``connect`` makes, tried again for so long while the store is held or away."""
     deadline = clock.monotonic() + patience_s
-    with engine.connect() as connection:
-        transaction = None
-        while transaction is None:
-            try:
-                transaction = connection.begin()
-            except OperationalError as error:
-                if classify(error) is not StoreBusy or clock.monotonic() >= deadline:
-                    raise
-                log.warning("%s is held by another process; waiting for it", where)
-        with transaction:
-            yield connection
+    while True:
+        try:
+            return connect()
+        except OperationalError as error:
+            kind = classify(error)
+            if kind not in _PASSES or clock.monotonic() >= deadline:
+                raise
+            log.warning("%s %s", where, _PASSES[kind])
+            if kind is StoreAway:
+                clock.sleep(_AWAY_S)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,10 @@ class StoreError(Exception):
 
 class StoreMissing(StoreError):
     """There is no store at this address."""
+
+
+class StoreAway(StoreMissing):
+    """The database server does not answer, or went away in mid-sentence."""
 
 
 class NotAStore(StoreError):
@@ -59,7 +64,10 @@ class BadRecord(StoreError, ValueError):
     """A record breaks the vocabulary: unknown property, wrong unit, results without a batch."""
 
 
-_BY_SQLSTATE = {"53100": StoreFull, "55P03": StoreBusy, "40P01": StoreBusy, "25006": StoreReadOnly}
+_BY_SQLSTATE = {
+    **{"53100": StoreFull, "55P03": StoreBusy, "40P01": StoreBusy, "25006": StoreReadOnly},
+    **{"57P01": StoreAway, "57P02": StoreAway, "57P03": StoreAway},  # it shuts down, or starts
+}
 _BY_TEXT: tuple[tuple[str, type[StoreError]], ...] = (
     ("disk is full", StoreFull),
     ("database is locked", StoreBusy),
@@ -69,15 +77,19 @@ _BY_TEXT: tuple[tuple[str, type[StoreError]], ...] = (
     ("could not decode", NotAStore),
     ("no such table", NotAStore),
     ("unable to open database file", StoreMissing),
-    ("connection failed", StoreMissing),
-    ("connection is bad", StoreMissing),
-    ("connection timeout", StoreMissing),
+    ("connection failed", StoreAway),
+    ("connection is bad", StoreAway),
+    ("connection timeout", StoreAway),
+    ("closed the connection", StoreAway),
+    ("connection is lost", StoreAway),
+    ("connection is closed", StoreAway),
 )
 _NEXT_STEP: dict[type[StoreError], str] = {
     StoreFull: "{where}: the disk is full; free some space, then start again",
     StoreBusy: "{where} is held by another process; end it or try again",
     StoreReadOnly: "{where} may only be read; copy it somewhere writable to change it",
     NotAStore: "{where} is not a Planwatch store (or is damaged); name another file with --store",
+    StoreAway: "the database server of {where} cannot be reached; start it, or check --store",
     StoreMissing: "there is no store to open at {where}; check --store, or start a run first",
 }
 
@@ -93,14 +105,19 @@ def classify(error: SQLAlchemyError) -> type[StoreError]:
     return next((kind for part, kind in _BY_TEXT if part in text), StoreError)
 
 
+#: Before the content of a cell, and before the text of a table's definition.
+_QUOTED = re.compile(r"( column '\w+'|malformed database schema)? (with text|\(.*\) -) .*")
+
+
 def damaged(where: str) -> str:
     """The sentence for a store whose content cannot be read."""
     return _NEXT_STEP[NotAStore].format(where=where)
 
 
 def _bare(cause: str) -> str:
-    """Words of a database without the content of cells, which it quotes where it cannot read it."""
-    return cause.strip().splitlines()[0].partition(" with text ")[0]
+    """Words of a database without what it quotes of a file that it cannot read."""
+    line = next(iter(cause.strip().splitlines()), "")
+    return _QUOTED.sub(r"\1", line)
 
 
 @contextmanager

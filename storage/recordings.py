@@ -122,7 +122,7 @@ def _size_of(path: Path, header: bytes, folder: Path) -> int:
     magic, page_bytes, pages, application = _HEADER.unpack(header)
     if magic != _STORE_MAGIC or application != APPLICATION_ID:
         raise NotAStore(damaged(str(path)))
-    size = pages * (_LARGEST_PAGE if page_bytes == 1 else page_bytes)
+    size: int = pages * (_LARGEST_PAGE if page_bytes == 1 else page_bytes)
     room, packed = shutil.disk_usage(folder).free, path.stat().st_size
     if size > _MOST_RATIO * packed:
         most = f"a recording becomes at most {_MOST_RATIO} times as large"

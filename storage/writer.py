@@ -32,9 +32,10 @@ from storage.database import (
     give_back,
     open_for_writing,
     parse_url,
+    patiently,
     reading,
 )
-from storage.errors import RunExists, RunLives, UnknownRun, translated
+from storage.errors import RunExists, RunLives, StoreAway, UnknownRun, translated
 from storage.liveness import LIVE_STATES, gone_note, is_gone, may_live
 from storage.migrations import prepare
 from storage.schema import BatchRow, CommitRow, RunRow
@@ -115,8 +116,11 @@ class EngineWriter:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection for one consistent read, without the write lock."""
-        with translated(self.where), reading(self._engine) as connection:
+        with translated(self.where), self._connected() as connection:
             yield connection
+
+    def _connected(self) -> Connection:
+        return patiently(lambda: reading(self._engine), self.where, PATIENCE_S)
 
     def begin_run(
         self,
@@ -207,6 +211,12 @@ class EngineWriter:
         life. Raises BadRecord (nothing is written), UnknownRun, StoreFull, StoreBusy.
         """
         check_record(record)
+        try:
+            return self._write_batch(record)
+        except StoreAway:  # in mid-transaction: nothing of it, or all, is there
+            return self._write_batch(record)
+
+    def _write_batch(self, record: BatchRecord) -> bool:
         batch, run_id = record.batch, record.run_id
         with self._lock:
             cache = self._caches.get(run_id, RunCache()).copy()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from dashboard.api.common import find_run, flat, flat_type, query_names, read_number
@@ -119,21 +121,29 @@ def units(call: ApiCall) -> tuple[Unit, ...]:
     return call.services.reader.units(find_run(call).id, call.query["at"])
 
 
-def entities(call: ApiCall) -> tuple[Entity, ...]:
-    """Entities alive at a batch."""
-    return call.services.reader.entities(find_run(call).id, call.query["at"])
+def entities(call: ApiCall) -> list[Entity]:
+    """Entities alive at a batch, by id, page by page."""
+    return _page(call, call.services.reader.entities(find_run(call).id, call.query["at"]))
 
 
 def queries(call: ApiCall) -> list[Entity]:
-    """Registered queries at a batch."""
-    return [entity for entity in entities(call) if entity.kind == "query"]
+    """Registered queries at a batch, by id, page by page."""
+    alive = call.services.reader.entities(find_run(call).id, call.query["at"])
+    return _page(call, [entity for entity in alive if entity.kind == "query"])
+
+
+def _page(call: ApiCall, found: Sequence[Entity]) -> list[Entity]:
+    """The first ones behind the id ``after``."""
+    after = call.query["after"]
+    left = (one for one in found if after is None or one.id > after)
+    return list(islice(left, call.query["limit"]))
 
 
 def plans(call: ApiCall) -> list[PlanVersion]:
     """Plan versions, newest last; ``order`` holds attribute names here."""
     query = call.query
     found = call.services.reader.plans(find_run(call).id, query["until"], query["unit"])
-    return [replace(plan, order=tuple(names(plan))) for plan in found]
+    return [replace(plan, order=tuple(names(plan))) for plan in found[-query["limit"] :]]
 
 
 def decisions(call: ApiCall) -> list[dict[str, Any]]:

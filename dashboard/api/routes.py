@@ -30,6 +30,11 @@ _SAMPLES = (
     Param("until_time", "number", "Only up to this time (Unix s)."),
     Param("limit", "integer", "At most this many points.", default=2000, low=2, high=20000),
 )
+_ENTITIES = (
+    AT,
+    Param("after", "string", "Only those behind this id: the last one of the page before."),
+    Param("limit", "integer", "At most this many.", default=10000, low=1, high=10000),
+)
 _DECISIONS = (
     UNTIL,
     Param("verdict", "string", "Only this verdict, such as switched."),
@@ -103,17 +108,15 @@ _READING = (
         list[reading.InputAnswer],  # type: ignore[valid-type]  # made by flat_type
     ),
     Route("GET", f"{_RUN}/units", reading.units, "Units", list[Unit], params=(AT,)),
-    Route("GET", f"{_RUN}/entities", reading.entities, "Entities", list[Entity], params=(AT,)),
-    Route(
-        "GET", f"{_RUN}/queries", reading.queries, "Registered queries", list[Entity], params=(AT,)
-    ),
+    Route("GET", f"{_RUN}/entities", reading.entities, "Entities", list[Entity], _ENTITIES),
+    Route("GET", f"{_RUN}/queries", reading.queries, "Registered queries", list[Entity], _ENTITIES),
     Route(
         "GET",
         f"{_RUN}/plans",
         reading.plans,
         "Plan versions, newest last; order: attribute names",
         list[PlanVersion],
-        (UNTIL, UNIT),
+        (UNTIL, UNIT, limit(1000, 10000)),
     ),
     Route(
         "GET",

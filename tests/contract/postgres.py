@@ -7,7 +7,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -38,9 +38,18 @@ class NoPostgres(Exception):
 class Server:
     """A running server; each database() is new and empty: a schema of its own."""
 
-    def __init__(self, socket_folder: str) -> None:
-        self._folder = socket_folder
+    def __init__(self, socket_folder: str, control: Callable[[str, Sequence[str]], None]) -> None:
+        self._folder, self._control = socket_folder, control
         self._count = 0
+
+    def start(self) -> None:
+        """Start it; it is there when this returns."""
+        options = " ".join([f"-k {self._folder}", *(f"-c {setting}" for setting in _SETTINGS)])
+        self._control("start", ["-w", "-o", options, "-l", f"{self._folder}/log"])
+
+    def stop(self) -> None:
+        """Break off whatever its clients do; what was committed stays."""
+        self._control("stop", ["-m", "fast", "-w"])
 
     def database(self) -> str:
         """The URL of a new, empty store."""
@@ -81,13 +90,14 @@ def server() -> Iterator[Server]:
             [folder / "initdb", "-D", data, "-U", "planwatch", "-A", "trust", "-N", "-E", "UTF8"],
             as_user,
         )
-        options = " ".join([f"-k {home}", *(f"-c {setting}" for setting in _SETTINGS)])
-        start = [folder / "pg_ctl", "-D", data, "-w", "-o", options, "-l", f"{home}/log", "start"]
-        _run(start, as_user)
+        running = Server(
+            home, lambda verb, more: _run([folder / "pg_ctl", "-D", data, *more, verb], as_user)
+        )
+        running.start()
         try:
-            yield Server(home)
+            yield running
         finally:
-            _run([folder / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop"], as_user)
+            running.stop()
     finally:
         shutil.rmtree(home, ignore_errors=True)
 

@@ -324,3 +324,15 @@ def test_a_query_that_finds_no_place_is_to_come_again(quiet: Site) -> None:
     assert sorted(answer.status_code for answer in answers) == [422] * 4 + [503] * 8
     busy = next(answer for answer in answers if answer.status_code == 503)
     assert (error_of(busy)["code"], busy.headers["Retry-After"]) == ("busy", "2")
+
+
+def test_entities_come_in_pages(quiet: Site) -> None:
+    whole = get(quiet, f"{RUN}/entities")
+    paged: list[dict[str, Any]] = []
+    while page := get(quiet, f"{RUN}/entities?limit=3&after={paged[-1]['id'] if paged else ''}"):
+        assert len(page) <= 3
+        paged += page
+    assert paged == whole
+    assert len(whole) > 6
+    assert get(quiet, f"{RUN}/queries?limit=2") == [e for e in whole if e["kind"] == "query"][:2]
+    assert [plan["version"] for plan in get(quiet, f"{RUN}/plans?limit=1")] == [1]

@@ -9,9 +9,11 @@ import threading
 import time
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -241,3 +243,26 @@ def test_requests_that_drip_are_cut_off(
             time.sleep(0.2)
         assert left == []
         assert time.monotonic() - begun > 1.5
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux says how much there is")
+def test_memory_of_large_answers_is_given_back(tmp_path: Path, recording: Recording) -> None:
+    """Twelve answers of 16 MB, some side by side."""
+    blobs = "SELECT value, randomblob(2000) FROM generate LIMIT 4000"
+    numbers = (
+        "WITH RECURSIVE generate(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM generate)"
+    )
+    path = f"/api/v1/sql?{urlencode({'text': f'{numbers} {blobs}'})}"
+    with serving(Settings(str(tmp_path / "runs.db"), TOKEN, port=0)) as server:
+        assert len(get(server, path)[2]) > 15e6
+        before = resident_mb()
+        with ThreadPoolExecutor(2) as pool:
+            sizes = [len(answer[2]) for answer in pool.map(get, [server] * 12, [path] * 12)]
+        assert sum(size > 15e6 for size in sizes) > 6  # a busy machine may break some off
+        time.sleep(0.5)
+        assert resident_mb() - before < 120
+
+
+def resident_mb() -> float:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))

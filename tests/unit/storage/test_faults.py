@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import sqlite3
 import subprocess
@@ -17,12 +18,16 @@ import pytest
 from storage import database, writer
 from storage.store import (
     NotAStore,
+    Reader,
     StoreBusy,
+    StoreError,
     StoreMissing,
+    UnknownRun,
     open_command_writer,
     open_engine_writer,
     open_reader,
 )
+from tests import two_units
 from tests.contract.store_builders import begin
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -180,3 +185,33 @@ def test_a_damaged_store_is_blamed_for_what_cannot_be_copied(store: Path, tmp_pa
         "(Could not decode to UTF-8 column 'settings')"
     )
     assert not list(tmp_path.glob("*copy*"))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_store_with_damaged_places_is_named_without_its_bytes(tmp_path: Path, seed: int) -> None:
+    """One to forty places, or an end cut off: what can be read is, the rest is a sentence."""
+    path, chance = tmp_path / "hurt.db", random.Random(seed)
+    two_units.write(path)
+    content = bytearray(path.read_bytes())
+    for _ in range(chance.randint(1, 40)):
+        place = chance.randrange(200, len(content))
+        content[place : place + 16] = chance.randbytes(16)
+    path.write_bytes(content[: len(content) // 2] if seed % 5 == 0 else content)
+    run = two_units.RUN
+    uses: list[Callable[[Reader], object]] = [
+        *(Reader.runs, lambda r: r.entities(run), lambda r: r.values(run), lambda r: r.plans(run)),
+        *(lambda r: r.decisions(run), lambda r: r.events(run), lambda r: r.results(run)),
+        *(lambda r: r.commands(run), lambda r: r.batches(run), lambda r: r.inputs(run)),
+        lambda r: r.export_run(run, tmp_path / "copy.db"),
+    ]
+    for use in uses:
+        try:
+            with open_reader(str(path)) as reader:
+                use(reader)
+        except UnknownRun:
+            continue
+        except StoreError as error:
+            said = str(error)
+            assert "hurt.db" in said
+            assert said.isascii()
+            assert said.isprintable()
