@@ -179,7 +179,7 @@ class SystemUnit(Protocol):
         """Samples of the last batch and matrices of the last decision, unless they were given."""
 
 
-class Network(Protocol):
+class LaidOutNetwork(Protocol):
     """An operator network as its cores see it: the plan, and what its parts are called."""
 
     @property
@@ -215,7 +215,7 @@ class OperatorCore(Protocol):
     def inexact(self) -> str:
         """As of a unit; '' of a core that never touches results."""
 
-    def lay_out(self, network: Network, settings: KnobSettings) -> str:
+    def lay_out(self, network: LaidOutNetwork, settings: KnobSettings) -> str:
         """Another plan, or other knobs, are in force: keep what is known of operators that stay.
         Why the plan is another now, as far as it is up to this core; '' where it is not."""
 

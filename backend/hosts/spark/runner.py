@@ -28,7 +28,7 @@ from backend.hosts.spark.inputs import Inputs
 from backend.hosts.spark.jobs import BatchJobs
 from backend.hosts.spark.remote import is_remote, unseen_by_workers
 from backend.hosts.spark.session import hush
-from backend.hosts.spark.taken import Taken, flush_plan
+from backend.hosts.spark.taken import TakenSoFar, flush_plan
 from backend.hosts.spark.tasks import tag_of
 from backend.operators.network.shard import Places
 from backend.operators.reports import Merged
@@ -102,7 +102,7 @@ class RunHost:
         places = Places(str(folder / "state"), str(self._arenas / uuid.uuid4().hex), sink.durable)
         self._jobs = BatchJobs(session, inputs, sink, places)
         loop.listens(self._jobs.listener)
-        self._taken = Taken(self._spool / TAKEN, sink.durable)
+        self._taken = TakenSoFar(self._spool / TAKEN, sink.durable)
         self._jobs.networks.ended = self._taken.ended
         self._rooms: Mapping[str, int] = {}
         self._read = self._taken.read

@@ -12,7 +12,7 @@ from backend.hosts.agreement import Mark, write_whole
 from backend.workloads.flushing import flush, flush_newest
 
 
-class Taken:
+class TakenSoFar:
     """Up to where each replayed input was processed, which inputs had ended, what networks read and
     which ran (a Mark), for a run that goes on after a crash: written before Spark commits the
     batch, so never behind it. What a batch that is run again finds here it finds again in its own

@@ -17,7 +17,14 @@ from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, JoinTun
 from backend.operators.network.plan import JoinOp, NetworkPlan
 from backend.operators.network.reports import NetworkReport
 from backend.operators.network.tuning import Tuning
-from backend.systems.contract import CoreKind, CoreNews, Network, OperatorCore, Refusal, UnitState
+from backend.systems.contract import (
+    CoreKind,
+    CoreNews,
+    LaidOutNetwork,
+    OperatorCore,
+    Refusal,
+    UnitState,
+)
 from backend.systems.joins.decide.memory import divided
 from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.join import AdaptiveJoin, join_in, keys_of
@@ -40,7 +47,7 @@ class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
     def __init__(self, evaluations: Evaluations) -> None:
         self._evaluations = evaluations
         self._by_id: dict[str, AdaptiveJoin] = {}
-        self._network: Network | None = None
+        self._network: LaidOutNetwork | None = None
         self._run_bytes = 0
         self._shares: Mapping[str, float] = {}
 
@@ -57,7 +64,7 @@ class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
     def inexact(self) -> str:
         return ""
 
-    def lay_out(self, network: Network, settings: KnobSettings) -> str:
+    def lay_out(self, network: LaidOutNetwork, settings: KnobSettings) -> str:
         """Another plan or other knobs: joins that are in it still keep what they know."""
         knobs, shown = JoinSettings.of(settings), self._shown()
         plan, names, self._network = network.plan, network.names, network

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from backend.model.ids import entity_id
 from backend.operators.network.join_tuning import PAGE_BYTES, CacheCounts, JoinProfile
 from backend.operators.network.reports import NetworkReport
-from backend.systems.contract import Network, UnitState
+from backend.systems.contract import LaidOutNetwork, UnitState
 from backend.systems.joins.decide.candidates import CacheCandidate, conflicts
 from backend.systems.joins.decide.estimates import CacheEstimate
 from backend.systems.joins.decide.memory import Tier
@@ -65,7 +65,7 @@ class PublishedJoin:
     """A tuned join of a network with the ids of what belongs to it, at one moment. share: its
     elements per element of all joins."""
 
-    def __init__(self, network: Network, join: AdaptiveJoin, share: float) -> None:
+    def __init__(self, network: LaidOutNetwork, join: AdaptiveJoin, share: float) -> None:
         self.unit_id, self._join, self.share = network.unit_id, join, share
         self.id = join.id
         self.node = network.node(join.id)

@@ -14,7 +14,14 @@ from backend.operators.network.join_tuning import JoinTuning
 from backend.operators.network.plan import JoinOp, NetworkPlan
 from backend.operators.network.reports import NetworkReport
 from backend.operators.network.tuning import Tuning
-from backend.systems.contract import CoreKind, CoreNews, Network, OperatorCore, Refusal, UnitState
+from backend.systems.contract import (
+    CoreKind,
+    CoreNews,
+    LaidOutNetwork,
+    OperatorCore,
+    Refusal,
+    UnitState,
+)
 from backend.systems.publishing import samples_of
 from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.records import Decision, Entity, Json, Matrix, Sample
@@ -54,9 +61,9 @@ class Turning:
         self._evaluations = evaluations
         self._wheels: dict[str, Wheel] = {}
         self._every, self._version = 0, 0
-        self._network: Network | None = None
+        self._network: LaidOutNetwork | None = None
 
-    def lay_out(self, network: Network, settings: KnobSettings) -> str:
+    def lay_out(self, network: LaidOutNetwork, settings: KnobSettings) -> str:
         before, self._network = self._wheels, network
         self._every, self._version = TurningKnobs.of(settings).turn_every, settings.version
         self._wheels = {

@@ -12,7 +12,7 @@ from backend.hosts.compact import FILES_TOGETHER
 from backend.hosts.contract import InputSource
 from backend.hosts.local import LocalHost
 from backend.hosts.publish import FolderSink
-from backend.hosts.spark.taken import Taken, flush_plan
+from backend.hosts.spark.taken import TakenSoFar, flush_plan
 from backend.operators.parts import sink_schema
 from backend.workloads.replay import Feeder
 from backend.workloads.sources import MemorySource
@@ -80,7 +80,7 @@ def test_what_spark_needs_for_the_batch_in_flight_is_flushed(
     while not feeder.finished:
         pass
     feeder.stop()
-    Taken(spool / "_taken.json", True).write(Mark(3, ("u",)), {"S": 1}, (), ())
+    TakenSoFar(spool / "_taken.json", True).write(Mark(3, ("u",)), {"S": 1}, (), ())
     flush_plan(tmp_path)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) == 7

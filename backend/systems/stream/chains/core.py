@@ -12,7 +12,14 @@ from backend.operators.network.job import NetworkJob, Policy
 from backend.operators.network.plan import NetworkPlan
 from backend.operators.network.reports import NetworkReport
 from backend.operators.network.tuning import Tuning
-from backend.systems.contract import CoreKind, CoreNews, Network, OperatorCore, Refusal, UnitState
+from backend.systems.contract import (
+    CoreKind,
+    CoreNews,
+    LaidOutNetwork,
+    OperatorCore,
+    Refusal,
+    UnitState,
+)
 from backend.systems.stream.chains.chaining import BY_CHAINS, Chaining, ChainWatch
 from backend.systems.stream.chains.knobs import ChainKnobs
 from backend.systems.stream.chains.measured import NetworkProfile
@@ -38,7 +45,7 @@ class Scheduling:
         self.chaining = Chaining()
         self._watch, self._profile = ChainWatch(evaluations), NetworkProfile()
         self._knobs = ChainKnobs()
-        self._network: Network | None = None
+        self._network: LaidOutNetwork | None = None
         self._costs: Mapping[str, float] = {}
         self._work_us = 0.0
 
@@ -47,7 +54,7 @@ class Scheduling:
         return cast(Policy, self._knobs.scheduler)
 
     @property
-    def _laid_out(self) -> Network:
+    def _laid_out(self) -> LaidOutNetwork:
         assert self._network is not None
         return self._network
 
@@ -60,7 +67,7 @@ class Scheduling:
     def inexact(self) -> str:
         return ""
 
-    def lay_out(self, network: Network, settings: KnobSettings) -> str:
+    def lay_out(self, network: LaidOutNetwork, settings: KnobSettings) -> str:
         before, self._knobs = self._knobs, ChainKnobs.of(settings)
         is_new = self._network is None or network.plan != self._network.plan
         self._network = network

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from backend.operators.network.reports import NetworkReport
-from backend.systems.contract import Network
+from backend.systems.contract import LaidOutNetwork
 from backend.systems.publishing import samples_of
 from backend.systems.stream.chains.chaining import Chaining
 from backend.systems.stream.chains.progress import Paths, progress
@@ -15,7 +15,7 @@ from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.records import Json, Matrix, Sample
 
 
-def with_chains(graph: PlanGraph, network: Network, chaining: Chaining) -> PlanGraph:
+def with_chains(graph: PlanGraph, network: LaidOutNetwork, chaining: Chaining) -> PlanGraph:
     """The plan with the chain of each operator."""
     facts: dict[str, dict[str, Json]] = {
         network.node(id): {"chain": number, "chain_slope": float(f"{slope:.4g}")}
@@ -28,7 +28,7 @@ def with_chains(graph: PlanGraph, network: Network, chaining: Chaining) -> PlanG
     return replace(graph, nodes=tuple(nodes))
 
 
-def chain_samples(network: Network, chaining: Chaining) -> list[Sample]:
+def chain_samples(network: LaidOutNetwork, chaining: Chaining) -> list[Sample]:
     """The chain of each operator."""
     return [
         sample
@@ -39,7 +39,7 @@ def chain_samples(network: Network, chaining: Chaining) -> list[Sample]:
     ]
 
 
-def progress_matrix(network: Network, steps: Paths, chaining: Chaining) -> Matrix:
+def progress_matrix(network: LaidOutNetwork, steps: Paths, chaining: Chaining) -> Matrix:
     """The progress chart of each path: time spent and what is left behind each operator."""
     rows, values = [], []
     for number, path in enumerate(steps):
