@@ -45,8 +45,6 @@ class PromptChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
 
     last_activity: float
 
-    last_activity: float
-
     def handle_read(self) -> None:
         """Take what has come; more of the same request is no sign of life."""
         unfinished: Any = self.request
