@@ -133,6 +133,14 @@ def entities(connection: Connection, run_id: str, at: int | None) -> tuple[Entit
     return tuple(newest[name] for name in sorted(newest) if _is_alive(newest[name], at))
 
 
+def query_names(connection: Connection, run_id: str) -> set[str]:
+    """As Reader.query_names()."""
+    c = _ENTITIES.c
+    mine = select(c.id, c.name, c.removed_batch).where(c.run_id == run_id, c.kind == "query")
+    newest = {row.id: row for row in connection.execute(mine.order_by(c.batch_id))}
+    return {row.name for row in newest.values() if row.removed_batch is None}
+
+
 def _is_alive(one: Entity | Unit, at: int | None) -> bool:
     if at is None:
         return one.removed_batch is None

@@ -143,6 +143,11 @@ class Reader:
         with self.reading() as connection:
             return history.entities(connection, run_id, at)
 
+    def query_names(self, run_id: str) -> set[str]:
+        """Names of the queries registered now: quick also where there are ten thousand."""
+        with self.reading() as connection:
+            return history.query_names(connection, run_id)
+
     def values(self, run_id: str, at: int | None = None) -> dict[str, dict[str, float | None]]:
         """Entity -> property -> value, newest or as of the end of batch ``at``.
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dashboard.api.common import find_live_run, find_run, query_names, read_number
+from dashboard.api.common import find_live_run, find_run, read_number
 from dashboard.api.errors import ApiError, missing
 from dashboard.api.knob_check import check_value
 from dashboard.api.params import Param
@@ -213,7 +213,7 @@ def _change_query(call: ApiCall, kind: str, name: str) -> Reply:
 
 def _names(call: ApiCall, run: Run) -> set[str]:
     """Names of the registered queries, with what is requested but not yet answered."""
-    names = query_names(call, run.id)
+    names = call.services.reader.query_names(run.id)
     for command in reversed(call.services.reader.commands(run.id)):
         if command.state == "requested" and command.kind == "query_add":
             names.add(str(command.payload.get("name")))

@@ -43,12 +43,6 @@ def find_live_run(call: ApiCall) -> Run:
     return run
 
 
-def query_names(call: ApiCall, run_id: str) -> set[str]:
-    """Names of the queries registered now."""
-    entities = call.services.reader.entities(run_id)
-    return {entity.name for entity in entities if entity.kind == "query"}
-
-
 def read_number(text: str, what: str) -> int:
     """The number in a path. Raises ApiError (404) when it is none."""
     if not (text.isascii() and text.isdigit() and len(text) < 19):

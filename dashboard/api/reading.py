@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from dashboard.api.common import find_run, flat, flat_type, query_names, read_number
+from dashboard.api.common import find_run, flat, flat_type, read_number
 from dashboard.api.errors import ApiError, missing
 from dashboard.api.registry import ApiCall
 from dashboard.views.events import names
@@ -239,7 +239,7 @@ def results(call: ApiCall) -> list[StoredResult]:
     reader, query = call.services.reader, call.query["query"]
     run_id = find_run(call).id
     found = reader.results(run_id, query, call.query["limit"], call.query["until"])
-    if query is not None and not found and query not in query_names(call, run_id):
+    if query is not None and not found and query not in reader.query_names(run_id):
         raise missing("query", query[:80], f"See /api/v1/runs/{run_id}/queries.")
     return list(reversed(found))
 
