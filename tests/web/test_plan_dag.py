@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
@@ -191,7 +192,7 @@ def test_a_store_is_shared_by_stubs_that_point_at_it(open_page: OpenPage, run: S
     assert saved is not None
     assert saved > 0
     card = page.locator(f".pw-card[data-id='{store.id}']")
-    expect(card).to_contain_text("B · saves")
+    expect(card).to_have_attribute("aria-label", re.compile("KiB · saves"))
     card.click()
     inspector = page.locator("#plan-inspector")
     expect(inspector.get_by_role("row", name="Saved")).to_be_visible()
