@@ -297,7 +297,7 @@ def test_memory_stands_against_limits_that_can_be_turned_there(open_page: OpenPa
     page = open_page(f"/memory?run={HYBRID}")
     takes = page.locator("#pw-takes")
     expect(takes).to_contain_text("Bitmaps of constructs")
-    expect(takes).to_contain_text("of 1\u2009GB")
+    expect(takes).to_contain_text("of 1\u2009GiB")
     expect(takes).to_contain_text("of 500 tuples (100\u2009%)")
     expect(takes).to_contain_text("at its limit: queries that need more are refused")
     expect(takes).to_contain_text("at its limit: the oldest go as others come")
