@@ -50,7 +50,7 @@ export function moved({ bids, caps }, now, next) {
 /** Cost of the joins for each element under a pool. A cache saves what it does now, and more or less by what
     the tiers save that it gets or loses: stretches of its miss-ratio curve, else in proportion to its bytes.
     null: not known. */
-export function worked({ plain, bids, caps }, pool) {
+export function worked({ plain_now: plain, bids, caps }, pool) {
   if (plain === null || plain === undefined) return null;
   const given = served(bids, pool, caps);
   const saved = (one) => {

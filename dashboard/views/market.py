@@ -96,7 +96,8 @@ class MarketView(NamedTuple):
     """The market of one join, or of all joins of a unit, whose costs are then for each element of
     all. name: of its queries. bytes: of the pool, None = no limit; price: cost a tuple and KB, None
     while memory is left; plain, cached: cost a tuple without caches and with them, in ``cost``,
-    means of the last batches; saving: what follows from them; entries: in the caches in use.
+    means of the last batches; saving: what follows from them; plain_now: plain in the batch that
+    the bids are of; entries: in the caches in use.
     bids: the highest first; knobs: by name. caps: pool -> its bytes, where ``bids`` are from
     several."""
 
@@ -117,6 +118,7 @@ class MarketView(NamedTuple):
     caps: Mapping[str, float]
     saving: Saving | None = None
     entries: float = 0.0
+    plain_now: float | None = None
 
     @property
     def is_of_run(self) -> bool:
@@ -160,6 +162,7 @@ def build_markets(
                 {},
                 saving_of(plain, cached),
                 sum(one.entries or 0.0 for one in bids if one.state == "used"),
+                own.get("plain_cost"),
             )
         )
     found.sort(key=lambda one: (-len(one.bids), one.name))
@@ -222,6 +225,7 @@ def _of_run(
         None,
         {RUN_KNOB: knob},
         {one.pool: one.bytes for one in joins if one.bytes is not None},
+        plain_now=_mean([(one.plain_now, share) for one, share in parts]),
     )
 
 

@@ -243,7 +243,7 @@ def test_a_pool_is_served_from_the_highest_bid_down(ask: Ask) -> None:
 def test_the_price_is_the_last_bid_served_and_work_falls_with_memory(ask: Ask) -> None:
     assert ask("market_rule", "m.price({bids}, 12288)", bids=CACHES) == 1.0
     assert ask("market_rule", "m.price({bids}, 16384)", bids=CACHES) is None
-    market = {"plain": 10.0, "bids": CACHES}
+    market = {"plain_now": 10.0, "bids": CACHES}
     work = [
         ask("market_rule", "m.worked(market, pool)", market=market, pool=p)
         for p in (0, 8192, 16384)
@@ -262,7 +262,7 @@ def test_a_turn_is_previewed_along_the_miss_ratio_curve(ask: Ask) -> None:
     capped = ask("market_rule", given, bids=bids, pool=16_384, caps={"q": 4096})
     assert capped == {"a": 8192, "b": 4096}
     work = [
-        ask("market_rule", "m.worked({plain: 10, bids}, pool)", bids=[CURVED], pool=p)
+        ask("market_rule", "m.worked({plain_now: 10, bids}, pool)", bids=[CURVED], pool=p)
         for p in (4096, 8192)
     ]
     assert work == pytest.approx([8.2, 8.0])

@@ -115,6 +115,7 @@ def test_costs_and_bids_are_means_of_the_last_batches_and_a_saving_has_its_inter
     }
     (market,) = build_markets(BOOK, VALUES, [], {}, courses, {})
     assert (market.plain, market.cached) == (12.0, 4.5)
+    assert market.plain_now == 3.0  # bids are of the newest batch: what a draft does is, too
     saving = market.saving
     assert saving is not None
     assert saving.n == 4
