@@ -51,8 +51,10 @@ def test_the_initial_order_is_decided_when_the_samples_are_there() -> None:
     assert (decision.seq, decision.kind, decision.verdict) == (1, "initial order", "switched")
     assert decision.n_sample >= 200
     assert decision.lhs == decision.predicted_new == adopt.predicted
-    assert decision.rhs == decision.predicted_old
-    assert decision.relation == "<"
+    assert decision.predicted_old is not None
+    least = stream.core.knobs.min_gain
+    assert decision.rhs == pytest.approx((1 - least) * decision.predicted_old)
+    assert decision.relation == "<="
     assert adopt.plan.order[0] == "b"
     assert adopt.batch_id == decision.batch + 1
     assert (adopt.decision, decision.plan_version, adopt.plan.version) == (1, 2, 2)
