@@ -34,8 +34,16 @@ N_LONG = int(os.environ.get("PLANWATCH_TRUTH_MOMENTS", "150"))
 DEMOS = ("flights", "flight_filters", "mixed", "stream", "joins", "linear_road", "drift")
 
 
+_NUMBERS = count()
+
+
+def named(kind: str) -> str:
+    """An id for another run: tests share a store."""
+    return f"true-{kind}-{next(_NUMBERS)}"
+
+
 def _selections(path: Path) -> tuple[EngineRun, Callable[[], object]]:
-    run, number = SelectionRun(path, "true-selections"), count()
+    run, number = SelectionRun(path, named("selections")), count()
 
     def step() -> None:
         n = next(number)
@@ -45,17 +53,17 @@ def _selections(path: Path) -> tuple[EngineRun, Callable[[], object]]:
 
 
 def _filters(path: Path) -> tuple[EngineRun, Callable[[], object]]:
-    run = FilterRecording(path, "true-filters")
+    run = FilterRecording(path, named("filters"))
     return run, run.write
 
 
 def _stream(path: Path) -> tuple[EngineRun, Callable[[], object]]:
-    run, number = StreamRun(path, "true-stream", queue_capacity=40), count()
+    run, number = StreamRun(path, named("stream"), queue_capacity=40), count()
     return run, lambda: run.seconds(1, times=1 + next(number) // 5 % 3)
 
 
 def _joins(path: Path) -> tuple[EngineRun, Callable[[], object]]:
-    run, number = JoinsRun(path, "true-joins"), count()
+    run, number = JoinsRun(path, named("joins")), count()
     return run, lambda: run.ticks(1, r_times=1 + 7 * (next(number) // 6 % 2))
 
 
