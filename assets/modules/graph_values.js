@@ -57,7 +57,8 @@ export function cardValues(plan, values, refuted = {}, old = {}) {
 export function edgeShare(source, facts) {
   if (source.role === "source") {
     const own = facts.values[source.entity];
-    const { n_tuples: n } = (facts.old[source.entity] || facts).system;
+    const older = (facts.old || {})[source.entity];
+    const n = older ? older.system.n_tuples : facts.n;
     return own === facts.system ? (n > 0 ? 1 : null) : share((own || {}).reached_tuples, n);
   }
   const card = facts.cards[source.id];
