@@ -41,6 +41,11 @@ Q = "Select * From S Where endless(text)"
 TAMED = WORKLOAD.replace("endless(text)", "text = 'b'").replace('functions = "stuck.py"', "")
 
 
+def _as_in_the_foreground() -> None:
+    """A shell has what it starts in the background ignore SIGINT, tests among it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextmanager
 def running(folder: Path, workload: str, *options: str) -> Iterator[subprocess.Popen[str]]:
     (folder / "in").mkdir()
@@ -55,6 +60,7 @@ def running(folder: Path, workload: str, *options: str) -> Iterator[subprocess.P
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=_as_in_the_foreground,
     )
     try:
         yield process
