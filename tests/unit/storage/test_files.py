@@ -325,7 +325,7 @@ def test_addresses_that_are_none(address: str, words: str) -> None:
 
 def test_a_server_that_does_not_answer(tmp_path: Path) -> None:
     with pytest.raises(
-        StoreMissing, match="the database server of postgresql.* cannot be reached; start it"
+        StoreMissing, match=r"the database server of postgresql.* cannot be reached; start it"
     ):
         open_reader(f"postgres://user:secret@/db?host={tmp_path}")
 
