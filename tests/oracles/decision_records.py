@@ -65,7 +65,8 @@ def _said(d: Decision) -> Iterator[str]:
         plain = text.replace(" ", "")
         half = 0.51 * 10 ** -len(plain.partition(".")[2]) if "e" not in plain else 0.0
         value = abs(float(plain))
-        near = max(half, 0.0051 * value if len(plain) > 3 and "." not in plain else half)
+        is_rounded = "e" in plain or (len(plain) > 3 and "." not in plain)
+        near = max(half, 0.0051 * value if is_rounded else half)
         if not any(abs(abs(k * unit) - value) <= near for k in known for unit in (1, 100)):
             yield f"it says {text}, which the record does not have"
 
@@ -263,11 +264,76 @@ def _tree(d: Decision) -> Sides:
 
 
 def _chains(d: Decision) -> Sides:
+    """Chains from the steps of each path, predictions by moving blocks of a burst one by one."""
+    charts, detail = d.detail["charts"], d.detail
+    told = [(chain["operators"], chain["slope"]) for chain in detail["chains"]]
+    fresh = [chain for chart in charts for chain in _partition(chart, d.algorithm)]
+    for (own, slope), (known, steep) in zip(sorted(told), sorted(fresh), strict=True):
+        assert own == known, f"chain {own}, by the steps {known}"
+        assert same(slope, steep), f"slope {slope} of {own}, by the steps {steep}"
+    steepness = [slope for _, slope in told]
+    assert steepness == sorted(steepness, reverse=True), f"chains not steepest first: {steepness}"
+    before = [(chain["operators"], chain["slope"]) for chain in detail["chains_before"]]
+    is_same = [own for own, _ in before] == [own for own, _ in told]
+    new = _waits(charts, told)
+    old = new if is_same else _waits(charts, before)
+    assert same(d.predicted_new, new), f"predicted_new {d.predicted_new}, by the steps {new}"
+    assert same(d.predicted_old, old), f"predicted_old {d.predicted_old}, by the steps {old}"
+    by_policy = detail.get("choices", {}).get("costs", {})
+    for policy, cost in by_policy.items():
+        chains = [] if policy == "fifo" else [c for h in charts for c in _partition(h, policy)]
+        assert same(cost, _waits(charts, chains)), f"choice {policy}"
     if d.metric == "n_chains":
-        return float(len(d.detail["chains"])), 0.0
-    assert d.predicted_new is not None
-    old = d.predicted_old
-    return (1 - d.predicted_new / old if old else 0.0), d.detail["min_gain"]
+        return float(len(detail["chains"])), 0.0
+    return (1 - new / old if old else 0.0), detail["min_gain"]
+
+
+_Named = list[tuple[list[str], float]]
+
+
+def _partition(chart: Mapping[str, Any], policy: str) -> _Named:
+    """Chains of a path, each with its slope: under Greedy its operators, else the steepest run
+    from where the last ended, of equal ones the longest."""
+    names, steps = chart["operators"], chart["steps"]
+    found: _Named = []
+    while len(at := names[sum(len(own) for own, _ in found) :]):
+        first = len(names) - len(at)
+        runs = []
+        for end in range(first + 1, len(names) + 1):
+            size, time, beside = 1.0, 0.0, 0.0
+            for cost, passed, aside in steps[first:end]:
+                time, beside, size = time + size * cost, beside + size * aside, size * passed
+            if time > 0:
+                runs.append(((1 - size - beside) / time, end))
+        steepest = max(slope for slope, _ in runs)
+        end = max(end for slope, end in runs if slope >= steepest - 1e-9)
+        if policy == "greedy":
+            end = first + 1
+        found.append((names[first:end], dict((end, slope) for slope, end in runs)[end]))
+    return found
+
+
+def _waits(charts: list[Mapping[str, Any]], chains: _Named) -> float:
+    """Elements in queues for each of a burst, on average over the time it takes."""
+    slopes = {name: slope for own, slope in chains for name in own}
+    places, blocks = list[tuple[float, float, float, bool]](), list[tuple[int, int, float]]()
+    for chart in charts:
+        if chart["share"] > 0:
+            blocks += [(age, len(places), chart["share"] / 8) for age in range(8)]
+        steps, names = chart["steps"], chart["operators"]
+        for n, ((cost, passed, _), name) in enumerate(zip(steps, names, strict=True)):
+            places.append((slopes.get(name, 0.0), cost, passed, n + 1 == len(names)))
+    begun, spent, area = sum(size for _, _, size in blocks), 0.0, 0.0
+    while blocks:
+        blocks.sort(key=lambda block: (-places[block[1]][0], block[0], -block[1]))
+        age, place, size = blocks.pop(0)
+        _, cost, passed, is_last = places[place]
+        others = sum(other for _, _, other in blocks)
+        area += size * cost * (others + size * (1 + passed) / 2)
+        spent += size * cost
+        if size * passed > 0 and not is_last:
+            blocks.append((age, place + 1, size * passed))
+    return area / spent / begun if spent and begun else 0.0
 
 
 _RULES: Final[Mapping[str, Callable[[Decision], Sides]]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +11,8 @@ import pytest
 from backend.systems.contract import System
 from backend.systems.joins.decide.settings import JoinSettings
 from storage.vocabulary.records import Decision
-from tests.oracles.decision_records import faults
+from tests.oracles.decision_records import faults, same
+from tests.oracles.filter_windows import costs
 from tests.systems.running import BATTERY, Bench, tuples
 from tests.unit.joins.test_controller import SETTINGS, arrivals, decisions, run
 
@@ -37,7 +38,7 @@ def turns(system: System) -> list[tuple[str, object]]:
 CASES = [(system, *turn) for system in BATTERY for turn in turns(system)]
 
 
-def check(found: Iterable[Decision]) -> None:
+def check(found: Sequence[Decision]) -> None:
     """No fault in any."""
     wrong = [(one, list(faults(one))) for one in found]
     said = [
@@ -46,6 +47,8 @@ def check(found: Iterable[Decision]) -> None:
         if why
     ]
     assert not said, f"{len(said)} of {len(wrong)}:\n" + "\n".join(said[:10])
+    windows = [(d.seq, d.predicted_old, cost) for d, cost in costs(found)]
+    assert not [one for one in windows if not same(one[1], one[2])], windows
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from playwright.sync_api import Page, expect
 from dashboard.server import Server
 from dashboard.settings import Settings
 from tests.engine_runs import EngineRun
+from tests.shipped_runs import demo
 from tests.unit.asc.stream import a_filters, b_filters
 from tests.web.conftest import OpenPage, until
 from tests.web.engine_run import SelectionRun
@@ -25,7 +26,7 @@ from tests.web.joins_run import JoinsRun
 from tests.web.recorded_filters import FilterRecording
 from tests.web.site import Site
 from tests.web.stream_run import StreamRun
-from tests.web.truth import Mismatch, demo, mismatches, stepping, watched
+from tests.web.truth import Mismatch, mismatches, stepping, watched
 
 pytestmark = pytest.mark.web
 N_MOMENTS = 24

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
-import subprocess
-import sys
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,9 +12,6 @@ from typing import Final, NamedTuple, TypeAlias
 
 from playwright.sync_api import Page
 
-from storage.errors import StoreError
-from storage.reader import Reader
-from storage.store import open_reader
 from tests.web.conftest import until
 
 ROOT: Final = Path(__file__).parents[2]
@@ -125,35 +117,3 @@ def stepping(step: Callable[[], object], period_s: float) -> Iterator[None]:
     finally:
         stop.set()
         thread.join(timeout=30)
-
-
-@contextmanager
-def demo(workload: str, store: Path) -> Iterator[tuple[str, Reader]]:
-    """A shipped workload run by an engine of its own, without Spark, once it has batches."""
-    words = ["backend", workload, "--master", "none", "--fresh", "--store", str(store)]
-    command = [sys.executable, str(ROOT / "run.py"), *words]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
-    try:
-        run, reader = _begun(store, process)
-        yield run, reader
-        reader.close()
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait(timeout=60)
-
-
-def _begun(store: Path, process: subprocess.Popen[bytes]) -> tuple[str, Reader]:
-    end = time.monotonic() + 300
-    while time.monotonic() < end:
-        assert process.poll() is None, "the engine ended"
-        try:
-            reader = open_reader(str(store))
-        except StoreError:
-            time.sleep(0.5)
-            continue
-        runs = reader.runs()
-        if runs and (reader.last_batch(runs[0].id) or 0) >= 2:
-            return runs[0].id, reader
-        reader.close()
-        time.sleep(0.5)
-    raise AssertionError("no batch within five minutes")

@@ -104,7 +104,7 @@ class ChainWatch:
             predicted_old=found.before,
             predicted_new=found.after,
             detail=found.detail(running, names, policy, self._in_a_row)
-            | _other_policies(found, profile, policy)
+            | _other_policies(found, policy)
             | recorded(self._headroom(verdict, found, policy, n_tuples, names)),
         )
         if adopted is not None:
@@ -159,16 +159,19 @@ class ChainWatch:
         if followed is None or not n_tuples:
             return ()
         seq, old, new = followed
-        before, after = (_waiting(steps, profile, policy, one) for one in (old, new))
+        by_chains: Policy = policy if policy in BY_CHAINS else "chain"
+        arrivals = _arrivals(steps, profile)
+        before, after = (waiting(by_chains, steps, arrivals, one.slopes) for one in (old, new))
         n = round(sum(profile.n_in.values()))
         return (DecisionOutcome(seq, batch_id, waited, n_tuples, after, before, n),)
 
 
 class _Comparison(NamedTuple):
-    """before, after: elements that wait in a burst (WAITING) under the chains in force and under
-    the fresh ones."""
+    """arrivals: first operator of a path -> its share of a burst; before, after: elements that wait
+    in one (WAITING) under the chains in force and under the fresh ones."""
 
     steps: Paths
+    arrivals: Mapping[str, float]
     running: Chaining
     fresh: Chaining
     before: float
@@ -179,11 +182,11 @@ class _Comparison(NamedTuple):
         cls, steps: Paths, profile: NetworkProfile, policy: Policy, running: Chaining
     ) -> _Comparison:
         by_chains: Policy = policy if policy in BY_CHAINS else "chain"
-        fresh = Chaining(slopes_of(by_chains, steps))
-        after = before = _waiting(steps, profile, by_chains, fresh)
+        fresh, arrivals = Chaining(slopes_of(by_chains, steps)), _arrivals(steps, profile)
+        after = before = waiting(by_chains, steps, arrivals, fresh.slopes)
         if running.chains != fresh.chains:
-            before = _waiting(steps, profile, by_chains, running)
-        return cls(steps, running, fresh, before, after)
+            before = waiting(by_chains, steps, arrivals, running.slopes)
+        return cls(steps, arrivals, running, fresh, before, after)
 
     @property
     def gain(self) -> float:
@@ -229,7 +232,7 @@ class _Comparison(NamedTuple):
             "policy": policy,
             "chains": _told(self.fresh, names),
             "chains_before": _told(running, names),
-            "charts": [_chart(path, names) for path in self.steps],
+            "charts": [_chart(path, names, self.arrivals) for path in self.steps],
             "gain": self.gain,
             "min_gain": MIN_GAIN,
             "in_a_row": in_a_row,
@@ -237,14 +240,15 @@ class _Comparison(NamedTuple):
         }
 
 
-def _other_policies(found: _Comparison, profile: NetworkProfile, policy: Policy) -> dict[str, Any]:
+def _other_policies(found: _Comparison, policy: Policy) -> dict[str, Any]:
     """What would wait under each scheduler; nothing where what waits now is not predicted, or where
     elements go on in other paths, which a prediction leaves out."""
     is_whole = not any(step.beside for path in found.steps for step in path)
     if policy not in PREDICTED or not found.running.slopes or not is_whole:
         return {}
     costs: dict[str, float] = {
-        str(one): _of_burst(one, found.steps, profile, _fresh(one, found)) for one in PREDICTED
+        one: waiting(one, found.steps, found.arrivals, _fresh(one, found).slopes)
+        for one in PREDICTED
     }
     now = found.before if policy in BY_CHAINS else costs[policy]
     return choices_detail("scheduler", now, costs)
@@ -254,15 +258,10 @@ def _fresh(policy: Policy, found: _Comparison) -> Chaining:
     return Chaining(slopes_of(policy if policy in BY_CHAINS else "chain", found.steps))
 
 
-def _waiting(steps: Paths, profile: NetworkProfile, policy: Policy, chaining: Chaining) -> float:
-    return _of_burst(policy if policy in BY_CHAINS else "chain", steps, profile, chaining)
-
-
-def _of_burst(policy: Policy, steps: Paths, profile: NetworkProfile, chaining: Chaining) -> float:
-    taken = profile.n_in
-    n = sum(taken.get(path[0].id, 0.0) for path in steps)
-    arrivals = {path[0].id: taken.get(path[0].id, 0.0) / n for path in steps} if n else {}
-    return waiting(policy, steps, arrivals, chaining.slopes)
+def _arrivals(steps: Paths, profile: NetworkProfile) -> dict[str, float]:
+    taken = [profile.n_in.get(path[0].id, 0.0) for path in steps]
+    n = sum(taken)
+    return {path[0].id: one / n for path, one in zip(steps, taken, strict=True)} if n else {}
 
 
 def _told(chaining: Chaining, names: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -272,6 +271,12 @@ def _told(chaining: Chaining, names: Mapping[str, str]) -> list[dict[str, Any]]:
     ]
 
 
-def _chart(path: Sequence[Step], names: Mapping[str, str]) -> dict[str, Any]:
-    points = [[point.time, point.size] for point in progress(path)]
-    return {"operators": [names.get(step.id, step.id) for step in path], "points": points}
+def _chart(
+    path: Sequence[Step], names: Mapping[str, str], arrivals: Mapping[str, float]
+) -> dict[str, Any]:
+    return {
+        "operators": [names.get(step.id, step.id) for step in path],
+        "points": [[point.time, point.size] for point in progress(path)],
+        "steps": [[step.cost, step.passed, step.beside] for step in path],
+        "share": arrivals.get(path[0].id, 0.0),
+    }
