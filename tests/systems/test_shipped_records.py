@@ -14,7 +14,7 @@ from tests.shipped_runs import demo
 from tests.systems.test_records import check
 
 #: A run is stopped after so many decisions.
-ENOUGH = 100
+ENOUGH = 40
 
 
 def decisions(workload: str, store: Path) -> list[Decision]:
