@@ -133,12 +133,13 @@ def entities(connection: Connection, run_id: str, at: int | None) -> tuple[Entit
     return tuple(newest[name] for name in sorted(newest) if _is_alive(newest[name], at))
 
 
-def query_names(connection: Connection, run_id: str) -> set[str]:
-    """As Reader.query_names()."""
+def has_query(connection: Connection, run_id: str, name: str) -> bool:
+    """As Reader.has_query()."""
     c = _ENTITIES.c
-    mine = select(c.id, c.name, c.removed_batch).where(c.run_id == run_id, c.kind == "query")
-    newest = {row.id: row for row in connection.execute(mine.order_by(c.batch_id))}
-    return {row.name for row in newest.values() if row.removed_batch is None}
+    mine = select(c.id, c.removed_batch).where(c.run_id == run_id, c.name == name)
+    rows = connection.execute(mine.where(c.kind == "query").order_by(c.batch_id))
+    newest = {row.id: row.removed_batch for row in rows}
+    return None in newest.values()
 
 
 def _is_alive(one: Entity | Unit, at: int | None) -> bool:

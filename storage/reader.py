@@ -143,10 +143,10 @@ class Reader:
         with self.reading() as connection:
             return history.entities(connection, run_id, at)
 
-    def query_names(self, run_id: str) -> set[str]:
-        """Names of the queries registered now: quick also where there are ten thousand."""
+    def has_query(self, run_id: str, name: str) -> bool:
+        """Whether a query of this name is registered now: quick also among ten thousand."""
         with self.reading() as connection:
-            return history.query_names(connection, run_id)
+            return history.has_query(connection, run_id, name)
 
     def values(self, run_id: str, at: int | None = None) -> dict[str, dict[str, float | None]]:
         """Entity -> property -> value, newest or as of the end of batch ``at``.

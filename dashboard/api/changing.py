@@ -156,7 +156,7 @@ def add_query(call: ApiCall) -> Reply:
     if not text or len(text) > LONGEST_QUERY:
         message = f"The text is refused: allowed are 1 to {LONGEST_QUERY} characters of CQL."
         raise ApiError(422, "bad_text", message)
-    if asked.name in _names(call, run):
+    if _is_taken(call, run, asked.name):
         message = f"There is a query {asked.name} already; remove it first or pick another name."
         raise ApiError(409, "duplicate", message)
     payload = {"name": asked.name, "text": text}
@@ -206,20 +206,19 @@ def step(call: ApiCall) -> Reply:
 
 def _change_query(call: ApiCall, kind: str, name: str) -> Reply:
     run = find_live_run(call)
-    if name not in _names(call, run):
+    if not _is_taken(call, run, name):
         raise missing("query", name[:80], f"See /api/v1/runs/{run.id}/queries.")
     return _request(call, run, kind, {"name": name}, call.query["reason"])
 
 
-def _names(call: ApiCall, run: Run) -> set[str]:
-    """Names of the registered queries, with what is requested but not yet answered."""
-    names = call.services.reader.query_names(run.id)
-    for command in reversed(call.services.reader.commands(run.id)):
-        if command.state == "requested" and command.kind == "query_add":
-            names.add(str(command.payload.get("name")))
-        if command.state == "requested" and command.kind == "query_remove":
-            names.discard(str(command.payload.get("name")))
-    return names
+def _is_taken(call: ApiCall, run: Run, name: str) -> bool:
+    """Whether a query has this name, with what is requested but not yet answered."""
+    for command in call.services.reader.commands(run.id):
+        if command.kind not in ("query_add", "query_remove") or command.state != "requested":
+            continue
+        if command.payload.get("name") == name:
+            return command.kind == "query_add"
+    return call.services.reader.has_query(run.id, name)
 
 
 def _request(

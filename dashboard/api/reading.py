@@ -239,7 +239,7 @@ def results(call: ApiCall) -> list[StoredResult]:
     reader, query = call.services.reader, call.query["query"]
     run_id = find_run(call).id
     found = reader.results(run_id, query, call.query["limit"], call.query["until"])
-    if query is not None and not found and query not in reader.query_names(run_id):
+    if query is not None and not found and not reader.has_query(run_id, query):
         raise missing("query", query[:80], f"See /api/v1/runs/{run_id}/queries.")
     return list(reversed(found))
 
