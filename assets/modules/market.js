@@ -94,7 +94,7 @@ function Pool({ market, pool, now, off, change }) {
     className: "pw-pool-edge",
     role: "slider",
     tabIndex: 0,
-    "aria-label": market.limitless ? "Pool of all joins" : `Pool of the join of ${market.name}`,
+    "aria-label": market.limitless ? "Pool of the run" : `Pool of the join of ${market.name}`,
     "aria-valuemin": market.knobs.pool.low,
     "aria-valuemax": Math.round(whole),
     "aria-valuenow": Math.min(pool, Math.round(whole)),

@@ -61,8 +61,21 @@ SPEED: Final = KnobSpec(
     help="Factor on the rates of all replayed streams: 2 replays twice as fast. Streams without a "
     "rate come as fast as possible at any speed.",
 )
+RUN_POOL: Final = KnobSpec(
+    name="run_pool_bytes",
+    kind="int",
+    default=0,
+    unit="bytes",
+    low=0,
+    high=1 << 40,
+    scale="log",
+    help="Memory that all units of the run share, for the caches of joins and the like, all shards "
+    "together: handed out in pages of 4096 bytes to those that make most of it for each tuple that "
+    "comes. 0: without limit.",
+    entity="pool",
+)
 #: The engine's own.
-ENGINE_KNOBS: Final = (SPEED,)
+ENGINE_KNOBS: Final = (SPEED, RUN_POOL)
 #: What every replayed input has.
 INPUT_KNOBS: Final = (RATE, AT_END, MAX_BATCH, INTAKE)
 

@@ -78,9 +78,8 @@ class Loop:
         self._now = Controlled(settings, queries)
         self._boundary = Boundary(first)
         self._provisional = ProvisionalTurns()
-        self._ledger = EntityLedger()
         self._frame = recorder.framed(job, self._now.pace.held)
-        self._totals = Totals.of(last)
+        self._ledger, self._totals = EntityLedger(), Totals.of(last)
         self._query_totals = QueryTotals(self._units.query_entity, self._totals.by_query)
         self._misfits, self._inputs, self._listening = MisfitNews(), InputNews(), Listening()
         self.aside = Aside()
@@ -309,6 +308,7 @@ class Loop:
         self._now = replace(carried.after, settings=settings, registry=registry)
         if carried.query or carried.turned is not None:
             self._await(self._units.waits)
+        self._units.share_memory(self.settings)
         self._frame = recorder.framed(self.job, self._now.pace.held)
         return changes
 
@@ -324,7 +324,7 @@ class Loop:
 
     def _batch_record(self, result: BatchResult) -> BatchRecord:
         result, ran = self._listening.joined(result), self._units.ran
-        decided = self._units.executed(result, time.monotonic() * 1e3)
+        decided = self._units.executed(result, time.monotonic() * 1e3, self.settings)
         self._totals.count(result, self._boundary.recorded.then(decided))
         seen = self._units.observe()
         misfits = recorder.misfit_rows(result.inputs)
@@ -397,4 +397,4 @@ class Loop:
 
     def _entity_changes(self, batch: int) -> tuple[Entity, ...]:
         of_units = self._units.entity_changes(self._now.registry.paused, batch)
-        return (*self._ledger.changes(self._frame, batch), *of_units)
+        return (*self._ledger.changes((*self._frame, *self._units.pool.entities), batch), *of_units)

@@ -8,11 +8,13 @@ from dataclasses import replace
 from backend.engine.control import Registry
 from backend.engine.entity_ledger import EntityLedger
 from backend.engine.job import RunJob
+from backend.engine.knobs import RUN_POOL
 from backend.engine.parts import UnitParts
 from backend.engine.planner import Place, place, placed
+from backend.engine.pool import RunPool
 from backend.engine.resume import state_of
 from backend.engine.running import BrokeOff, RunningUnit, stamped
-from backend.engine.settings import ScopedSettings, knobs_of, of_unit, taken_up
+from backend.engine.settings import ENGINE, ScopedSettings, knobs_of, of_unit, taken_up
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.ids import entity_id, unit_entity
@@ -48,6 +50,7 @@ class UnitSet:
         self._last: LastState | None = None
         self._failed: dict[str, str] = {}
         self._parts = UnitParts()
+        self.pool = RunPool()
         self.listening: dict[str, NetworkJob] = {}
 
     @property
@@ -71,6 +74,7 @@ class UnitSet:
             found = found.then(recorded)
         if last is not None:
             self._take_up(last, batch)
+        self.share_memory(settings)
         return found, self.with_parts(settings)
 
     def with_parts(self, settings: ScopedSettings) -> ScopedSettings:
@@ -134,6 +138,13 @@ class UnitSet:
                 networks[id] = work
         return BatchPlan(batch_id, operators, networks)
 
+    def share_memory(self, settings: ScopedSettings) -> None:
+        """Divide the pool of the run by what units bid now."""
+        self.pool.divide(self._now(), settings.scopes[ENGINE].whole(RUN_POOL.name))
+
+    def _now(self) -> dict[str, contract.SystemUnit]:
+        return {id: one.unit for id, one in self._units.items()}
+
     @property
     def selects(self) -> bool:
         """Whether tuples are selected; not where all queries are answered by networks."""
@@ -144,13 +155,14 @@ class UnitSet:
         """Unit -> version of the plan the last batch ran."""
         return {id: one.ran_version for id, one in self._units.items() if one.ran_version}
 
-    def executed(self, result: BatchResult, ms: float) -> Recorded:
-        """Let every unit decide on its part of a batch."""
+    def executed(self, result: BatchResult, ms: float, settings: ScopedSettings) -> Recorded:
+        """Let every unit decide on its part of a batch, then divide the memory of the run."""
         found = Recorded()
         for id, part in result.units.items():
             if id in self._units:
                 ran = BatchRan(result.batch_id, part, ms)
                 found = found.then(stamped(self._units[id].unit.executed(ran), id))
+        self.share_memory(settings)
         events = tuple(e for one in self._units.values() for e in one.exactness_events())
         return found.then(Recorded(events=events))
 
@@ -315,7 +327,7 @@ class UnitSet:
             marks = [Sample(unit_entity(id), "inexact", 1.0, "")] if one.inexact else []
             samples = (*found.samples, *seen.samples, *marks)
             found = Observation(samples, (*found.matrices, *matrices))
-        return found
+        return replace(found, samples=(*found.samples, *self.pool.samples(self._now())))
 
     def query_entity(self, name: str) -> str | None:
         """The id of a query's entity; None when the query is registered no more."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from backend.adaptive.core import Evaluations
+from backend.adaptive.memory import Bid, Grant, MemoryUse
 from backend.model.conditions import ContinuousQuery, WindowMember
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.functions import Functions
@@ -225,6 +226,17 @@ class OperatorCore(Protocol):
     def observe(self, batch_id: int, n_tuples: int, report: NetworkReport) -> CoreNews:
         """A batch is over. n_tuples: that came into the network."""
 
+    def bids(self) -> Mapping[str, Bid]:
+        """What its operators want of the memory of the run, by operator; none where they need
+        none."""
+
+    def grant(self, grants: Mapping[str, Grant]) -> bool:
+        """What they have of it from the next batch on, of each that bids; whether the network is
+        executed otherwise then."""
+
+    def memory_uses(self) -> Mapping[str, MemoryUse]:
+        """What they did with it in the last batch, of each that bids."""
+
     def drawn(self, graph: PlanGraph) -> PlanGraph:
         """The plan with what this core adds to it."""
 
@@ -283,6 +295,20 @@ class HasParts(Protocol):
 
     def part_turned(self, part: str, settings: KnobSettings) -> None:
         """Other values of the knobs of one of them are in force."""
+
+
+@runtime_checkable
+class WantsMemory(Protocol):
+    """A unit that can use memory of the run's pool."""
+
+    def bids(self) -> Mapping[str, Bid]:
+        """What its consumers want, by names of its own."""
+
+    def grant(self, grants: Mapping[str, Grant]) -> None:
+        """What they have from the next batch on, of each that bids."""
+
+    def memory_uses(self) -> Mapping[str, MemoryUse]:
+        """What they did with it in the last batch."""
 
 
 @runtime_checkable

@@ -55,7 +55,7 @@ NAMES: Final[Mapping[str, str]] = {
     "caching_spent_total": "Cost so far",
     "caching_plain_total": "Cost so far, without caches",
     "caching_best_total": "Cost so far, best in hindsight",
-    "run_pool_bytes": "Pool of all joins",
+    "run_pool_bytes": "Pool of the run",
     "micro_ratio": "Share of micro-arrows ξ",
     "relative_cost": "Hybrid to macro cost ω",
     "cost_us": "Cost",

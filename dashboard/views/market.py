@@ -188,11 +188,11 @@ def saving_of(plain: Sequence[float], cached: Sequence[float]) -> Saving | None:
 def _of_runs(
     book: Book, values: Values, knobs: Sequence[Knob], markets: Sequence[MarketView]
 ) -> list[MarketView]:
-    """The pools that all joins of a unit share."""
+    """The pool that all joins of a run share."""
     found = []
     for pool in book.of(RUN_POOL):
         knob = next((k for k in knobs if (k.name, k.scope) == (RUN_KNOB, pool.unit_id)), None)
-        joins = [one for one in markets if one.unit == pool.unit_id]
+        joins = [one for one in markets if one.pool in pool.properties["pools"]]
         if knob is not None and joins:
             shares = [values.get(one.pool, {}).get("element_share") or 0.0 for one in joins]
             found.append(_of_run(pool, values.get(pool.id, {}), knob, joins, shares))

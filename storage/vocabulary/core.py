@@ -24,12 +24,31 @@ CORE: Final = Vocabulary(
         "cache",
         "index",
         "pool",
+        "run pool",
         "profile",
         "query",
         "system",
     ),
     matrices=(LOAD,),
     properties={
+        "used_bytes": Property("bytes", ("cache", "pool"), "bytes in use, in all shards"),
+        "granted_bytes": Property(
+            "bytes",
+            ("cache", "pool"),
+            "bytes of the pool it has, in all shards; of the pool all it gave",
+        ),
+        "pool_bytes": Property(
+            "bytes",
+            ("pool",),
+            "bytes caches of the join may take together, in all shards; of the run's pool those of "
+            "all units, none where they have no common limit",
+        ),
+        "pool_price": Property(
+            "cost/tuple/KB",
+            ("pool",),
+            "the lowest bid that is served, in the run's pool for each element of all joins; none "
+            "while memory is left",
+        ),
         "tuples_per_s": Property(
             "tuples/s",
             ("system",),

@@ -11,7 +11,7 @@ from storage.vocabulary.properties import Property, Vocabulary
 CACHE_STATES: Final = ("profiled", "used", "unused")
 
 JOINS: Final = Vocabulary(
-    roles=("pipeline", "run pool"),
+    roles=("pipeline",),
     matrices=("join view", "cache bids"),
     properties={
         "cache_state": Property("", ("cache",), "0 profiled, 1 used, 2 unused"),
@@ -28,22 +28,10 @@ JOINS: Final = Vocabulary(
         "cache_evictions": Property(
             "entries", ("cache",), "entries of the batch that gave way to another key"
         ),
-        "used_bytes": Property("bytes", ("cache", "pool"), "bytes in use, in all shards"),
-        "granted_bytes": Property(
-            "bytes",
-            ("cache", "pool"),
-            "bytes of the pool it has, in all shards; of the pool all it gave",
-        ),
         "wanted_bytes": Property(
             "bytes",
             ("cache",),
             "bytes of all the entries that it is expected to have, in all shards",
-        ),
-        "pool_bytes": Property(
-            "bytes",
-            ("pool",),
-            "bytes caches of the join may take together, in all shards; of the run's pool those of "
-            "all joins, none where they have no common limit",
         ),
         "cache_benefit": Property(
             "cost/tuple",
@@ -57,12 +45,6 @@ JOINS: Final = Vocabulary(
             "cost/tuple/KB",
             ("cache",),
             "benefit less upkeep for each KB that it is expected to take",
-        ),
-        "pool_price": Property(
-            "cost/tuple/KB",
-            ("pool",),
-            "the lowest bid that is served, in the run's pool for each element of all joins; none "
-            "while memory is left",
         ),
         "plain_cost": Property(
             "cost/tuple", ("pool",), "what the join would take for each element without caches"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations
+from typing import Protocol
 
 from backend.operators.network.join_tuning import Segment
 from backend.systems.joins.decide.candidates import CacheCandidate
@@ -55,8 +56,18 @@ def best_value(problem: CacheSelection) -> float:
     return max(value for _, value in all_choices(problem))
 
 
-#: By join: (pages, priority) of each cache in pages of each shard, own pool, shards, share.
-Demands = Mapping[str, tuple[Mapping[str, Sequence[tuple[int, float]]], int, int, float]]
+class Wanting(Protocol):
+    """A join. wants: (pages, priority) of each cache in pages of each shard; n_pages: own pool;
+    weight: its share."""
+
+    @property
+    def wants(self) -> Mapping[str, Sequence[tuple[int, float]]]: ...
+    @property
+    def n_pages(self) -> int: ...
+    @property
+    def n_shards(self) -> int: ...
+    @property
+    def weight(self) -> float: ...
 
 
 def served(n_pages: int, wants: Mapping[str, Sequence[tuple[int, float]]]) -> dict[str, int]:
@@ -70,24 +81,24 @@ def served(n_pages: int, wants: Mapping[str, Sequence[tuple[int, float]]]) -> di
     return found
 
 
-def divided(n_pages: int, demands: Demands) -> dict[str, dict[str, int]]:
+def divided(n_pages: int, demands: Mapping[str, Wanting]) -> dict[str, dict[str, int]]:
     """Pages by join and cache, when one page (of all shards) after the other goes to who makes most
     of it; who has no room for another one is asked no more."""
-    found = {join: dict.fromkeys(wants, 0) for join, (wants, _, _, _) in demands.items()}
+    found = {join: dict.fromkeys(one.wants, 0) for join, one in demands.items()}
     left = n_pages
     while True:
         asking = []
-        for join, (wants, own, n_shards, share) in demands.items():
-            is_open = sum(found[join].values()) < own and n_shards <= left
-            for cache in wants if is_open else ():
-                priority = _next(wants[cache], found[join][cache])
+        for join, one in demands.items():
+            is_open = sum(found[join].values()) < one.n_pages and one.n_shards <= left
+            for cache in one.wants if is_open else ():
+                priority = _next(one.wants[cache], found[join][cache])
                 if priority is not None:
-                    asking.append((-priority * share / n_shards, join, cache))
+                    asking.append((-priority * one.weight / one.n_shards, join, cache))
         if not asking:
             return found
         _, join, cache = min(asking)
         found[join][cache] += 1
-        left -= demands[join][2]
+        left -= demands[join].n_shards
 
 
 def _next(wanted: Sequence[tuple[int, float]], held: int) -> float | None:

@@ -87,6 +87,26 @@ def test_orders_turn_and_answers_stay_the_same(tmp_path: Path) -> None:
     run.close()
 
 
+def test_it_bids_for_the_memory_of_the_run(tmp_path: Path) -> None:
+    """Beside the caches of the joins in the other unit."""
+    run = started(tmp_path)
+
+    def pool() -> dict[str, float | None]:
+        return run.reader.values(RUN_ID)["pool"]
+
+    assert pool()["pool_bytes"] is None
+    assert (free := pool()["granted_bytes"] or 0) > 8192
+    asked = run.ask("knob", {"knob": "run_pool_bytes", "value": 8192})
+    run.ticks(2)
+    assert run.answer(asked).state == "applied"
+    assert pool()["pool_bytes"] == 8192
+    assert 0 < (pool()["granted_bytes"] or 0) <= 8192 < free
+    assert pool()["pool_price"] is not None
+    (shared,) = (e for e in run.reader.entities(RUN_ID) if e.role == "run pool")
+    assert [one for one in shared.properties["pools"] if one.startswith("turning.")]
+    run.close()
+
+
 def test_its_state_outlasts_a_kill(tmp_path: Path) -> None:
     run = started(tmp_path)
     run.kill()

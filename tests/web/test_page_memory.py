@@ -131,7 +131,7 @@ def test_the_pool_of_all_joins_is_turned_and_grants_follow(
     open_page: OpenPage, run: JoinsRun
 ) -> None:
     page = open_page(f"/memory?run={RUN}")
-    edge = page.get_by_role("slider", name="Pool of all joins")
+    edge = page.get_by_role("slider", name="Pool of the run")
     expect(edge).to_have_attribute("aria-valuetext", "no limit")
     edge.focus()
     page.keyboard.press("Home")
@@ -141,7 +141,7 @@ def test_the_pool_of_all_joins_is_turned_and_grants_follow(
     settle(
         page, run, "document.querySelector('.pw-market[data-join=\"\"]').dataset.pool === '4096'"
     )
-    assert 0 < values_of(run, "run pool", "Pool of all joins")["granted_bytes"] <= 4 * KB
+    assert 0 < values_of(run, "run pool", "Pool of the run")["granted_bytes"] <= 4 * KB
     assert values_of(run, "pool", "Pool of a and b and c")["granted_bytes"] <= 4 * KB
     edge.focus()
     page.keyboard.press("End")

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, Segment
+from backend.adaptive.memory import PAGE_BYTES
+from backend.operators.network.join_tuning import CacheSpec, Segment
 from backend.operators.network.pipelines import classes_of, probe_orders
 from backend.operators.network.plan import JoinOp
 

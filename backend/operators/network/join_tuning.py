@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from backend.operators.network.blocks import Ints
 from backend.operators.network.plan import JoinOp, OperatorWork
 
-#: Budgets of caches are whole pages.
-PAGE_BYTES: Final = 4096
 #: Observations of a pipeline that are told of a batch, at most.
 MOST_OBSERVATIONS: Final = 200
 #: Reuse distances that are told apart: bin b holds those of 2^b to 2^(b+1)-1 (bin 0 also 0), the

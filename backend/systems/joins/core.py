@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from backend.adaptive.core import Evaluations
+from backend.adaptive.memory import PAGE_BYTES, Bid, Grant, MemoryUse
 from backend.model.knobs import KnobSettings, KnobSpec
 from backend.operators.network.job import NetworkJob
-from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, JoinTuning, Segment
+from backend.operators.network.join_tuning import CacheSpec, JoinTuning, Segment
 from backend.operators.network.plan import JoinOp, NetworkPlan
 from backend.operators.network.reports import NetworkReport
 from backend.operators.network.tuning import Tuning
@@ -25,20 +26,16 @@ from backend.systems.contract import (
     Refusal,
     UnitState,
 )
-from backend.systems.joins.decide.memory import divided
 from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.join import AdaptiveJoin, join_in, keys_of
 from backend.systems.joins.knobs import JoinKnobs
 from backend.systems.joins.published import PublishedJoin
-from backend.systems.joins.run_pool import run_pool, run_pool_samples
 from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.joins import JOINS as VOCABULARY
 from storage.vocabulary.records import Entity, Json, Matrix, Sample
 
 #: Joins of fewer inputs have one order and no segment that could be cached.
 LEAST_INPUTS: Final = 3
-#: The memory of a run is shared anew when the share of a join in the elements moved by more.
-_MOVED: Final = 0.2
 
 
 class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
@@ -48,8 +45,8 @@ class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
         self._evaluations = evaluations
         self._by_id: dict[str, AdaptiveJoin] = {}
         self._network: LaidOutNetwork | None = None
-        self._run_bytes = 0
-        self._shares: Mapping[str, float] = {}
+        self._report: NetworkReport | None = None
+        self._shown_now: list[PublishedJoin] | None = None
 
     def __getitem__(self, id: str) -> AdaptiveJoin:
         return self._by_id[id]
@@ -79,37 +76,34 @@ class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
             join.n_shards = settings.whole("shards") if keys_of(plan, id) else 1
             join.turn(knobs)
             self._by_id[id] = join
-        self._run_bytes = knobs.run_pool_bytes
-        self._divide()
+        self._shown_now = None
         return "" if self._shown() == shown else "the joins are tuned otherwise"
 
     def _shown(self) -> list[object]:
         """What a plan shows of the joins: orders, and caches in use."""
         return [(id, one.core.orders, *one.core.caches.choice) for id, one in self.items()]
 
-    def _divide(self) -> None:
-        """Share the memory of the run among the joins."""
-        pages: Mapping[str, int | None] = dict.fromkeys(self)
-        if self._run_bytes:
-            shares = self._steady_shares()
-            demands = {id: one.core.caches.pages.demand(shares[id]) for id, one in self.items()}
-            pages = divided(self._run_bytes // PAGE_BYTES, demands)
+    def bids(self) -> dict[str, Bid]:
+        joins = {one.id: one for one in self._published}
+        return {
+            id: one.core.caches.pages.bid(one.n_elements, joins[id].pool)
+            for id, one in self.items()
+        }
+
+    def grant(self, grants: Mapping[str, Grant]) -> bool:
+        before = self._tunings
         for id, one in self.items():
-            one.core.allow(pages[id])
+            one.share = grants[id].share
+            one.core.allow(grants[id].n_pages)
+        self._shown_now = None
+        return self._tunings != before
 
-    def _steady_shares(self) -> Mapping[str, float]:
-        """The shares of joins, as they were while none has moved much: pages are not to go to and
-        fro with every batch."""
-        now, before = {id: self.share(id) for id in self}, self._shares
-        moved = (abs(n - before[id]) > _MOVED * before[id] for id, n in now.items() if id in before)
-        if now.keys() != before.keys() or any(moved):
-            self._shares = now
-        return self._shares
-
-    def share(self, id: str) -> float:
-        """Elements of a join per element of all joins; equal parts before any came."""
-        n = sum(one.n_elements for one in self.values())
-        return self[id].n_elements / n if n else 1 / len(self)
+    def memory_uses(self) -> dict[str, MemoryUse]:
+        report = self._report
+        return {
+            one.id: one.memory_use(None if report is None else one.profile(report))
+            for one in self._published
+        }
 
     def tuned(self, job: NetworkJob) -> NetworkJob:
         return replace(job, tunings={**job.tunings, **self._tunings})
@@ -119,11 +113,11 @@ class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
         return {id: one.core.tuning for id, one in self.items()}
 
     def observe(self, batch_id: int, n_tuples: int, report: NetworkReport) -> CoreNews:
+        self._report, self._shown_now = report, None
         if not n_tuples:
             return CoreNews()
         before = self._tunings
         news = [one.observe(batch_id, n_tuples, report) for one in self.values()]
-        self._divide()
         records = tuple(record for records in news for record in records)
         return CoreNews(records, self._tunings != before)
 
@@ -132,9 +126,9 @@ class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
     @property
     def _published(self) -> list[PublishedJoin]:
         network = self._network
-        if network is None:
-            return []
-        return [PublishedJoin(network, one, self.share(id)) for id, one in self.items()]
+        if self._shown_now is None and network is not None:
+            self._shown_now = [PublishedJoin(network, one) for one in self.values()]
+        return self._shown_now or []
 
     def drawn(self, graph: PlanGraph) -> PlanGraph:
         for join in self._published:
@@ -142,13 +136,10 @@ class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
         return graph
 
     def entities(self) -> list[Entity]:
-        joins = self._published
-        return [*run_pool(joins), *(entity for join in joins for entity in join.entities())]
+        return [entity for join in self._published for entity in join.entities()]
 
     def samples(self, report: NetworkReport) -> list[Sample]:
-        joins = self._published
-        pool = run_pool_samples(joins, report, self._run_bytes)
-        return [*pool, *(sample for join in joins for sample in join.samples(report))]
+        return [sample for join in self._published for sample in join.samples(report)]
 
     def matrices(self) -> list[Matrix]:
         return [matrix for join in self._published for matrix in join.matrices()]
@@ -163,7 +154,7 @@ class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
         for join in self._published:
             if join.id in known:
                 self[join.id].core.restore(known[join.id], join.totals_in(state))
-        self._divide()
+        self._shown_now = None
 
 
 class JoinCores:

@@ -30,6 +30,7 @@ class AdaptiveJoin:
     def __init__(self, plan: NetworkPlan, id: str, evaluations: Evaluations) -> None:
         self.id, self.work = id, join_in(plan, id)
         self.name, self.query, self.n_shards, self.is_one_of_many = id, "", 1, False
+        self.share = 1.0  # its elements per element of all consumers of the run's memory
         self._elements: deque[int] = deque(maxlen=RECENT_BATCHES)
         inputs = input_names(plan, id)
         shape = JoinShape.of(self.work, len(inputs), inputs)

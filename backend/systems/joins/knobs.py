@@ -58,15 +58,6 @@ class JoinKnobs(Knobs):
         help="Memory of the caches of each join, all shards together, handed out in pages of 4096 "
         "bytes to those that make most of it.",
     )
-    run_pool_bytes: int = knob(
-        0,
-        low=0,
-        high=1 << 40,
-        unit="bytes",
-        scale="log",
-        help="Memory of the caches of all joins and shards together, handed out in pages of 4096 "
-        "bytes to those that make most of it for each element that comes. 0: without limit.",
-    )
     pinned_caches: str = knob(
         "",
         kind="text",

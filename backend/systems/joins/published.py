@@ -7,13 +7,13 @@ from functools import cached_property
 from itertools import combinations
 from typing import Final, NamedTuple
 
+from backend.adaptive.memory import PAGE_BYTES, MemoryUse, Tier
 from backend.model.ids import entity_id
-from backend.operators.network.join_tuning import PAGE_BYTES, CacheCounts, JoinProfile
+from backend.operators.network.join_tuning import CacheCounts, JoinProfile
 from backend.operators.network.reports import NetworkReport
 from backend.systems.contract import LaidOutNetwork, UnitState
 from backend.systems.joins.decide.candidates import CacheCandidate, conflicts
 from backend.systems.joins.decide.estimates import CacheEstimate
-from backend.systems.joins.decide.memory import Tier
 from backend.systems.joins.decide.regret import CachingTotals
 from backend.systems.joins.join import AdaptiveJoin
 from backend.systems.publishing import Values, samples_of
@@ -62,11 +62,10 @@ class CacheNumbers(NamedTuple):
 
 
 class PublishedJoin:
-    """A tuned join of a network with the ids of what belongs to it, at one moment. share: its
-    elements per element of all joins."""
+    """A tuned join of a network with the ids of what belongs to it, at one moment."""
 
-    def __init__(self, network: LaidOutNetwork, join: AdaptiveJoin, share: float) -> None:
-        self.unit_id, self._join, self.share = network.unit_id, join, share
+    def __init__(self, network: LaidOutNetwork, join: AdaptiveJoin) -> None:
+        self.unit_id, self._join = network.unit_id, join
         self.id = join.id
         self.node = network.node(join.id)
         self.pool = entity_id(self.unit_id, "pool", join.id)
@@ -207,17 +206,30 @@ class PublishedJoin:
             found += samples_of(self.pipeline(input), values)
         return found
 
+    def memory_use(self, profile: JoinProfile | None) -> MemoryUse:
+        """Of the pool, in a batch. profile: what it told of that."""
+        numbers = self.numbers
+        used = () if profile is None else profile.caches.values()
+        bids = [one.bid for one in numbers if one.granted and one.bid is not None]
+        in_use = [one for one in numbers if one.state == "used"]
+        return MemoryUse(
+            sum(one.granted for one in numbers),
+            sum(one.n_bytes for one in used),
+            min(bids, default=None),
+            any(one.granted < (one.wanted or 0) for one in in_use),
+        )
+
     def _pool(self, profile: JoinProfile) -> Values:
-        core, numbers = self._join.core, self.numbers
+        core, use = self._join.core, self.memory_use(profile)
         problem = core.caches.problem(core.known)
         return {
             "pool_bytes": (core.settings.pool_bytes, "bytes"),
-            "granted_bytes": (sum(one.granted for one in numbers), "bytes"),
-            "used_bytes": (used_bytes(profile), "bytes"),
-            "pool_price": (price_of([(one, 1.0) for one in numbers]), BID),
+            "granted_bytes": (use.granted_bytes, "bytes"),
+            "used_bytes": (use.used_bytes, "bytes"),
+            "pool_price": (use.price if use.is_short else None, BID),
             "plain_cost": (self._cost(problem.cost({})), _COST),
             "cached_cost": (self._cost(problem.cost(core.caches.in_force)), _COST),
-            "element_share": (self.share, "prob"),
+            "element_share": (self._join.share, "prob"),
         }
 
     def _totals(self) -> Values:
@@ -327,19 +339,6 @@ class PublishedJoin:
                 },
             )
         ]
-
-
-def used_bytes(profile: JoinProfile) -> int:
-    """Of all caches of a join, in all shards."""
-    return sum(one.n_bytes for one in profile.caches.values())
-
-
-def price_of(numbers: Sequence[tuple[CacheNumbers, float]]) -> float | None:
-    """The lowest bid that is served, each times its factor; None while memory is left."""
-    if not any(one.granted < (one.wanted or 0) for one, _ in numbers if one.state == "used"):
-        return None
-    bids = [one.bid * factor for one, factor in numbers if one.granted and one.bid is not None]
-    return min(bids, default=None)
 
 
 def _miss_prob(estimate: CacheEstimate) -> float | None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 from backend.adaptive.core import Evaluations
+from backend.adaptive.memory import Bid, Grant, MemoryUse
 from backend.adaptive.words import REFILLED
 from backend.cql.answers import Implicit
 from backend.model.conditions import ContinuousQuery
@@ -176,6 +177,17 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         queue = next(id for id in queues_of(self.layout.plan) if self.layout.queue(id) == part)
         self._capacities = self._capacities.having(queue, settings.whole(CAPACITY.name))
         self._made = None
+
+    def bids(self) -> Mapping[str, Bid]:
+        return {id: bid for core in self.cores for id, bid in core.bids().items()}
+
+    def grant(self, grants: Mapping[str, Grant]) -> None:
+        for core in self.cores:
+            if (own := core.bids()) and core.grant({id: grants[id] for id in own}):
+                self._made = None
+
+    def memory_uses(self) -> Mapping[str, MemoryUse]:
+        return {id: use for core in self.cores for id, use in core.memory_uses().items()}
 
     @property
     def waits(self) -> str:

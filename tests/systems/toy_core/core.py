@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from backend.adaptive.core import Evaluations
+from backend.adaptive.memory import PAGE_BYTES, Bid, Grant, MemoryUse, Tier
 from backend.model.ids import entity_id
 from backend.model.knobs import Knobs, KnobSettings, KnobSpec, knob
 from backend.operators.network.job import NetworkJob
@@ -62,6 +63,7 @@ class Turning:
         self._wheels: dict[str, Wheel] = {}
         self._every, self._version = 0, 0
         self._network: LaidOutNetwork | None = None
+        self.granted: dict[str, int] = {}
 
     def lay_out(self, network: LaidOutNetwork, settings: KnobSettings) -> str:
         before, self._network = self._wheels, network
@@ -101,6 +103,24 @@ class Turning:
             knob_version=self._version,
             explanation=f"{taken} tuples since the last turn",
         )
+
+    def bids(self) -> Mapping[str, Bid]:
+        """Two pages for each join, the second worth half of the first."""
+        wants = {"spokes": [Tier(1, 1.0), Tier(1, 0.5)]}
+        return {
+            id: Bid(wants, 2, 1, wheel.taken, self._wheel(id)) for id, wheel in self._wheels.items()
+        }
+
+    def grant(self, grants: Mapping[str, Grant]) -> bool:
+        pages = {id: 2 if one.n_pages is None else one.n_pages for id, one in grants.items()}
+        self.granted = {id: n * PAGE_BYTES for id, n in pages.items()}
+        return False
+
+    def memory_uses(self) -> Mapping[str, MemoryUse]:
+        return {
+            id: MemoryUse(n_bytes, n_bytes, 1.0, n_bytes < 2 * PAGE_BYTES)
+            for id, n_bytes in self.granted.items()
+        }
 
     def drawn(self, graph: PlanGraph) -> PlanGraph:
         return graph

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -130,7 +131,7 @@ def test_costs_and_bids_are_means_of_the_last_batches_and_a_saving_has_its_inter
 
 def test_all_joins_share_a_market_in_which_costs_are_for_elements_of_all() -> None:
     second = cache("c9", "A ⋈ B", pool="pool2")
-    shared = Entity("all", "pool", "Pool of all joins", {}, unit_id=UNIT, role="run pool")
+    shared = Entity("all", "pool", "Pool of the run", {"pools": ["pool", "pool2"]}, role="run pool")
     other = Entity("pool2", "pool", "Pool", {"join": "j2"}, unit_id=UNIT, role="pool")
     book = Book([*BOOK.values(), second, shared, other])
     values: dict[str, dict[str, float | None]] = {
@@ -141,7 +142,7 @@ def test_all_joins_share_a_market_in_which_costs_are_for_elements_of_all() -> No
         "all": {"pool_bytes": None, "granted_bytes": 9000},
     }
     tiers = {"c1": [[4096, 0.8, 3.2], [4096, 0.2, 0.8]]}
-    knobs = [knob("pool_bytes", 8192), knob("run_pool_bytes", 0)]
+    knobs = [knob("pool_bytes", 8192), replace(knob("run_pool_bytes", 0), scope="")]
     *joins, market = build_markets(book, values, knobs, {}, {}, tiers)
     assert [one.is_of_run for one in joins] == [False, False]
     assert market.is_of_run

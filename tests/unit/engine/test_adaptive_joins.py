@@ -254,7 +254,7 @@ def test_joins_share_the_pool_of_the_run(tmp_path: Path, shards: int) -> None:
             for e in run.reader.entities("r", None)
             if e.kind == "pool" and e.id in run.reader.values("r")
         }
-        told = values.pop("Pool of all joins")
+        told = values.pop("Pool of the run")
         assert told["pool_bytes"] == pool
         assert told["granted_bytes"] == sum(one["granted_bytes"] or 0 for one in values.values())
         assert sum(one["element_share"] or 0 for one in values.values()) == pytest.approx(1)

@@ -6,14 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.systems.joins.decide.memory import (
-    JoinDemand,
-    MissRatioCurve,
-    Tier,
-    divided,
-    served,
-    single_tier,
-)
+from backend.adaptive.memory import Bid, Tier, divided, served
+from backend.systems.joins.decide.memory import MissRatioCurve, single_tier
 from tests.oracles import cache_choices
 
 _tiers = st.builds(Tier, st.integers(1, 9), st.integers(-3, 6).map(float))
@@ -26,7 +20,7 @@ _wants = st.dictionaries(
 _demands = st.dictionaries(
     st.sampled_from("jkl"),
     st.builds(
-        JoinDemand,
+        Bid,
         _wants,
         st.integers(0, 20),
         st.sampled_from([1, 2, 4]),
@@ -44,7 +38,7 @@ def test_caches_are_served_by_priority(n_pages: int, wants: dict[str, list[Tier]
 
 @given(st.integers(0, 60), _demands)
 def test_joins_share_a_pool_by_what_a_page_saves_in_each(
-    n_pages: int, demands: dict[str, JoinDemand]
+    n_pages: int, demands: dict[str, Bid]
 ) -> None:
     """Never above the pool of the run or of a join; each join serves its caches in that order."""
     found = divided(n_pages, demands)
@@ -56,7 +50,7 @@ def test_joins_share_a_pool_by_what_a_page_saves_in_each(
 
 
 @given(_demands)
-def test_a_pool_that_is_large_enough_changes_nothing(demands: dict[str, JoinDemand]) -> None:
+def test_a_pool_that_is_large_enough_changes_nothing(demands: dict[str, Bid]) -> None:
     found = divided(1000, demands)
     assert {join: served(n, demands[join].wants) for join, n in found.items()} == {
         join: served(one.n_pages, one.wants) for join, one in demands.items()
@@ -65,7 +59,7 @@ def test_a_pool_that_is_large_enough_changes_nothing(demands: dict[str, JoinDema
 
 def test_the_join_with_more_elements_makes_more_of_a_page() -> None:
     wants = {"c": single_tier(8.0, 8)}
-    often, rarely = JoinDemand(wants, 100, 1, 0.9), JoinDemand(wants, 100, 1, 0.1)
+    often, rarely = Bid(wants, 100, 1, 0.9), Bid(wants, 100, 1, 0.1)
     assert divided(10, {"often": often, "rarely": rarely}) == {"often": 8, "rarely": 2}
     spread = often._replace(n_shards=4)
     assert divided(10, {"often": spread, "rarely": rarely}) == {"often": 2, "rarely": 2}

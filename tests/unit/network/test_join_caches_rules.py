@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, JoinTuning, Segment
+from backend.adaptive.memory import PAGE_BYTES
+from backend.operators.network.join_tuning import CacheSpec, JoinTuning, Segment
 from backend.operators.network.plan import JoinOp, NetworkPlan, PlannedOperator, StreamInput
 from tests.oracles.network_windows import bag_at
 from tests.unit.network.elements import Fields, fields

@@ -10,10 +10,10 @@ from math import log
 import numpy as np
 import pytest
 
+from backend.adaptive.memory import PAGE_BYTES
 from backend.operators.network import cache_kernel
 from backend.operators.network.join_tuning import (
     MOST_OBSERVATIONS,
-    PAGE_BYTES,
     REUSE_BINS,
     CacheSpec,
     JoinProfile,

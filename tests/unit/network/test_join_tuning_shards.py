@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from backend.adaptive.memory import PAGE_BYTES
 from backend.hosts.networks import _lasting
 from backend.model.schema import Attribute, Schema
 from backend.operators.network import homes
 from backend.operators.network.input_manager import Arrived
 from backend.operators.network.job import NetworkJob, StreamTime
 from backend.operators.network.join_tuning import (
-    PAGE_BYTES,
     CacheSpec,
     JoinProfile,
     JoinTuning,

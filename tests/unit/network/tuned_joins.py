@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from backend.adaptive.memory import PAGE_BYTES
 from backend.operators.network import cache_kernel as kernel
 from backend.operators.network.cache_rules import check_caches
 from backend.operators.network.contract import Clock, Surroundings
 from backend.operators.network.join_caches import CacheArrays, NotedScopes
 from backend.operators.network.join_tuning import (
-    PAGE_BYTES,
     CacheSpec,
     JoinProfile,
     JoinTuning,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 
-from backend.operators.network.join_tuning import PAGE_BYTES
-from backend.systems.joins.decide.memory import JoinDemand, Tier, served
+from backend.adaptive.memory import PAGE_BYTES, Bid, Tier, served
 from backend.systems.joins.decide.settings import JoinSettings
 
 
@@ -41,9 +40,10 @@ class CachePages:
         allowed = self._own if self.allowed is None else min(self._own, self.allowed)
         return served(allowed, self.wants)
 
-    def demand(self, share: float) -> JoinDemand:
-        """What the join wants of the memory of a run. share: its elements per element of all."""
-        return JoinDemand(self.wants, self._own, self._settings.n_shards, share)
+    def bid(self, n_elements: float, entity: str) -> Bid:
+        """What the join wants of the memory of a run. n_elements: of a batch, lately; entity: its
+        pool."""
+        return Bid(self.wants, self._own, self._settings.n_shards, n_elements, entity)
 
     @property
     def _own(self) -> int:

@@ -9,9 +9,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.adaptive.memory import PAGE_BYTES, Tier
 from backend.operators.network.join_tuning import (
     FIRST_BLOCKS,
-    PAGE_BYTES,
     RUN_BLOCKS,
     CacheCounts,
     Segment,
@@ -21,7 +21,6 @@ from backend.systems.joins.decide.candidates import CacheCandidate
 from backend.systems.joins.decide.costs import ReaderCosts
 from backend.systems.joins.decide.memory import (
     MissRatioCurve,
-    Tier,
     keys_behind,
     pages,
     single_tier,

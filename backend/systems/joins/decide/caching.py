@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, JoinTuning, Segment
+from backend.adaptive.memory import PAGE_BYTES, Tier
+from backend.operators.network.join_tuning import CacheSpec, JoinTuning, Segment
 from backend.systems.joins.decide.activity import Activity
 from backend.systems.joins.decide.cache_pages import CachePages
 from backend.systems.joins.decide.candidates import CacheCandidate, candidates
@@ -22,7 +23,6 @@ from backend.systems.joins.decide.changes import (
 )
 from backend.systems.joins.decide.costs import bare_costs
 from backend.systems.joins.decide.estimates import CacheEstimate, JoinStatistics
-from backend.systems.joins.decide.memory import Tier
 from backend.systems.joins.decide.patience import Patience
 from backend.systems.joins.decide.profiling import profile_share, steadied
 from backend.systems.joins.decide.selecting import SELECTORS, better_of, chosen

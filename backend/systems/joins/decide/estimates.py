@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from backend.adaptive.memory import Tier
 from backend.adaptive.stats import Z95
 from backend.operators.network.join_tuning import JoinProfile, Segment
 from backend.systems.joins.decide.cache_sizes import CacheSizes
@@ -21,7 +22,6 @@ from backend.systems.joins.decide.costs import (
     reader_costs,
 )
 from backend.systems.joins.decide.join_model import LookupPlace
-from backend.systems.joins.decide.memory import Tier
 from backend.systems.joins.decide.misses import CacheMisses
 from backend.systems.joins.decide.selection import Choice, PricedCache
 from backend.systems.joins.decide.settings import JoinSettings

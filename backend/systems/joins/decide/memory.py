@@ -1,96 +1,24 @@
-"""Memory of caches: whole pages of one pool, to those that make most of them. [B05] §5.5.6
+"""The tiers in which a cache wants pages. [B05] §5.5.6
 
-Each cache wants pages in tiers. Without more knowledge it is one tier: all it expects to need, at
-the priority (benefit - cost) / memory of the text. Where reuse distances were seen it is a tier for
+Without more knowledge it is one tier: all it expects to need, at the priority (benefit - cost) /
+memory of the text. Where reuse distances were seen it is a tier for
 each stretch of its miss-ratio curve, at what a page of it saves (card 15.9).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.adaptive.memory import Tier
+
 #: Keys that are expected at most, for each look-up.
 _MOST_KEYS: Final = 64
-
-
-class Tier(NamedTuple):
-    """So many pages at a priority: what a page saves, per element of the join; infinite for what is
-    to be served first."""
-
-    n_pages: int
-    priority: float
-
-
-#: A cache, or a cache of one of several joins.
-CacheT = TypeVar("CacheT", str, tuple[str, str])
-
-
-def served(n_pages: int, wants: Mapping[str, Sequence[Tier]]) -> dict[str, int]:
-    """Pages by cache, from the highest priority down: never more than there are. Tiers of a cache
-    come in the order it fills them, priorities falling; of equal ones the first id is first.
-
-    It is where the protocol of the text ends, in which a cache takes a free page, else one from a
-    cache of lower priority.
-    """
-    found, left = dict.fromkeys(wants, 0), n_pages
-    for cache, tier in _by_priority(wants):
-        granted = min(left, tier.n_pages)
-        found[cache] += granted
-        left -= granted
-    return found
-
-
-class JoinDemand(NamedTuple):
-    """What a join wants of the memory of a run. wants: of its caches, in pages of each shard.
-    n_pages: its own pool, in each shard. n_shards: that its caches are in. share: its elements per
-    element of all joins."""
-
-    wants: Mapping[str, Sequence[Tier]]
-    n_pages: int
-    n_shards: int
-    share: float
-
-
-def divided(n_pages: int, demands: Mapping[str, JoinDemand]) -> dict[str, int]:
-    """Pages of each shard by join, when joins share so many pages, all shards together: from the
-    highest saving of a page per element of all joins down, none above its own pool.
-
-    Inside a join caches are served in that order as well, so that ``served`` with these pages
-    is what each of them has.
-    """
-    wants = {
-        (join, cache): [_in_run(tier, one) for tier in tiers]
-        for join, one in demands.items()
-        for cache, tiers in one.wants.items()
-    }
-    found, left = dict.fromkeys(demands, 0), n_pages
-    for (join, _), tier in _by_priority(wants):
-        one = demands[join]
-        granted = min(tier.n_pages, one.n_pages - found[join], left // one.n_shards)
-        found[join] += granted
-        left -= granted * one.n_shards
-    return found
-
-
-def _in_run(tier: Tier, demand: JoinDemand) -> Tier:
-    if math.isinf(tier.priority):
-        return tier
-    return tier._replace(priority=tier.priority * demand.share / demand.n_shards)
-
-
-def _by_priority(wants: Mapping[CacheT, Sequence[Tier]]) -> list[tuple[CacheT, Tier]]:
-    ranked = [
-        (-tier.priority, cache, place, tier)
-        for cache, tiers in wants.items()
-        for place, tier in enumerate(tiers)
-    ]
-    return [(cache, tier) for _, cache, _, tier in sorted(ranked)]
 
 
 def pages(n_bytes: float, page_bytes: int) -> int:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from backend.adaptive.core import Evaluations
+from backend.adaptive.memory import Bid, Grant, MemoryUse
 from backend.model.knobs import KnobSettings, KnobSpec
 from backend.operators.network.job import NetworkJob, Policy
 from backend.operators.network.plan import NetworkPlan
@@ -122,6 +123,15 @@ class Scheduling:
             self.chaining, is_new = check.adopted, True
         records: tuple[Decision | DecisionOutcome, ...] = (*outcomes, check.decision)
         return CoreNews(records, is_new)
+
+    def bids(self) -> Mapping[str, Bid]:
+        return {}
+
+    def grant(self, grants: Mapping[str, Grant]) -> bool:
+        return False
+
+    def memory_uses(self) -> Mapping[str, MemoryUse]:
+        return {}
 
     def drawn(self, graph: PlanGraph) -> PlanGraph:
         return with_chains(graph, self._laid_out, self.chaining)

@@ -1,0 +1,107 @@
+"""Memory that many share: whole pages of one pool, to those that make most of them. [B05] §5.5.6
+
+Each consumer wants pages in tiers, the first at what a page of it saves most; who saves most by a
+page has it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, TypeVar
+
+#: Memory is granted in pages of so many bytes.
+PAGE_BYTES: Final = 4096
+
+
+class Tier(NamedTuple):
+    """So many pages at a priority: what a page saves, per tuple of its consumer; infinite for what
+    is to be served first."""
+
+    n_pages: int
+    priority: float
+
+
+class Bid(NamedTuple):
+    """What a consumer, such as a join with its caches, wants of the pool of a run. wants: of its
+    parts, in pages of each shard. n_pages: its own limit, in each shard. n_shards: that it is in.
+    weight: tuples it takes in a batch, lately; what it saves counts so often. entity: its pool."""
+
+    wants: Mapping[str, Sequence[Tier]]
+    n_pages: int
+    n_shards: int
+    weight: float
+    entity: str = ""
+
+
+class Grant(NamedTuple):
+    """What a consumer has of it. n_pages: of each shard; None: the pool has no limit. share: its
+    tuples per tuple of all consumers."""
+
+    n_pages: int | None
+    share: float
+
+
+class MemoryUse(NamedTuple):
+    """What a consumer did with it in a batch. price: the lowest bid it served, saving per tuple and
+    KB, None where it served none; is_short: it wanted more than it had."""
+
+    granted_bytes: int
+    used_bytes: int
+    price: float | None
+    is_short: bool
+
+
+#: A part of a consumer, or a part of one of several consumers.
+PartT = TypeVar("PartT", str, tuple[str, str])
+
+
+def served(n_pages: int, wants: Mapping[str, Sequence[Tier]]) -> dict[str, int]:
+    """Pages by part, from the highest priority down: never more than there are. Tiers of a part
+    come in the order it fills them, priorities falling; of equal ones the first id is first.
+
+    It is where the protocol of the text ends, in which a cache takes a free page, else one from a
+    cache of lower priority.
+    """
+    found, left = dict.fromkeys(wants, 0), n_pages
+    for part, tier in _by_priority(wants):
+        granted = min(left, tier.n_pages)
+        found[part] += granted
+        left -= granted
+    return found
+
+
+def divided(n_pages: int, bids: Mapping[str, Bid]) -> dict[str, int]:
+    """Pages of each shard by consumer, when they share so many pages, all shards together: from the
+    highest saving of a page per tuple of all consumers down, none above its own limit.
+
+    Inside a consumer parts are served in that order as well, so that ``served`` with these pages
+    is what each of them has.
+    """
+    wants = {
+        (consumer, part): [_in_run(tier, bid) for tier in tiers]
+        for consumer, bid in bids.items()
+        for part, tiers in bid.wants.items()
+    }
+    found, left = dict.fromkeys(bids, 0), n_pages
+    for (consumer, _), tier in _by_priority(wants):
+        bid = bids[consumer]
+        granted = min(tier.n_pages, bid.n_pages - found[consumer], left // bid.n_shards)
+        found[consumer] += granted
+        left -= granted * bid.n_shards
+    return found
+
+
+def _in_run(tier: Tier, bid: Bid) -> Tier:
+    if math.isinf(tier.priority):
+        return tier
+    return tier._replace(priority=tier.priority * bid.weight / bid.n_shards)
+
+
+def _by_priority(wants: Mapping[PartT, Sequence[Tier]]) -> list[tuple[PartT, Tier]]:
+    ranked = [
+        (-tier.priority, part, place, tier)
+        for part, tiers in wants.items()
+        for place, tier in enumerate(tiers)
+    ]
+    return [(part, tier) for _, part, _, tier in sorted(ranked)]
