@@ -1,7 +1,10 @@
 """The page's JavaScript and styles: Dash's script, our own, one sheet; made when the server starts.
 
-``assets/modules`` are ES modules that import each other by relative addresses. ``main.js`` is
-served with all it imports, each module a block after those it imports itself, so a page asks once.
+``assets/modules`` and the scripts of systems, which stand with their panels, are ES modules that
+import each other by name, ``./core.js``, wherever they stand: a name is given once. ``main.js`` is
+served with all it imports and then the scripts of systems, each module a block after those it
+imports itself, so a page asks once. The sheet is that of ``assets`` by name, then those of systems
+in the order of dashboard.systems, then those of ``assets`` whose names begin with ``z_``.
 What modules export stands outside of the blocks, under names that are unique; a test holds that.
 What Dash would have a page load file by file is one script too, with the chunk that draws figures.
 The addresses change with the content, and the browser keeps what it got for good.
@@ -13,13 +16,15 @@ import gzip
 import hashlib
 import pkgutil
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from dash.fingerprint import check_fingerprint
 from flask import Flask, Response, redirect
 from werkzeug.wrappers import Response as AnyResponse
+
+from dashboard.face import faces
 
 ASSETS: Final = Path(__file__).resolve().parent.parent / "assets"
 #: Where the addresses begin.
@@ -42,13 +47,23 @@ _TYPES: Final = {".js": "text/javascript", ".css": "text/css"}
 class Bundle:
     """The scripts and styles below a folder, as they were when the server started.
 
-    tags: those by which Dash would load its scripts.
+    tags: those by which Dash would load its scripts. own: folders of systems, None = of all faces.
     """
 
-    def __init__(self, tags: str = "", folder: Path = ASSETS) -> None:
+    def __init__(
+        self, tags: str = "", folder: Path = ASSETS, own: Sequence[Path] | None = None
+    ) -> None:
         found = (path for path in sorted(folder.rglob("*.js")))
         texts = {one.relative_to(folder).as_posix(): one.read_text("utf-8") for one in found}
-        texts |= {MAIN: bundled(texts, MAIN), SHEET: sheet(folder), LIBRARY: library(tags)}
+        folders = [face.folder for face in faces()] if own is None else own
+        scripts = scripts_of(folders)
+        twice = scripts.keys() & texts.keys()
+        if twice:
+            raise ValueError(f"a script of a system has the name of another: {sorted(twice)}")
+        texts |= scripts
+        texts[MAIN] += "".join(f'import "./{name.removeprefix(FOLDER)}";\n' for name in scripts)
+        texts[MAIN] = bundled(texts, MAIN)
+        texts |= {SHEET: sheet(folder, folders), LIBRARY: library(tags)}
         self._bodies = {name: text.encode() for name, text in texts.items()}
         for path in sorted(folder.rglob("*.js.gz")):
             self._bodies[path.relative_to(folder).with_suffix("").as_posix()] = unpacked(path)
@@ -140,7 +155,23 @@ def _in_order(texts: Mapping[str, str], name: str, met: set[str]) -> Iterator[st
     yield name
 
 
-def sheet(folder: Path) -> str:
-    """All style sheets of a folder by name; what they name is found from another address, too."""
-    texts = (path.read_text("utf-8") for path in sorted(folder.glob("*.css")))
+def scripts_of(folders: Sequence[Path]) -> dict[str, str]:
+    """The scripts of systems, as if they stood among the modules. Raises ValueError for a name that
+    two have."""
+    paths = [path for folder in folders for path in sorted(folder.glob("*.js"))]
+    found = {f"{FOLDER}{path.name}": path.read_text("utf-8") for path in paths}
+    if len(found) < len(paths):
+        raise ValueError(f"two scripts have one name: {sorted(path.name for path in paths)}")
+    return found
+
+
+def sheet(folder: Path, own: Sequence[Path]) -> str:
+    """The style sheets of a folder and of systems, in their order; what they name is found from
+    another address, too."""
+    base, last = (
+        [path for path in sorted(folder.glob("*.css")) if path.name.startswith("z_") is wanted]
+        for wanted in (False, True)
+    )
+    paths = [*base, *(path for one in own for path in sorted(one.glob("*.css"))), *last]
+    texts = (path.read_text("utf-8") for path in paths)
     return "\n".join(texts).replace('url("', 'url("/assets/')

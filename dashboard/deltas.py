@@ -22,6 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
+from dashboard.face import faces, followed
 from dashboard.views.numbers import rounded, thinned
 from dashboard.views.plan import SIZED, sizes_of
 from storage.reader import Reader
@@ -43,9 +44,7 @@ POINT_PROPERTIES: Final = ("dropping_ratio", "visits_per_tuple", "tuples_per_s",
 _TURN: Final = 8
 #: Batches of which a snapshot has points: the page it continues may have been read before them.
 _SNAPSHOT_POINTS: Final = 12
-_OPERATOR_PROPERTIES: Final = ("survival_prob", "drop_prob", "reached_tuples", "cost_us")
-#: Properties no drawing follows while LIVE.
-_NEVER_LIVE: Final = ("race_cost_us", "race_sampled_tuples", "race_changes", "race_us")
+_OPERATOR_PROPERTIES: Final = ("survival_prob", "drop_prob", "reached_tuples")
 _NEWS: Final = {
     "runs": "run",
     "entities": "queries",
@@ -210,8 +209,9 @@ def _of_kinds(values: Values, kinds: Mapping[str, str], *wanted: str) -> Values:
 def _parts(values: Values, kinds: Mapping[str, str]) -> list[tuple[str, Any]]:
     """Operators and the sizes of what lies between them."""
     found: list[tuple[str, Any]] = []
+    names = (*_OPERATOR_PROPERTIES, *followed())
     for entity, own in _of_kinds(values, kinds, "operator").items():
-        told = {name: rounded(own.get(name)) for name in _OPERATOR_PROPERTIES}
+        told = {name: rounded(own.get(name)) for name in names}
         found.append((entity, {name: value for name, value in told.items() if value is not None}))
     return found + [(one, sizes_of(own)) for one, own in _of_kinds(values, kinds, *SIZED).items()]
 
@@ -219,8 +219,9 @@ def _parts(values: Values, kinds: Mapping[str, str]) -> list[tuple[str, Any]]:
 def _others(values: Values, kinds: Mapping[str, str]) -> list[tuple[str, Any]]:
     """Monitors and queries."""
     found: list[tuple[str, Any]] = []
+    hushed = {name for face in faces() for name in face.hushed}
     for entity, own in _of_kinds(values, kinds, "monitor").items():
-        shown = {name: rounded(own[name]) for name in own if name not in _NEVER_LIVE}
+        shown = {name: rounded(own[name]) for name in own if name not in hushed}
         found += [(entity, shown)] if shown else []
     for entity, own in _of_kinds(values, kinds, "query").items():
         answer = {name: rounded(own[name]) for name in ("answer_value",) if name in own}

@@ -12,13 +12,13 @@ from dashboard.api.encode import dump
 from dashboard.components.formats import show
 from dashboard.components.kinds import node_kind
 from dashboard.components.names import named
+from dashboard.face import faces, followed
 from dashboard.views.book import SYSTEM, Book, by_property
 from dashboard.views.compare import NUMBERS
 from dashboard.views.decisions import build_list
 from dashboard.views.events import titled
 from dashboard.views.numbers import known
 from dashboard.views.postmortem import Sentence, Story, tell
-from dashboard.views.regret import PROPERTIES, build_regret
 from dashboard.views.stretch import stretch_words
 from storage.reader import Reader
 from storage.rows import DecisionCounts, DecisionEntry, SeriesData
@@ -39,8 +39,8 @@ MOST_POINTS: Final = 500_000
 #: Of all versions of plans together, those that are older are left out; and characters of a text.
 MOST_PLAN_BYTES: Final = 8_000_000
 LONGEST_TEXT: Final = 1500
-#: Numbers of parts of the plan the page has.
-PART_NUMBERS: Final = ("drop_prob", "reached_tuples", "size_tuples", "cost_us")
+#: Numbers of parts of the plan the page has, with those that systems follow.
+PART_NUMBERS: Final = ("drop_prob", "reached_tuples", "size_tuples")
 
 
 def story_of(reader: Reader, run: Run, until: int | None = None) -> Story:
@@ -52,17 +52,25 @@ def story_of(reader: Reader, run: Run, until: int | None = None) -> Story:
     plans = reader.plans(run.id, last)
     events = titled(reader.events(run.id, until=last, limit=MOST_EVENTS), plans)
     entities = Book(reader.entities(run.id, last))
-    keys = entities.owners(PROPERTIES)
-    ledger = build_regret(by_property(reader.many_series(run.id, keys, until_batch=last)))
     return tell(
         run,
         ends,
         events,
         _switches(reader, run.id, last),
         reader.noted("note", run.id),
-        ledger.verdict,
+        _saved(reader, run.id, entities, last),
         reader.values(run.id, last).get(SYSTEM, {}),
     )
+
+
+def _saved(reader: Reader, run: str, entities: Book, until: int | None) -> str:
+    """What adapting came to, by the first system that knows it, or ''."""
+    for verdict in filter(None, (face.verdict for face in faces())):
+        keys = entities.owners(verdict.properties)
+        said = verdict.told(by_property(reader.many_series(run, keys, until_batch=until)))
+        if said:
+            return said
+    return ""
 
 
 def _switches(reader: Reader, run: str, until: int | None) -> tuple[DecisionEntry, ...]:
@@ -77,7 +85,7 @@ def records_of(reader: Reader, run: Run) -> dict[str, Any]:
     lines = reader.many_series(run.id, keys, max_points=LINE_POINTS, sampled=True)
     known_lines = [(key[1], one) for key, one in lines.items() if np.isfinite(one.value).any()]
     parts = list(dict.fromkeys(node["id"] for graph in graphs for node in graph["nodes"]))
-    keys += [(part, name) for part in parts for name in PART_NUMBERS]
+    keys += [(part, name) for part in parts for name in (*PART_NUMBERS, *followed())]
     points = max(FEWEST_POINTS, min(PART_POINTS, MOST_POINTS // len(keys)))
     frames = _frames(reader, run.id, points, [plan.batch for plan, _ in plans])
     decisions = reader.decisions(run.id, limit=MOST_DECISIONS)

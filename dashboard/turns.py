@@ -2,130 +2,92 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from dashboard.face import faces, told
 from dashboard.views.book import SYSTEM, Book
-from dashboard.views.choices import CHOSEN, RecordedChoices, read_choices
+from dashboard.views.choices import RecordedChoices, read_choices
 from dashboard.views.decisions import MIN_SAMPLES
 from dashboard.views.effects import (
+    Asked,
     Evaluated,
     KnobEffect,
+    Recorded,
+    Told,
     before_and_after,
     of_choices,
-    of_plan_held,
-    of_steps,
-    of_trials,
 )
 from dashboard.views.knobs import knob_of
 from dashboard.views.numbers import known
-from dashboard.views.rechecks import RECHECKED, CheckEffect, read_checks, recheck
-from dashboard.views.reorder import ProfileStep, read_steps
-from dashboard.views.whatif import REPLAYED, Trial, read_trials, told
 from storage.reader import Reader
-from storage.vocabulary.rank_rule import REORDERED
 from storage.vocabulary.records import Command, Knob
 
 #: Decisions read, newest ones.
 MAX_DECISIONS: Final = 1000
-#: A turn is judged over so many re-computation periods, or so many batches.
-PERIODS: Final = 20
+#: A turn is judged over so many batches.
 BATCHES: Final = 30
 #: Turns judged, newest ones.
 MOST_JUDGED: Final = 20
-#: Knobs whose turn leads to another plan at once: judged against the plan of before.
-REBUILDING: Final = ("ordering", "hybrid_compare", "min_support")
 #: What a batch costs, by what there is: of the unit (property, words), else of the engine.
 COSTS: Final = (("network_us", "time per tuple"), ("visits_per_tuple", "visits"))
 BATCH_TIME: Final = ("batch_ms", "batch time")
 
 
-def trials_of(reader: Reader, run: str, until: int | None, unit: str | None) -> tuple[Trial, ...]:
-    """The trials of the newest decisions of a unit up to a batch."""
-    last = reader.decision_counts(run, until, unit).evaluated
-    return _trials(reader.base, run, until, unit, last)
+class ChoiceRecord(NamedTuple):
+    """What other values would have planned, at each evaluation that planned them."""
 
+    knob: str
+    choices: Sequence[RecordedChoices]
 
-@lru_cache(maxsize=16)
-def _trials(
-    reader: Reader, run: str, until: int | None, unit: str | None, last: int
-) -> tuple[Trial, ...]:
-    """last: seq of the newest, so that news are read."""
-    found = reader.decisions(run, until=until, limit=MAX_DECISIONS, unit=unit)
-    return tuple(read_trials(found))
+    def cut(self) -> tuple[ChoiceRecord, bool]:
+        return self._replace(choices=self.choices[:BATCHES]), len(self.choices) > BATCHES
 
+    def preview(self, value: Any) -> KnobEffect | None:
+        found = self._again(value)
+        return found and found.preview(MIN_SAMPLES)
 
-class TurnRecord(NamedTuple):
-    """What is on record of the rule behind a knob from a batch on, oldest first: trials of a
-    selection, profiled batches of filters (with those before, which fill the window), or what other
-    values would have planned."""
+    def judge(self, old: Any) -> KnobEffect | None:
+        found = self._again(old)
+        return found and found.judged(MIN_SAMPLES)
 
-    name: str
-    since: int = 0
-    trials: Sequence[Trial] = ()
-    steps: Sequence[ProfileStep] = ()
-    choices: Sequence[RecordedChoices] = ()
-
-    def between(self, first: int, end: int | None) -> TurnRecord:
-        """Of batches from first on, before end."""
-        last = math.inf if end is None else end
-        return TurnRecord(
-            self.name,
-            first,
-            [one for one in self.trials if first <= one.batch < last],
-            [one for one in self.steps if one.batch < last],
-            [one for one in self.choices if first <= one.batch < last],
-        )
-
-    def cut(self, span_tuples: int) -> tuple[TurnRecord, bool]:
-        """As much as a verdict takes, and whether there is more. span_tuples: of trials."""
-        trials = [one for one in self.trials if one.at - self.trials[0].at <= span_tuples]
-        steps = [one for one in self.steps if one.batch < self.since + BATCHES]
-        found = TurnRecord(self.name, self.since, trials, steps, self.choices[:BATCHES])
-        return found, any(len(a) < len(b) for a, b in zip(found[2:], self[2:], strict=True))
-
-    def again(self, value: Any) -> Evaluated | None:
-        """The record under another value; None where it does not tell that."""
-        if self.name in REPLAYED and self.trials:
-            return of_trials(self.trials, {self.name: value})
-        if self.steps:
-            found = of_steps(self.steps, {self.name: value}, self.since)
-        else:
-            found = of_choices(self.choices, str(value), CHOSEN.get(self.name, ""))
+    def _again(self, value: Any) -> Evaluated | None:
+        found = of_choices(self.choices, str(value), told("chosen").get(self.knob, ""))
         return found if found.both else None
 
 
-def record_of(
-    reader: Reader, run: str, until: int | None, unit: str | None, name: str
-) -> TurnRecord:
-    """The newest decisions of a unit up to a batch, as far as they tell of a knob."""
-    kept = name in (*REPLAYED, *REBUILDING)
-    trials = told(trials_of(reader, run, until, unit), name) if kept else ()
-    if name not in (*REORDERED, *CHOSEN):
-        return TurnRecord(name, 0, trials)
+def replay_choices(asked: Asked) -> ChoiceRecord | None:
+    """The choices of a unit for a knob."""
+    if asked.knob not in told("chosen"):
+        return None
+    reader, run, until, unit = asked.reader, asked.run, asked.until, asked.unit
     last = reader.decision_counts(run, until, unit).evaluated
-    return TurnRecord(name, 0, trials, *_told(reader.base, run, until, unit, name, last))
+    choices = _choices(reader.base, run, until, unit, asked.knob, last)
+    return ChoiceRecord(asked.knob, [c for c in choices if asked.first <= c.batch < asked.last])
 
 
 @lru_cache(maxsize=16)
-def _told(
+def _choices(
     reader: Reader, run: str, until: int | None, unit: str | None, name: str, last: int
-) -> tuple[list[ProfileStep], list[RecordedChoices]]:
+) -> list[RecordedChoices]:
     """last: seq of the newest, so that news are read."""
     found = reader.decisions(run, until=until, limit=MAX_DECISIONS, unit=unit)
-    return read_steps(found) if name in REORDERED else [], read_choices(found, name)
+    return read_choices(found, name)
 
 
-def previewed(reader: Reader, run: str, knob: Knob, value: Any) -> KnobEffect | CheckEffect | None:
+def records_of(asked: Asked) -> list[Recorded]:
+    """All that is on record of the rule behind a knob, what tells it best first."""
+    replays = (*(one for face in faces() for one in face.replays), replay_choices)
+    return [found for one in replays if (found := one(asked)) is not None]
+
+
+def previewed(reader: Reader, run: str, knob: Knob, value: Any) -> Told | None:
     """What the newest evaluations would have become; None where the record cannot tell."""
-    found = record_of(reader, run, None, knob.scope, knob.name).again(value)
-    if found is not None:
-        return found.preview(MIN_SAMPLES)
-    if knob.name in RECHECKED:
-        checks = read_checks(reader.decisions(run, limit=MAX_DECISIONS, unit=knob.scope))
-        return recheck(checks, float(value)) if checks else None
+    for record in records_of(Asked(reader, run, None, knob.scope, knob.name)):
+        found = record.preview(value)
+        if found is not None:
+            return found
     return None
 
 
@@ -163,23 +125,15 @@ def _judge(
     reader: Reader, run: str, turn: Command, scope: str | None, until: int | None, end: int | None
 ) -> tuple[KnobEffect, bool]:
     """end: batch of the next turn, None = there is none."""
-    name = str(turn.payload.get("knob"))
-    first = turn.applied_batch or 0
-    record = record_of(reader, run, until, scope, name).between(first, end)
-    near, is_full = record.cut(PERIODS * _period(reader, run, first, scope))
-    is_rebuilt = name in REBUILDING and len(near.trials) > 0
-    found = of_plan_held(near.trials) if is_rebuilt else near.again(turn.old_value)
-    if found is None:
-        return _beside(reader, run, scope, first, until, end)
-    return found.judged(MIN_SAMPLES), end is not None or is_full
-
-
-def _period(reader: Reader, run: str, at: int, scope: str | None) -> int:
-    """λ of the unit, in tuples."""
-    for knob in reader.knobs(run, at):
-        if knob.scope == scope and knob.name == "lambda_tuples":
-            return int(knob.value)
-    return 0
+    name, first = str(turn.payload.get("knob")), turn.applied_batch or 0
+    records = records_of(Asked(reader, run, until, scope, name, first, end))
+    near = [record.cut() for record in records]
+    is_full = any(more for _, more in near)
+    for record, _ in near:
+        found = record.judge(turn.old_value)
+        if found is not None:
+            return found, end is not None or is_full
+    return _beside(reader, run, scope, first, until, end)
 
 
 def _beside(

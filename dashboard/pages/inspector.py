@@ -25,7 +25,6 @@ from dashboard.views.book import SYSTEM, Book
 from dashboard.views.headroom import RECENT, build_headroom, of_entity
 from dashboard.views.inspector import (
     MOST_DECISIONS,
-    STEP_WORDS,
     Inspector,
     PropertyLine,
     Reason,
@@ -33,6 +32,7 @@ from dashboard.views.inspector import (
     grouped,
     properties_of,
     reasons,
+    step_word,
 )
 from dashboard.views.knobs import ranked
 from storage.reader import Reader
@@ -148,7 +148,7 @@ def _draw_properties(reader: Reader, context: Context) -> list[Component]:
 def _draw_why(reader: Reader, context: Context) -> list[Component]:
     """The plan changes that moved the pinned entity."""
     entity, book = node_of(context), Book(reader.entities(context.run_id, context.batch))
-    if entity != SYSTEM and book.role(entity) not in STEP_WORDS:
+    if entity != SYSTEM and not step_word(book.role(entity)):
         return []
     unit = book[entity].unit_id if entity in book else ""
     most = MOST_DECISIONS if entity == SYSTEM else _LOOKED_THROUGH

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from dash import Dash, Input, State
 from dash.development.base_component import Component
@@ -16,7 +16,7 @@ from dash.development.base_component import Component
 from dashboard.context import Context
 from dashboard.services import Services
 from storage.reader import Reader
-from storage.vocabulary.records import Unit
+from storage.vocabulary.records import Knob, Unit
 
 V = TypeVar("V")
 News: TypeAlias = Literal[
@@ -87,6 +87,19 @@ class Drawing(NamedTuple):
     table: Any = ""
     note: Any = ""
     sets: tuple[Any, ...] = ()
+
+
+class Ghost(Protocol):
+    """Decides what is on record of a unit again under another value of a knob."""
+
+    def knobs(self, reader: Reader, run: str, unit: str) -> frozenset[str]:
+        """Names of the knobs it can do that for; none where nothing is on record of it."""
+
+    def decided(self, reader: Reader, knob: Knob, value: Any, run: str, at: int) -> Any | None:
+        """What the rule makes of the record from a batch on; None: nothing was evaluated."""
+
+    def drawn(self, found: Any, tried: str, sheet: Sheet) -> Drawing:
+        """That beside the record. tried: the knob and its value, in words."""
 
 
 def always(facts: RunFacts) -> bool:

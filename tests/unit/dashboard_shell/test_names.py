@@ -6,9 +6,10 @@ import pytest
 
 from backend.engine.knobs import KNOBS
 from dashboard.components.names import NAMES, named, words_of
+from dashboard.face import told
 from storage.vocabulary import registry
 
-NAMED = sorted({*registry.KNOWN.properties, *(spec.name for spec in KNOBS), *NAMES})
+NAMED = sorted({*registry.KNOWN.properties, *(spec.name for spec in KNOBS), *NAMES, *told("words")})
 
 
 @pytest.mark.parametrize("name", NAMED)

@@ -49,7 +49,12 @@ def test_unknown_places_say_what_there_is() -> None:
     assert "no run 'gone'" in text_of(lay_out("/plan", unknown, NO_SERVICES))
 
 
-OWN = [path for path in ASSETS.rglob("*.*s") if path.parent.name != "vendor"]
+SYSTEMS = ASSETS.parent / "dashboard" / "systems"
+OWN = [
+    *(path for path in ASSETS.rglob("*.*s") if path.parent.name != "vendor"),
+    *SYSTEMS.rglob("*.js"),
+    *SYSTEMS.rglob("*.css"),
+]
 
 
 @pytest.mark.parametrize("path", sorted(OWN), ids=lambda path: path.name)

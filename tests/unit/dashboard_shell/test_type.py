@@ -13,11 +13,12 @@ SIZES = {
     name: int(px)
     for name, px in re.findall(r"--pw-(fine|body|title|figure|hero): (\d+)px;", TOKENS)
 }
-SHEETS = sorted(ASSETS.glob("*.css"))
+SHEETS = [*ASSETS.glob("*.css"), *(ROOT / "dashboard" / "systems").glob("*/*.css")]
 #: Where text is set without the style sheets: figures, the log-in page, files that stand alone.
 ELSEWHERE = [
     *(ROOT / "dashboard").rglob("*.py"),
-    *(ROOT / "dashboard").rglob("*.css"),
+    *(ROOT / "dashboard" / "report").glob("*.css"),
+    *(ROOT / "dashboard" / "systems").rglob("*.js"),
     *(ASSETS / "modules").glob("*.js"),
 ]
 _SIZE = r"font-size\s*:\s*([^;}]+)|(?<![\w-])font\s*:\s*([^;}\"]+)"

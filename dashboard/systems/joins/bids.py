@@ -1,0 +1,89 @@
+"""Benefit and cost of the candidates of each join, and which of them exclude each other."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
+from dashboard.context import Context
+from dashboard.panels import records
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
+from dashboard.systems.joins.matrices_view import (
+    BIDS,
+    CandidateLine,
+    CandidatesView,
+    build_candidates,
+)
+from dashboard.views.book import Book
+from storage.reader import Reader
+
+NOTE: Final = "as estimated at that batch; a row cannot be used beside those it excludes"
+
+
+def build(reader: Reader, context: Context, scope: PanelScope) -> list[CandidatesView] | None:
+    """The newest matrix of each join up to the moment."""
+    run, at = context.run_id, context.batch
+    book = Book(reader.entities(run, at), scope.unit)
+    names = [key.name for key in reader.matrix_keys(run, scope.only) if key.kind == BIDS]
+    found = [reader.matrix(run, name, at, scope.only) for name in names]
+    return [build_candidates(one, book) for one in found if one is not None] or None
+
+
+def draw(joins: list[CandidatesView], sheet: Sheet) -> Drawing:
+    """A table for each join; its numbers are its figure."""
+    return Drawing(html.Div([_table(one, sheet.context) for one in joins]), note=NOTE)
+
+
+_COLUMNS: Final = (
+    TableColumn("#", "int"),
+    TableColumn("Candidate"),
+    TableColumn("Chosen"),
+    TableColumn("Benefit", "f3", "a tuple", "saved for each element, look-ups paid"),
+    TableColumn("Upkeep", "f3", "a tuple", "paid once for all pipelines"),
+    TableColumn("Net", "f3", "a tuple"),
+    TableColumn("Bid", "f3", "a tuple and KiB"),
+    TableColumn("Wanted", "int", "bytes"),
+    TableColumn(
+        "Excludes", "text", "", "they overlap, or hide each other's upkeep, in some pipeline"
+    ),
+)
+
+
+def _table(join: CandidatesView, context: Context) -> Component:
+    most = max((abs(one.net or 0.0) for one in join.rows), default=0.0)
+    rows = [_row(one, most, context) for one in join.rows]
+    return RowTable(f"{join.title}, as of batch {join.batch}", _COLUMNS, rows)
+
+
+def _row(one: CandidateLine, most: float, context: Context) -> list[CellData]:
+    net: CellData = one.net
+    if one.net is not None and most:
+        net = {"text": one.net, "bar": max(0.0, one.net) / most}
+    return [
+        one.number,
+        {"text": one.name, "jump": jump_to(context, "/plan", node=one.cache)},
+        {"badges": [["chosen", "switch"]], "sort": 1} if one.chosen else "",
+        one.benefit,
+        one.upkeep,
+        net,
+        one.bid,
+        one.wanted,
+        ", ".join(map(str, one.conflicts)),
+    ]
+
+
+PANEL: Final = Panel(
+    name="cache-bids",
+    page="/matrix",
+    title="Benefit and cost of caches",
+    sql=records.matrices(BIDS),
+    build=build,
+    draw=draw,
+    applies=has_matrix(BIDS),
+    news=("run", "plans", "matrices", "decisions"),
+    unit=True,
+    twin=False,
+)
