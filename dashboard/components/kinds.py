@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from dashboard.face import NodeKind, told
+from dashboard.base.face import NodeKind, told
 
 Tone: TypeAlias = Literal["ok", "warning", "error", "quiet", "info", "switch", "knob", "query"]
 

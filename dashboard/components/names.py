@@ -13,8 +13,8 @@ from typing import Final
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.base.face import told
 from dashboard.components.attributes import attrs
-from dashboard.face import told
 
 NAMES: Final[Mapping[str, str]] = {
     "tuples_per_s": "Throughput",

@@ -12,17 +12,17 @@ from dash import Dash, Output, State, dcc, html
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
-from dashboard import context as contexts
-from dashboard import ids
+from dashboard.base import context as contexts
+from dashboard.base import ids
+from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
 from dashboard.components.keys import key_input, watching
 from dashboard.components.links import jump
 from dashboard.components.states import empty
-from dashboard.context import Context
 from dashboard.panels import all_panels, frame
 from dashboard.panels.contract import Panel, RunFacts
 from dashboard.panels.facts import read_facts, scope_of
-from dashboard.services import Services
+from dashboard.serving.services import Services
 from storage.reader import Reader
 
 Layout: TypeAlias = Callable[[Context, Services], Component]

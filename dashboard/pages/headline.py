@@ -9,13 +9,13 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
+from dashboard.base.face import faces
 from dashboard.components.attributes import attrs
 from dashboard.components.drawn import GainCurve, Rolling
 from dashboard.components.formats import show, with_mu
 from dashboard.components.links import jump
 from dashboard.components.names import named
-from dashboard.context import Context
-from dashboard.face import faces
 from dashboard.views.book import Book, by_property
 from dashboard.views.decisions import MIN_SAMPLES
 from dashboard.views.events import difference

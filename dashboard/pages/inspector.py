@@ -8,6 +8,7 @@ from typing import Any, Final
 from dash import html, no_update
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge, state_badge
 from dashboard.components.drawn import HistoryChart
@@ -16,10 +17,9 @@ from dashboard.components.links import jump
 from dashboard.components.names import term, words_of
 from dashboard.components.parts import as_of, part, part_tree
 from dashboard.components.rows import CellData, RowTable, TableColumn, drawn, jump_to, live
-from dashboard.context import Context
 from dashboard.panels.common.headroom import draw_line
 from dashboard.panels.knob_cards import draw_cards, folded, is_locked
-from dashboard.services import Services
+from dashboard.serving.services import Services
 from dashboard.views import plan as plans
 from dashboard.views.book import SYSTEM, Book
 from dashboard.views.headroom import RECENT, build_headroom, of_entity

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from dashboard.base.context import Context
+from dashboard.base.face import Skip, faces
 from dashboard.components.formats import Format
-from dashboard.context import Context
-from dashboard.face import Skip, faces
 from dashboard.panels.common.headroom import read_headroom
 from dashboard.views import plan as views
 from dashboard.views import plan_parts as parts

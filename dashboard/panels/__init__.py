@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dashboard.face import faces
+from dashboard.base.face import faces
 from dashboard.panels import common
 from dashboard.panels.contract import Panel
 

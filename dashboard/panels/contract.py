@@ -13,8 +13,8 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeV
 from dash import Dash, Input, State
 from dash.development.base_component import Component
 
-from dashboard.context import Context
-from dashboard.services import Services
+from dashboard.base.context import Context
+from dashboard.serving.services import Services
 from storage.reader import Reader
 from storage.vocabulary.records import Knob, Unit
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dashboard.face import Face
+from dashboard.base.face import Face
 from dashboard.systems import agreedy, asc, joins, stream
 
 FACES: Final[tuple[Face, ...]] = (asc.FACE, agreedy.FACE, stream.FACE, joins.FACE)

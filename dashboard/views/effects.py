@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from dashboard.components.formats import THIN, show
 from dashboard.views.choices import RecordedChoices
+from dashboard.views.decisions import MIN_SAMPLES
 from dashboard.views.numbers import FEWEST, Z_95, MeanInterval, mean_interval
 from storage.reader import Reader
 
@@ -62,7 +64,7 @@ class KnobEffect(NamedTuple):
         return "ok" if self.share.mean < 0 else "warning"
 
 
-class Told(Protocol):
+class ToldEffect(Protocol):
     """What another value would do, or did. share: of the cost; None = not known, or not told.
     counted: there are numbers of the record in ``words`` all the same."""
 
@@ -76,20 +78,7 @@ class Told(Protocol):
     def counted(self) -> bool: ...
 
 
-class Recorded(Protocol):
-    """What is on record of the rule behind a knob, oldest first."""
-
-    def cut(self) -> tuple[Recorded, bool]:
-        """As much as a verdict takes, and whether there is more."""
-
-    def preview(self, value: Any) -> Told | None:
-        """What it would have become under another value; None where it does not tell that."""
-
-    def judge(self, old: Any) -> KnobEffect | None:
-        """What it came to after a turn from that value; None where it does not tell that."""
-
-
-class Asked(NamedTuple):
+class KnobAsked(NamedTuple):
     """Of which knob the record is asked: of a unit (None = the engine), up to a batch (None = now),
     from ``first`` on, before ``end`` where there is one."""
 
@@ -105,10 +94,6 @@ class Asked(NamedTuple):
     def last(self) -> float:
         """Before which batch records count."""
         return math.inf if self.end is None else self.end
-
-
-#: How a system reads what is on record of the rule behind a knob; None: that is no knob of it.
-Replay: TypeAlias = Callable[[Asked], Recorded | None]
 
 
 class Both(NamedTuple):
@@ -154,6 +139,35 @@ class Evaluated(NamedTuple):
         if change is not None and paid > 0 and self.n >= min_samples:
             share = MeanInterval(*(one / (paid / total) for one in change))
         return KnobEffect(share, switches, self.n, True, self.quantity, self.against)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRecord:
+    """What is on record of the rule behind a knob, oldest first."""
+
+    asked: KnobAsked
+
+    def cut(self) -> tuple[RuleRecord, bool]:
+        """As much as a verdict takes, and whether there is more."""
+        return self, False
+
+    def again(self, value: Any) -> Evaluated | None:
+        """The record under another value; None where it does not tell that."""
+        return None
+
+    def preview(self, value: Any) -> ToldEffect | None:
+        """What it would have become under another value."""
+        found = self.again(value)
+        return found and found.preview(MIN_SAMPLES)
+
+    def judge(self, old: Any) -> KnobEffect | None:
+        """What it came to after a turn from that value."""
+        found = self.again(old)
+        return found and found.judged(MIN_SAMPLES)
+
+
+#: How a system reads what is on record of the rule behind a knob; None: that is no knob of it.
+Replay: TypeAlias = Callable[[KnobAsked], RuleRecord | None]
 
 
 def of_choices(choices: Sequence[RecordedChoices], value: str, quantity: str) -> Evaluated:

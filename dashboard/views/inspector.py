@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from dashboard.base.face import told
 from dashboard.components.formats import Format, show
 from dashboard.components.kinds import node_kind
 from dashboard.components.names import named
-from dashboard.face import told
 from dashboard.views.book import SYSTEM, Book
 from dashboard.views.decision_card import order_names
 from dashboard.views.numbers import form_of, rounded, shown_unit

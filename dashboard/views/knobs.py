@@ -9,9 +9,9 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from dashboard.base.face import Face, faces
 from dashboard.components.formats import UNKNOWN
 from dashboard.components.names import words_of
-from dashboard.face import Face, faces
 from dashboard.views.book import SYSTEM
 from dashboard.views.effects import KnobEffect
 from storage.vocabulary.records import Command, Entity, Knob

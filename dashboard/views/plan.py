@@ -7,8 +7,8 @@ from dataclasses import replace
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from dashboard.base.face import Card, Skip
 from dashboard.components.kinds import LADDER, node_kind
-from dashboard.face import Card, Skip
 from dashboard.views.book import SYSTEM
 from dashboard.views.numbers import rounded
 from storage.rows import SeriesData

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.face import told
+from dashboard.base.face import told
 
 SAMPLING: Final = "It decides which tuples are sampled, and others than those were never looked at."
 GAPS: Final = "The algorithm in force asks only some filters: its profile has gaps."

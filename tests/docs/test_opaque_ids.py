@@ -15,7 +15,7 @@ _PREFIX: Final = re.compile(
 )
 _SURGERY: Final = re.compile(r"""\.(?:removeprefix|startswith|partition|split)\(\s*["']\w*:["']""")
 #: It takes apart what browsers send: a host and its port.
-_OTHER: Final = {"dashboard/security.py": ['.partition(":"']}
+_OTHER: Final = {"dashboard/serving/security.py": ['.partition(":"']}
 
 
 def found_in(text: str) -> list[str]:

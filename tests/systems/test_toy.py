@@ -21,14 +21,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.operators.contract import Chunk
-from dashboard import context as contexts
 from dashboard import systems
-from dashboard.context import Moment
-from dashboard.live import Hub
+from dashboard.base import context as contexts
+from dashboard.base.context import Moment
 from dashboard.pages import DECISIONS, KNOBS, MATRIX, PAGES, contract, plan
 from dashboard.pages.plan_facts import read
-from dashboard.services import Services
-from dashboard.settings import Settings
+from dashboard.serving.live import Hub
+from dashboard.serving.services import Services
+from dashboard.serving.settings import Settings
 from dashboard.views.plan import plan_nodes
 from storage.reader import open_reader
 from storage.vocabulary import registry
@@ -56,8 +56,8 @@ FOLDER = ROOT / "tests" / "systems" / "toy"
 #: What modules of a system may build on.
 OPEN = (
     "backend.adaptive", "backend.model", "backend.operators.contract", "backend.systems.contract",
-    "backend.systems.publishing", "dashboard.components", "dashboard.context",
-    "dashboard.face", "dashboard.panels.contract", "storage.reader", "storage.vocabulary.graph",
+    "backend.systems.publishing", "dashboard.base", "dashboard.components",
+    "dashboard.panels.contract", "storage.reader", "storage.vocabulary.graph",
     "storage.vocabulary.properties", "storage.vocabulary.records", "tests.systems.toy",
 )  # fmt: skip
 

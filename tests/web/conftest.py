@@ -14,8 +14,8 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
 
 from backend.doctor import find_chromium
-from dashboard.bundle import ASSETS
-from dashboard.face import faces
+from dashboard.base.face import faces
+from dashboard.serving.bundle import ASSETS
 from storage.reader import Reader
 from tests.web.site import Site, serve
 

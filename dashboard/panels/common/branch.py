@@ -13,16 +13,16 @@ from typing import Any, Final, NamedTuple
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.api.errors import ApiError
-from dashboard.api.knob_check import check_value
+from dashboard.base.context import Context
+from dashboard.base.face import faces
 from dashboard.components.drawn import NAMESPACE, Drawn, knob_row
 from dashboard.components.links import jump
 from dashboard.components.names import words_of
-from dashboard.context import Context
-from dashboard.face import faces
 from dashboard.panels import records
 from dashboard.panels.common.compare import asked_for
 from dashboard.panels.contract import Drawing, Ghost, Panel, PanelScope, Sheet
+from dashboard.serving.errors import ApiError
+from dashboard.serving.knob_check import check_value
 from dashboard.views.branches import SETTING, branch_line, branch_pair, branches_of, taker
 from dashboard.views.compare import address
 from dashboard.views.knobs import ranked, value_words

@@ -8,6 +8,7 @@ from typing import Any, Final
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge
 from dashboard.components.formats import show, stamp
@@ -15,7 +16,6 @@ from dashboard.components.kinds import tone_of
 from dashboard.components.links import jump
 from dashboard.components.names import is_listed, term
 from dashboard.components.rows import CellData, RowTable, TableColumn
-from dashboard.context import Context
 from dashboard.views.decision_costs import digits, number_of
 from dashboard.views.decisions import (
     CostBar,

@@ -8,10 +8,10 @@ from typing import Any, Final
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.badges import badge
 from dashboard.components.formats import clock, show
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
-from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet
 from dashboard.panels.facts import knobs_of

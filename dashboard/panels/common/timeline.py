@@ -7,17 +7,17 @@ from typing import Final, NamedTuple
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.charts import scale_choice
 from dashboard.components.formats import clock, show
 from dashboard.components.kinds import event_kind
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
-from dashboard.context import Context
 from dashboard.figures.timeline import draw_timeline, timeline_height
 from dashboard.panels import records
 from dashboard.panels.common import loops
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet
 from dashboard.panels.facts import knobs_of
-from dashboard.services import Services
+from dashboard.serving.services import Services
 from dashboard.views.book import Book, by_property
 from dashboard.views.events import of_unit, titled
 from dashboard.views.gaps import Gap

@@ -7,10 +7,10 @@ from typing import Any, Final
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
 from dashboard.components.badges import state_badge
 from dashboard.components.links import jump
-from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.common.decision_card import pair_table
 from dashboard.panels.contract import Drawing, Panel, Sheet, has_matrix

@@ -7,13 +7,13 @@ from typing import Final, NamedTuple
 from dash import Input, html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.drawn import Segments
 from dashboard.components.formats import Format, show
 from dashboard.components.rows import CellData, RowTable, TableColumn
-from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
-from dashboard.services import Services
+from dashboard.serving.services import Services
 from dashboard.systems.agreedy.drawn import Scrubber, ViewMatrix
 from dashboard.systems.agreedy.filters_view import (
     SHOWN,

@@ -7,10 +7,10 @@ from typing import Final, NamedTuple
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
 from dashboard.components.formats import show
 from dashboard.components.tiles import live_value, tile, tiles
-from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.panels.facts import knobs_of

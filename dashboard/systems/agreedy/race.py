@@ -7,8 +7,8 @@ from typing import Final
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.rows import CellData, RowTable, TableColumn
-from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.systems.agreedy.race_figure import HEIGHT, draw_race

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from dashboard.panels.turns import BATCHES, MAX_DECISIONS
 from dashboard.systems.agreedy.rechecks import (
     RECHECKED,
     CheckEffect,
@@ -14,9 +16,8 @@ from dashboard.systems.agreedy.rechecks import (
     recheck,
 )
 from dashboard.systems.agreedy.reorder import ProfileStep, read_steps, reorder
-from dashboard.turns import BATCHES, MAX_DECISIONS
 from dashboard.views.decisions import MIN_SAMPLES
-from dashboard.views.effects import Asked, Both, Evaluated, KnobEffect
+from dashboard.views.effects import Both, Evaluated, KnobAsked, KnobEffect, RuleRecord
 from storage.reader import Reader
 from storage.vocabulary.rank_rule import REORDERED
 
@@ -24,46 +25,39 @@ from storage.vocabulary.rank_rule import REORDERED
 COST: Final = "cost"
 
 
-class CheckRecord(NamedTuple):
-    """Profiled batches, with those before ``since``, which fill the window, and the checks."""
+@dataclass(frozen=True, slots=True)
+class CheckRecord(RuleRecord):
+    """Profiled batches, with those before the first, which fill the window, and the checks."""
 
-    knob: str
-    since: int
     steps: Sequence[ProfileStep]
     checks: Sequence[RecordedCheck]
 
     def cut(self) -> tuple[CheckRecord, bool]:
-        near = [one for one in self.steps if one.batch < self.since + BATCHES]
-        return self._replace(steps=near), len(near) < len(self.steps)
+        near = [one for one in self.steps if one.batch < self.asked.first + BATCHES]
+        return replace(self, steps=near), len(near) < len(self.steps)
 
     def preview(self, value: Any) -> KnobEffect | CheckEffect | None:
-        found = self._again(value)
+        found = self.again(value)
         if found is not None:
             return found.preview(MIN_SAMPLES)
-        known = self.knob in RECHECKED and self.checks
+        known = self.asked.knob in RECHECKED and self.checks
         return recheck(self.checks, float(value)) if known else None
 
-    def judge(self, old: Any) -> KnobEffect | None:
-        found = self._again(old)
-        return found and found.judged(MIN_SAMPLES)
-
-    def _again(self, value: Any) -> Evaluated | None:
+    def again(self, value: Any) -> Evaluated | None:
         if not self.steps:
             return None
-        found = of_steps(self.steps, {self.knob: value}, self.since)
+        found = of_steps(self.steps, {self.asked.knob: value}, self.asked.first)
         return found if found.both else None
 
 
-def replay(asked: Asked) -> CheckRecord | None:
+def replay(asked: KnobAsked) -> CheckRecord | None:
     """What a unit recorded at its checks, as far as it tells of a knob."""
     if asked.knob not in REORDERED:
         return None
     reader, run, until, unit = asked.reader, asked.run, asked.until, asked.unit
     last = reader.decision_counts(run, until, unit).evaluated
     steps, checks = _told(reader.base, run, until, unit, last)
-    return CheckRecord(
-        asked.knob, asked.first, [one for one in steps if one.batch < asked.last], checks
-    )
+    return CheckRecord(asked, [one for one in steps if one.batch < asked.last], checks)
 
 
 @lru_cache(maxsize=16)

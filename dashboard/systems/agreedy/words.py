@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.face import NodeKind
+from dashboard.base.face import NodeKind
 from dashboard.views.gain import Ratio, ratio_source
 from dashboard.views.inspector import COST, STORE
 from dashboard.views.unreplayed import GAPS, SAMPLING

@@ -7,11 +7,12 @@ from typing import Any, Final, NamedTuple
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.badges import badge
 from dashboard.components.formats import clock, show
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
-from dashboard.context import Context
 from dashboard.panels.contract import Drawing, Sheet
+from dashboard.panels.turns import MAX_DECISIONS
 from dashboard.systems.asc.ghost_view import (
     APPEARS,
     COMMON,
@@ -23,7 +24,6 @@ from dashboard.systems.asc.ghost_view import (
 from dashboard.systems.asc.replay import PRICE, trials_of
 from dashboard.systems.asc.whatif_figure import HEIGHT, draw_ghost
 from dashboard.systems.asc.whatif_view import REPLAYED, GhostStep, redecide, told
-from dashboard.turns import MAX_DECISIONS
 from dashboard.views.decisions import MIN_SAMPLES
 from storage.reader import Reader
 from storage.vocabulary.records import Knob
@@ -122,7 +122,7 @@ def _row(step: GhostStep, context: Context) -> list[CellData]:
     ]
 
 
-class GhostRun(NamedTuple):
+class DecidedAgain(NamedTuple):
     """The record decided again. knob: the one that was tried."""
 
     knob: str
@@ -136,13 +136,15 @@ class TrialGhost:
     def knobs(self, reader: Reader, run: str, unit: str) -> frozenset[str]:
         return frozenset(REPLAYED) if trials_of(reader, run, None, unit) else frozenset()
 
-    def decided(self, reader: Reader, knob: Knob, value: Any, run: str, at: int) -> GhostRun | None:
+    def decided(
+        self, reader: Reader, knob: Knob, value: Any, run: str, at: int
+    ) -> DecidedAgain | None:
         trials = trials_of(reader, run, None, knob.scope)
         from_here = told([one for one in trials if one.batch >= at], knob.name)
         steps = redecide(from_here, {knob.name: value})
-        return GhostRun(knob.name, steps, compare(steps, MIN_SAMPLES)) if steps else None
+        return DecidedAgain(knob.name, steps, compare(steps, MIN_SAMPLES)) if steps else None
 
-    def drawn(self, found: GhostRun, tried: str, sheet: Sheet) -> Drawing:
+    def drawn(self, found: DecidedAgain, tried: str, sheet: Sheet) -> Drawing:
         by = ", costs at the measured price" if found.knob == PRICE else ""
         return Drawing(
             body=ghost_numbers(found.compared, tried, found.steps),

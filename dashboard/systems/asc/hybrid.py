@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge
 from dashboard.components.drawn import NAMESPACE, Drawn
@@ -15,7 +16,6 @@ from dashboard.components.formats import show
 from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.components.tiles import live_value, tile, tiles
-from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
 from dashboard.systems.asc.hybrid_figure import lay_out

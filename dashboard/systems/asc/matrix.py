@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
 from dashboard.components.formats import show
 from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable, TableColumn
-from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
 from dashboard.systems.asc.matrix_figure import (

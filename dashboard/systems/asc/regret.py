@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
+from dashboard.base.face import VerdictSource
 from dashboard.components.badges import badge
 from dashboard.components.formats import clock, show
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
-from dashboard.context import Context
-from dashboard.face import Verdict
 from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.systems.asc.regret_figure import HEIGHT, draw_regret
@@ -85,4 +85,4 @@ PANEL: Final = Panel(
     chart="Visits per tuple of four orders over time, and the visits saved since the run began",
 )
 #: In the headline of a post-mortem.
-VERDICT: Final = Verdict(PROPERTIES, lambda series: build_regret(series).verdict)
+VERDICT: Final = VerdictSource(PROPERTIES, lambda series: build_regret(series).verdict)

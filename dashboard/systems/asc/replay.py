@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from dashboard.panels.turns import MAX_DECISIONS
 from dashboard.systems.asc.whatif_view import REPLAYED, Trial, read_trials, redecide, told
-from dashboard.turns import MAX_DECISIONS
 from dashboard.views.decisions import MIN_SAMPLES
-from dashboard.views.effects import VISITS, Asked, Both, Evaluated, KnobEffect
+from dashboard.views.effects import VISITS, Both, Evaluated, KnobAsked, KnobEffect, RuleRecord
 from storage.reader import Reader
 
 #: Knobs whose turn leads to another plan at once: judged against the plan of before.
@@ -37,32 +38,28 @@ def _trials(
     return tuple(read_trials(found))
 
 
-class TrialRecord(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TrialRecord(RuleRecord):
     """The trials of the evaluations."""
 
-    asked: Asked
     trials: Sequence[Trial]
 
     def cut(self) -> tuple[TrialRecord, bool]:
         span = PERIODS * _period(self.asked) if self.trials else 0
         near = [one for one in self.trials if one.at - self.trials[0].at <= span]
-        return self._replace(trials=near), len(near) < len(self.trials)
-
-    def preview(self, value: Any) -> KnobEffect | None:
-        found = self._again(value)
-        return found and found.preview(MIN_SAMPLES)
+        return replace(self, trials=near), len(near) < len(self.trials)
 
     def judge(self, old: Any) -> KnobEffect | None:
-        rebuilt = self.asked.knob in REBUILDING and self.trials
-        found = of_plan_held(self.trials) if rebuilt else self._again(old)
-        return found and found.judged(MIN_SAMPLES)
+        if self.asked.knob in REBUILDING and self.trials:
+            return of_plan_held(self.trials).judged(MIN_SAMPLES)
+        return RuleRecord.judge(self, old)
 
-    def _again(self, value: Any) -> Evaluated | None:
+    def again(self, value: Any) -> Evaluated | None:
         known = self.asked.knob in REPLAYED and self.trials
         return of_trials(self.trials, {self.asked.knob: value}) if known else None
 
 
-def replay(asked: Asked) -> TrialRecord | None:
+def replay(asked: KnobAsked) -> TrialRecord | None:
     """The trials of a unit, as far as they tell of a knob."""
     if asked.knob not in (*REPLAYED, *REBUILDING):
         return None
@@ -71,7 +68,7 @@ def replay(asked: Asked) -> TrialRecord | None:
     return TrialRecord(asked, between)
 
 
-def _period(asked: Asked) -> int:
+def _period(asked: KnobAsked) -> int:
     """λ of the unit, in tuples."""
     for knob in asked.reader.knobs(asked.run, asked.first):
         if knob.scope == asked.unit and knob.name == PERIOD:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dashboard.base.face import Skip
 from dashboard.components.formats import show
-from dashboard.face import Skip
 from storage.vocabulary.records import PlanVersion
 
 

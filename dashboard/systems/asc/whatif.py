@@ -7,13 +7,13 @@ from typing import Final, NamedTuple
 
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.badges import badge
 from dashboard.components.drawn import NAMESPACE, Drawn, knob_row
-from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.panels.facts import knobs_of
-from dashboard.services import Services
+from dashboard.serving.services import Services
 from dashboard.systems.asc.ghost_parts import ghost_numbers, ghost_table
 from dashboard.systems.asc.ghost_view import GhostComparison, compare
 from dashboard.systems.asc.replay import trials_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from dashboard.face import Face
+from dashboard.base.face import Face
 from dashboard.systems.joins import bids, lanes, ledger, market, pipelines, views, words
 
 FACE: Final = Face(

@@ -6,9 +6,9 @@ from typing import Final
 
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.formats import clock
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
-from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.systems.joins.lanes_figure import draw_lanes, lanes_height

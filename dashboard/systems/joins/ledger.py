@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from dashboard.base.context import Context
 from dashboard.components.badges import badge
 from dashboard.components.formats import clock
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
-from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.systems.joins.ledger_figure import HEIGHT, draw_caching

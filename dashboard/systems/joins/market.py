@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from dash.development.base_component import Component
 
-from dashboard.components.drawn import knob_row
+from dashboard.base.context import Context
+from dashboard.components.drawn import NAMESPACE, Drawn, knob_row
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
-from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_role
-from dashboard.services import Services
-from dashboard.systems.joins.drawn import CacheMarket
+from dashboard.panels.turns import effects
+from dashboard.serving.services import Services
 from dashboard.systems.joins.market_view import (
     CACHE,
     COURSES,
@@ -30,12 +30,26 @@ from dashboard.systems.joins.market_view import (
     build_markets,
 )
 from dashboard.systems.joins.matrices_view import BIDS
-from dashboard.turns import effects
 from dashboard.views.book import Book
 from storage.reader import Reader
 
 DRAWING: Final = "pw-market-drawing"
 NOTE: Final = "bids: benefit less upkeep for each KiB; the highest is served first"
+
+
+class CacheMarket(Drawn):
+    """Pools of memory with an edge to drag, the bids for them, and what a turn would do.
+
+    run: id of the run. markets: as written below. disabled: why knobs
+    cannot be turned now, or ''.
+    """
+
+    _namespace = NAMESPACE
+    _type = "CacheMarket"
+    _names = ("id", "run", "markets", "disabled")
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id, run="", markets=[], disabled="")
 
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> list[MarketView] | None:

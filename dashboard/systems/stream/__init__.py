@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from dashboard.face import Face
+from dashboard.base.face import Face
 from dashboard.systems.stream import chains, curves, words
 
 FACE: Final = Face(

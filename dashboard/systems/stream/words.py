@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.face import NodeKind
+from dashboard.base.face import NodeKind
 from dashboard.views.inspector import COST, SPEED
 from dashboard.views.unreplayed import PACE, STATE
 

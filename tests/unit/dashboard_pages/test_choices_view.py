@@ -14,7 +14,7 @@ from backend.systems.asc.cost import CostModel, PlanShape, expected_visits, samp
 from backend.systems.asc.lattice import thinned
 from backend.systems.asc.matching import Regions
 from backend.systems.asc.trials import MOST_TUPLES
-from dashboard.face import told as told_of
+from dashboard.base.face import told as told_of
 from dashboard.views.choices import RecordedChoices, read_choices
 from dashboard.views.effects import of_choices
 from dashboard.views.numbers import FEWEST

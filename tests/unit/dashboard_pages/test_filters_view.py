@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from backend.model.ids import profile_id
-from dashboard.deltas import MAX_BYTES, encoded, snapshot
+from dashboard.serving.deltas import MAX_BYTES, encoded, snapshot
 from dashboard.systems.agreedy.filters_view import (
     FiltersView,
     NearPair,

@@ -11,18 +11,18 @@ from typing import Any
 import plotly
 import pytest
 
-from dashboard import context as contexts
+from dashboard.base import context as contexts
+from dashboard.base.context import Moment
 from dashboard.components.rows import jump_to
-from dashboard.context import Moment
-from dashboard.live import Hub
 from dashboard.pages import DECISIONS, PAGES
 from dashboard.panels import all_panels
 from dashboard.panels.common import timeline
 from dashboard.panels.common.decisions import wanted_decision
 from dashboard.panels.contract import Panel, PanelScope
 from dashboard.panels.facts import read_facts
-from dashboard.services import Services
-from dashboard.settings import Settings
+from dashboard.serving.live import Hub
+from dashboard.serving.services import Services
+from dashboard.serving.settings import Settings
 from storage.reader import open_reader
 from storage.writer import open_engine_writer
 from tests.unit.dashboard_pages.figures import checked, figures_in

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.context import Moment
-from dashboard.live import Hub
+from dashboard.base.context import Moment
 from dashboard.pages import DECISIONS, PAGES
 from dashboard.panels import all_panels
-from dashboard.services import Services
-from dashboard.settings import Settings
+from dashboard.serving.live import Hub
+from dashboard.serving.services import Services
+from dashboard.serving.settings import Settings
 from storage.reader import open_reader
 from storage.writer import open_engine_writer
 from tests.unit.dashboard_pages.test_pages import laid_out

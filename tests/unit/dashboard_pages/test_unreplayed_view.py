@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from backend.engine.knobs import KNOBS
+from dashboard.base.face import told
 from dashboard.components.names import is_listed
-from dashboard.face import told
 from dashboard.systems.asc.whatif_view import REPLAYED
 from dashboard.views.unreplayed import WHY, why_not
 from storage.vocabulary.rank_rule import REORDERED

@@ -10,9 +10,9 @@ from typing import Any
 import dash
 import pytest
 
-from dashboard.bundle import ASSETS, SHEET, Bundle, bundled, exports
-from dashboard.components.drawn import NAMESPACE, Drawn
-from dashboard.face import faces
+from dashboard.base.face import faces
+from dashboard.components.drawn import Drawn
+from dashboard.serving.bundle import ASSETS, SHEET, Bundle, bundled, exports
 
 #: By the name they import each other by.
 SCRIPTS = {
@@ -114,7 +114,7 @@ def test_another_version_leads_to_this_one(shown: dash.Dash) -> None:
     assert answer.headers["Cache-Control"] == "no-store"
     assert browser.get(answer.headers["Location"]).status_code == 200
     assert browser.get("/scripts/000000000000/modules/none.js").status_code == 404
-    assert browser.get("/scripts/000000000000/../dashboard/app.py").status_code == 404
+    assert browser.get("/scripts/000000000000/../dashboard/web/app.py").status_code == 404
 
 
 def _of(folder: Path) -> Bundle:
@@ -159,7 +159,7 @@ def test_systems_bring_scripts_and_sheets_that_stand_in_a_known_order(tmp_path: 
 def test_every_component_that_is_laid_out_is_drawn_by_a_script() -> None:
     script = Bundle()._bodies["modules/main.js"].decode()
     drawn = {name for names in re.findall(r"\{ ([\w, ]+) \}", script) for name in names.split(", ")}
-    kinds = {one._type for one in every_kind(Drawn) if one._namespace == NAMESPACE}
+    kinds = {one._type for one in every_kind(Drawn) if one.__module__.startswith("dashboard.")}
     assert len(kinds) > 15
     assert kinds <= drawn
 

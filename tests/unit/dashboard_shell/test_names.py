@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from backend.engine.knobs import KNOBS
+from dashboard.base.face import told
 from dashboard.components.names import NAMES, named, words_of
-from dashboard.face import told
 from storage.vocabulary import registry
 
 NAMED = sorted({*registry.KNOWN.properties, *(spec.name for spec in KNOBS), *NAMES, *told("words")})

@@ -11,11 +11,11 @@ from typing import Any, cast
 import plotly.utils
 import pytest
 
-from dashboard import ids
-from dashboard.context import Context, Moment
+from dashboard.base import ids
+from dashboard.base.context import Context, Moment
 from dashboard.pages import PAGES
-from dashboard.services import Services
-from dashboard.shell import build_shell, lay_out
+from dashboard.serving.services import Services
+from dashboard.web.shell import build_shell, lay_out
 
 ASSETS = Path(__file__).resolve().parents[3] / "assets"
 NO_SERVICES = cast(Services, SimpleNamespace())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from dashboard.bundle import ASSETS
 from dashboard.figures import theme
+from dashboard.serving.bundle import ASSETS
 from tests.docs.tree import ROOT
 
 TOKENS = (ASSETS / "a_tokens.css").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from http.client import HTTPException
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from dashboard.settings import is_loopback
+from dashboard.serving.settings import is_loopback
 from dashboard.views.alerts import AlertState, rules_of, states_of
 from dashboard.views.book import Book
 from storage.errors import StoreError

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from dashboard.deltas import Delta, Known, build, encoded, merged, snapshot
-from dashboard.pacing import Cadence
+from dashboard.serving.deltas import Delta, Known, build, encoded, merged, snapshot
+from dashboard.serving.pacing import Cadence
 from storage.errors import StoreError
 from storage.reader import Reader
 from storage.rows import Change, Cursor

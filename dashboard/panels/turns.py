@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from dashboard.face import faces, told
+from dashboard.base.face import faces, told
 from dashboard.views.book import SYSTEM, Book
 from dashboard.views.choices import RecordedChoices, read_choices
-from dashboard.views.decisions import MIN_SAMPLES
 from dashboard.views.effects import (
-    Asked,
     Evaluated,
+    KnobAsked,
     KnobEffect,
-    Recorded,
-    Told,
+    RuleRecord,
+    ToldEffect,
     before_and_after,
     of_choices,
 )
@@ -35,36 +35,28 @@ COSTS: Final = (("network_us", "time per tuple"), ("visits_per_tuple", "visits")
 BATCH_TIME: Final = ("batch_ms", "batch time")
 
 
-class ChoiceRecord(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ChoiceRecord(RuleRecord):
     """What other values would have planned, at each evaluation that planned them."""
 
-    knob: str
     choices: Sequence[RecordedChoices]
 
     def cut(self) -> tuple[ChoiceRecord, bool]:
-        return self._replace(choices=self.choices[:BATCHES]), len(self.choices) > BATCHES
+        return replace(self, choices=self.choices[:BATCHES]), len(self.choices) > BATCHES
 
-    def preview(self, value: Any) -> KnobEffect | None:
-        found = self._again(value)
-        return found and found.preview(MIN_SAMPLES)
-
-    def judge(self, old: Any) -> KnobEffect | None:
-        found = self._again(old)
-        return found and found.judged(MIN_SAMPLES)
-
-    def _again(self, value: Any) -> Evaluated | None:
-        found = of_choices(self.choices, str(value), told("chosen").get(self.knob, ""))
+    def again(self, value: Any) -> Evaluated | None:
+        found = of_choices(self.choices, str(value), told("chosen").get(self.asked.knob, ""))
         return found if found.both else None
 
 
-def replay_choices(asked: Asked) -> ChoiceRecord | None:
+def replay_choices(asked: KnobAsked) -> ChoiceRecord | None:
     """The choices of a unit for a knob."""
     if asked.knob not in told("chosen"):
         return None
     reader, run, until, unit = asked.reader, asked.run, asked.until, asked.unit
     last = reader.decision_counts(run, until, unit).evaluated
     choices = _choices(reader.base, run, until, unit, asked.knob, last)
-    return ChoiceRecord(asked.knob, [c for c in choices if asked.first <= c.batch < asked.last])
+    return ChoiceRecord(asked, [c for c in choices if asked.first <= c.batch < asked.last])
 
 
 @lru_cache(maxsize=16)
@@ -76,15 +68,15 @@ def _choices(
     return read_choices(found, name)
 
 
-def records_of(asked: Asked) -> list[Recorded]:
+def records_of(asked: KnobAsked) -> list[RuleRecord]:
     """All that is on record of the rule behind a knob, what tells it best first."""
     replays = (*(one for face in faces() for one in face.replays), replay_choices)
     return [found for one in replays if (found := one(asked)) is not None]
 
 
-def previewed(reader: Reader, run: str, knob: Knob, value: Any) -> Told | None:
+def previewed(reader: Reader, run: str, knob: Knob, value: Any) -> ToldEffect | None:
     """What the newest evaluations would have become; None where the record cannot tell."""
-    for record in records_of(Asked(reader, run, None, knob.scope, knob.name)):
+    for record in records_of(KnobAsked(reader, run, None, knob.scope, knob.name)):
         found = record.preview(value)
         if found is not None:
             return found
@@ -126,7 +118,7 @@ def _judge(
 ) -> tuple[KnobEffect, bool]:
     """end: batch of the next turn, None = there is none."""
     name, first = str(turn.payload.get("knob")), turn.applied_batch or 0
-    records = records_of(Asked(reader, run, until, scope, name, first, end))
+    records = records_of(KnobAsked(reader, run, until, scope, name, first, end))
     near = [record.cut() for record in records]
     is_full = any(more for _, more in near)
     for record, _ in near:

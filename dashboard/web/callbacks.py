@@ -11,9 +11,9 @@ from dash._utils import split_callback_id
 from dash.exceptions import DependencyException
 from flask import Flask, Response, request
 
-from dashboard.api.errors import ApiError, error_body
 from dashboard.api.params import read_object
 from dashboard.api.registry import respond
+from dashboard.serving.errors import ApiError, error_body
 
 UPDATE = "/_dash-update-component"
 #: In the id of a pattern, which stands for all components that fit it.

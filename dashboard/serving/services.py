@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from dashboard.live import Hub
-from dashboard.settings import Settings
+from dashboard.serving.live import Hub
+from dashboard.serving.settings import Settings
 from storage.commands import CommandWriter
 from storage.one_moment import MomentReader
 from storage.reader import Reader

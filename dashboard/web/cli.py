@@ -11,10 +11,10 @@ import sys
 import time
 from collections.abc import Sequence
 
-from dashboard.alerts import WebhookRefused, check_webhook
-from dashboard.server import Server
-from dashboard.settings import Settings
-from dashboard.tokens import VARIABLE, TokenRefused, find_token
+from dashboard.serving.alerts import WebhookRefused, check_webhook
+from dashboard.serving.settings import Settings
+from dashboard.web.server import Server
+from dashboard.web.tokens import VARIABLE, TokenRefused, find_token
 from storage.errors import StoreError
 from storage.reader import open_reader
 

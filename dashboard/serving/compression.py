@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from flask import Flask, Request, Response, request
 
-from dashboard.bundle import PREFIX
+from dashboard.serving.bundle import PREFIX
 
 _TYPES = ("text/", "application/javascript", "application/json", "image/svg+xml")
 EVENTS = "text/event-stream"

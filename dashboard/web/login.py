@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from flask import Flask, Response, redirect, request
 
-from dashboard.security import Guard, page_policy
+from dashboard.serving.security import Guard, page_policy
 
 PATH = "/login"
 _LONGEST_TOKEN = 500

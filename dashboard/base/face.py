@@ -48,7 +48,7 @@ class Skip(NamedTuple):
     words: str
 
 
-class Verdict(NamedTuple):
+class VerdictSource(NamedTuple):
     """The headline of a post-mortem. properties: of the system; told: what they come to in a
     sentence, '' = nothing is known."""
 
@@ -60,8 +60,8 @@ class Verdict(NamedTuple):
 class Face:
     """What one system shows of itself.
 
-    folder: of its scripts and style sheets, which the page loads (dashboard.web.bundle). panels:
-    its ``Panel``s in their order.
+    folder: of its scripts and style sheets, which the page loads (dashboard.serving.bundle). pages:
+    its own ``Page``s, if any. panels: its ``Panel``s in their order.
 
     words: names of the record -> what people call them (knobs, properties, the system). nodes:
     roles -> how they are drawn. groups: properties -> the group of the inspector, where the unit
@@ -78,6 +78,7 @@ class Face:
     """
 
     folder: Path
+    pages: tuple[Any, ...] = ()
     panels: tuple[Any, ...] = ()
     words: Mapping[str, str] = field(default_factory=dict)
     nodes: Mapping[str, NodeKind] = field(default_factory=dict)
@@ -90,7 +91,7 @@ class Face:
     replays: tuple[Any, ...] = ()
     ghost: Any = None
     gains: tuple[Any, ...] = ()
-    verdict: Verdict | None = None
+    verdict: VerdictSource | None = None
     skips: Callable[[PlanVersion], Sequence[Skip]] | None = None
     refuted: Callable[[Reader, str, int, PlanVersion], Mapping[str, float | None]] | None = None
 

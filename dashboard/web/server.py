@@ -11,11 +11,11 @@ from waitress.channel import HTTPChannel
 from waitress.server import BaseWSGIServer
 from waitress.trigger import trigger
 
-from dashboard.alerts import AlertWatch
-from dashboard.app import LONGEST_BODY_BYTES, create_app
-from dashboard.live import Hub
-from dashboard.services import Services
-from dashboard.settings import Settings
+from dashboard.serving.alerts import AlertWatch
+from dashboard.serving.live import Hub
+from dashboard.serving.services import Services
+from dashboard.serving.settings import Settings
+from dashboard.web.app import LONGEST_BODY_BYTES, create_app
 from storage.store import (
     CommandWriter,
     StoreMissing,

@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeAlias
 from urllib.parse import parse_qs, urlencode
 
-from dashboard.views.opening import default_run
+from dashboard.base.opening import default_run
 from storage.liveness import LIVE_STATES
 from storage.vocabulary.records import Run
 

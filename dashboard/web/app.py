@@ -12,15 +12,16 @@ from dash.development.base_component import Component
 from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
-from dashboard import callbacks, compression, login
 from dashboard.api import routes
-from dashboard.api.errors import ApiError, error_body
 from dashboard.api.registry import install, respond
-from dashboard.bundle import ASSETS, Bundle
-from dashboard.pages import PAGES, Page
-from dashboard.security import Guard, RequestRefused, csrf_meta, page_policy, secure_headers
-from dashboard.services import Services
-from dashboard.shell import HEADER_PX, NAV_PX, build_shell, register_shell
+from dashboard.pages import Page, all_pages
+from dashboard.serving import compression
+from dashboard.serving.bundle import ASSETS, Bundle
+from dashboard.serving.errors import ApiError, error_body
+from dashboard.serving.security import Guard, RequestRefused, csrf_meta, page_policy, secure_headers
+from dashboard.serving.services import Services
+from dashboard.web import callbacks, login
+from dashboard.web.shell import HEADER_PX, NAV_PX, build_shell, register_shell
 from storage.errors import BadRecord, StoreError
 
 TITLE = "Planwatch"
@@ -56,9 +57,6 @@ class Shell:
     pages: tuple[Page, ...] = ()
 
 
-SHELL = Shell(build_shell, register_shell, PAGES)
-
-
 class PlanwatchDash(Dash):
     """Dash whose index page carries the CSRF token, paints a skeleton at once and runs modules.
 
@@ -86,8 +84,9 @@ class PlanwatchDash(Dash):
         return html
 
 
-def create_app(services: Services, shell: Shell = SHELL) -> Dash:
+def create_app(services: Services, shell: Shell | None = None) -> Dash:
     """The application: pages, /api/v1, /live, /metrics and /healthz. Serve ``app.server``."""
+    shell = shell or Shell(build_shell, register_shell, all_pages())
     guard = Guard(services.settings)
     server = Flask(__name__, static_folder=None)
     server.config["MAX_CONTENT_LENGTH"] = LONGEST_BODY_BYTES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dashboard.api.errors import ApiError
+from dashboard.serving.errors import ApiError
 from storage.vocabulary.records import Knob
 
 

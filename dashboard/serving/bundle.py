@@ -24,9 +24,9 @@ from dash.fingerprint import check_fingerprint
 from flask import Flask, Response, redirect
 from werkzeug.wrappers import Response as AnyResponse
 
-from dashboard.face import faces
+from dashboard.base.face import faces
 
-ASSETS: Final = Path(__file__).resolve().parent.parent / "assets"
+ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
 #: Where the addresses begin.
 PREFIX: Final = "/scripts/"
 BOOT: Final = "theme_boot.js"

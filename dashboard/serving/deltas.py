@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
-from dashboard.face import faces, followed
+from dashboard.base.face import faces, followed
 from dashboard.views.numbers import rounded, thinned
 from dashboard.views.plan import SIZED, sizes_of
 from storage.reader import Reader

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 
 from flask import Request, Response
 
-from dashboard.settings import SESSION_SECONDS, Settings, is_loopback
+from dashboard.serving.settings import SESSION_SECONDS, Settings, is_loopback
 
 CSRF_HEADER = "X-CSRF-Token"
 CSRF_META = "csrf-token"

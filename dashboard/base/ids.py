@@ -8,7 +8,7 @@ LOCATION: Final = "pw-location"
 """dcc.Location: path = page, search = the moment (``?run=&at=&node=&frozen=1``)."""
 
 MOMENT: Final = "pw-moment"
-"""dcc.Store with the moment as JSON; THE input of page callbacks (see dashboard.context)."""
+"""dcc.Store with the moment as JSON; THE input of page callbacks (see dashboard.base.context)."""
 
 THEME: Final = "pw-theme"
 """dcc.Store: 'light' or 'dark', what is on screen now; an input of callbacks that draw figures."""

@@ -2,7 +2,7 @@
 
 The server lays out the frame once and then answers two questions: what the strip and the header
 know of the run (``ids.SNAPSHOT``) and which page to lay out. Everything that moves in the frame is
-moved by modules/{moment,header,strip,live}.js. Where the moment lives: see dashboard.context.
+moved by modules/{moment,header,strip,live}.js. Where the moment lives: see dashboard.base.context.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import Any, Final
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
-from dashboard import context as contexts
-from dashboard import ids
+from dashboard.base import context as contexts
+from dashboard.base import ids
+from dashboard.base.context import Context
+from dashboard.base.opening import build_opening
 from dashboard.components import keys
 from dashboard.components.attributes import attrs
 from dashboard.components.drawn import Icon
 from dashboard.components.states import empty
 from dashboard.components.static import static
-from dashboard.context import Context
-from dashboard.pages import PAGES
+from dashboard.pages import all_pages
 from dashboard.pages.contract import Page, layout_mark
 from dashboard.panels import knob_cards
 from dashboard.panels.facts import read_facts
-from dashboard.services import Services
-from dashboard.settings import Settings
+from dashboard.serving.services import Services
+from dashboard.serving.settings import Settings
 from dashboard.views.book import SYSTEM
 from dashboard.views.events import titled
 from dashboard.views.inputs import streams_words
-from dashboard.views.opening import build_opening
 from dashboard.views.pace import build_pace
 from dashboard.views.shell import Snapshot, build_snapshot
 from storage.reader import Reader
@@ -104,7 +104,7 @@ def _frame() -> list[Component]:
         html.Header(
             [static(_header()), html.Div(id=ids.STRIP, className="pw-strip")], className="pw-top"
         ),
-        html.Div(static(_navigation(PAGES)), className="pw-side"),
+        html.Div(static(_navigation(all_pages())), className="pw-side"),
         html.Main(page, id=ids.MAIN, className="pw-stage", tabIndex=-1),
     ]
 
@@ -224,7 +224,7 @@ def _navigation(pages: tuple[Page, ...]) -> Component:
 
 
 def _help() -> Component:
-    jumps = tuple(((f"g {page.key}",), f"go to {page.label}") for page in PAGES)
+    jumps = tuple(((f"g {page.key}",), f"go to {page.label}") for page in all_pages())
     entries: list[Component] = []
     for typed, words in HELP_KEYS + jumps:
         marks: list[Any] = [mark for key in typed for mark in (html.Kbd(key), " ")]
@@ -266,7 +266,7 @@ def register_shell(app: Dash, services: Services) -> None:
         with services.at_once() as now:
             found = contexts.of(now.reader, news)
             facts = read_facts(found, now.reader) if found.run is not None else None
-            pages = [page.path for page in PAGES if page.has_records(facts)]
+            pages = [page.path for page in all_pages() if page.has_records(facts)]
             snapshot = read_snapshot(now.reader, found, pages, now.settings)
             return asdict(replace(snapshot, layout=layout_mark(found, now.reader)))
 
@@ -282,7 +282,7 @@ def register_shell(app: Dash, services: Services) -> None:
             found = replace(contexts.of(now.reader, moment), theme=asked.get("theme"))
             return lay_out(asked.get("path", "/"), found, now)
 
-    for page in PAGES:
+    for page in all_pages():
         page.register(app, services)
 
 
@@ -310,7 +310,7 @@ def read_snapshot(reader: Reader, found: Context, pages: list[str], settings: Se
 
 def lay_out(path: str, context: Context, services: Services) -> Component:
     """The page of a path at a context; a path without a page says which there are."""
-    page = next((page for page in PAGES if page.path == path), None)
+    page = next((page for page in all_pages() if page.path == path), None)
     if page is None:
         return empty("There is no such page", f"Nothing is at {path}. The pages are at the left.")
     if context.run is None and context.moment.run:

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from dashboard.api.encode import dump
+from dashboard.base.face import faces, followed
 from dashboard.components.formats import show
 from dashboard.components.kinds import node_kind
 from dashboard.components.names import named
-from dashboard.face import faces, followed
+from dashboard.serving.encode import dump
 from dashboard.views.book import SYSTEM, Book, by_property
 from dashboard.views.compare import NUMBERS
 from dashboard.views.decisions import build_list
