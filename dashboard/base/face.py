@@ -56,6 +56,25 @@ class VerdictSource(NamedTuple):
     told: Callable[[Mapping[str, SeriesData]], str]
 
 
+class Watch(NamedTuple):
+    """How a property of batches is watched. window: the property over the last tuples; baseline:
+    what that is compared with; called: its name among the values of ``Watching.decides``."""
+
+    window: str = ""
+    baseline: str = ""
+    called: str = ""
+
+
+class Watching(NamedTuple):
+    """By which knobs a system watches properties of batches: how far from its baseline one may go,
+    over how many tuples it is taken, and which of them decides."""
+
+    threshold: str
+    period: str
+    decides: str
+    watches: Mapping[str, Watch]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Face:
     """What one system shows of itself.
@@ -73,8 +92,9 @@ class Face:
     record is decided again with other values (dashboard.views.effects.Replay). ghost: draws that
     beside the record (dashboard.panels.contract.Ghost).
 
-    gains: what adapting came to (dashboard.views.gain.GainSource); verdict: in the post-mortem.
-    skips: ways past others in a plan. refuted: by node, of the queries still open, as of a batch.
+    watching: of properties of batches. gains: what adapting came to
+    (dashboard.views.gain.GainSource); verdict: in the post-mortem. skips: ways past others in a
+    plan. refuted: by node, of the queries still open, as of a batch.
     """
 
     folder: Path
@@ -90,6 +110,7 @@ class Face:
     chosen: Mapping[str, str] = field(default_factory=dict)
     replays: tuple[Any, ...] = ()
     ghost: Any = None
+    watching: Watching | None = None
     gains: tuple[Any, ...] = ()
     verdict: VerdictSource | None = None
     skips: Callable[[PlanVersion], Sequence[Skip]] | None = None
@@ -105,6 +126,12 @@ def faces() -> tuple[Face, ...]:
 def followed() -> tuple[str, ...]:
     """Properties of operators that cards follow, of all systems."""
     return tuple(name for face in faces() for name in face.follows)
+
+
+def watching() -> Watching:
+    """How properties of batches are watched by the first system that does."""
+    found = (face.watching for face in faces() if face.watching is not None)
+    return next(found, Watching("", "", "", {}))
 
 
 def told(table: Table) -> Mapping[str, Any]:

@@ -35,6 +35,7 @@ FACE: Final = Face(
     chosen=words.CHOSEN,
     replays=(replay.replay,),
     ghost=ghost_parts.TrialGhost(),
+    watching=words.WATCHING,
     gains=(gain.SOURCE,),
     verdict=regret.VERDICT,
     skips=skips.skips_of,

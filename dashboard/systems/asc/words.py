@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import NodeKind
+from dashboard.base.face import NodeKind, Watch, Watching
 from dashboard.views.inspector import COST
 from dashboard.views.unreplayed import NOTHING, RECORD, TRIED, WINDOW
 
@@ -76,4 +76,13 @@ FIRST: Final = (
     "lambda_tuples",
     "tau_tuples",
     "cooldown_tuples",
+)
+WATCHING: Final = Watching(
+    "mu",
+    "lambda_tuples",
+    "trigger",
+    {
+        "dropping_ratio": Watch("d_window", "d_init", "dropping ratio"),
+        "visits_per_tuple": Watch("visits_window", "visits_init", "visits"),
+    },
 )
