@@ -56,7 +56,7 @@ class VerdictSource(NamedTuple):
     told: Callable[[Mapping[str, SeriesData]], str]
 
 
-class Watch(NamedTuple):
+class WatchedNumber(NamedTuple):
     """How a property of batches is watched. window: the property over the last tuples; baseline:
     what that is compared with; called: its name among the values of ``Watching.decides``."""
 
@@ -72,7 +72,7 @@ class Watching(NamedTuple):
     threshold: str
     period: str
     decides: str
-    watches: Mapping[str, Watch]
+    watches: Mapping[str, WatchedNumber]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

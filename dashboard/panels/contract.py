@@ -1,7 +1,8 @@
 """What a panel is: one view of the records of a run, with its drawing and its table twin.
 
-Adding one: a module with ``PANEL = Panel(...)`` and its line in the PANELS of its folder. Where it
-stands, when it is shown and when it is drawn again follow from its fields (dashboard.panels.frame).
+Adding one: a module with ``PANEL = Panel(...)`` and its place in the FACE of its system, or in the
+PANELS of those of every run. Where it stands, when it is shown and when it is drawn again follow
+from its fields (dashboard.panels.frame).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.base.face import Watch, watching
+from dashboard.base.face import WatchedNumber, watching
 from dashboard.components.formats import Format, show
 from dashboard.views.book import SYSTEM
 from dashboard.views.gaps import Gap, gaps_of
@@ -110,9 +110,9 @@ class Spec(NamedTuple):
     spot: str
 
     @property
-    def watch(self) -> Watch:
+    def watch(self) -> WatchedNumber:
         """How a system watches it, if any does."""
-        return watching().watches.get(self.spot, Watch())
+        return watching().watches.get(self.spot, WatchedNumber())
 
 
 PANELS: Final = (

@@ -10,10 +10,10 @@ from dashboard.systems.asc import (
     gain,
     ghost_parts,
     hybrid,
+    hybrid_view,
     matrix,
     regret,
     replay,
-    skips,
     whatif,
     words,
 )
@@ -38,6 +38,6 @@ FACE: Final = Face(
     watching=words.WATCHING,
     gains=(gain.SOURCE,),
     verdict=regret.VERDICT,
-    skips=skips.skips_of,
+    skips=hybrid_view.skips_of,
     refuted=matrix.refuted_in,
 )

@@ -1,6 +1,6 @@
 """Where everything of the hybrid view is drawn: cells, micro-arrows, the way of a tuple.
 
-Pure geometry in pixels; modules/hybrid_graph.js draws it in the colours of the theme.
+Pure geometry in pixels; hybrid_graph.js draws it in the colours of the theme.
 """
 
 from __future__ import annotations

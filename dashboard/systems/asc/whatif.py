@@ -29,7 +29,7 @@ NOTE: Final = "the recorded run decided again with another μ, from its sampled 
 
 
 class MuGhost(Drawn):
-    """The slider of the ghost run (modules/page_whatif.js). knob: the row of μ, None without.
+    """The slider of the ghost run (whatif.js). knob: the row of μ, None without.
 
     value: the μ tried, None = the knob's. disabled: why it cannot be applied now, or ''.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import NodeKind, Watch, Watching
+from dashboard.base.face import NodeKind, WatchedNumber, Watching
 from dashboard.views.inspector import COST
 from dashboard.views.unreplayed import NOTHING, RECORD, TRIED, WINDOW
 
@@ -82,7 +82,7 @@ WATCHING: Final = Watching(
     "lambda_tuples",
     "trigger",
     {
-        "dropping_ratio": Watch("d_window", "d_init", "dropping ratio"),
-        "visits_per_tuple": Watch("visits_window", "visits_init", "visits"),
+        "dropping_ratio": WatchedNumber("d_window", "d_init", "dropping ratio"),
+        "visits_per_tuple": WatchedNumber("visits_window", "visits_init", "visits"),
     },
 )

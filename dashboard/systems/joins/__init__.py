@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Final
 
 from dashboard.base.face import Face
-from dashboard.systems.joins import bids, lanes, ledger, market, pipelines, views, words
+from dashboard.systems.joins import lanes, ledger, market, matrices, pipelines, words
 
 FACE: Final = Face(
     folder=Path(__file__).parent,
     panels=(
         market.PANEL,
         ledger.PANEL,
-        bids.PANEL,
-        views.PANEL,
+        matrices.BIDS_PANEL,
+        matrices.VIEWS_PANEL,
         pipelines.PANEL,
         lanes.PANEL,
     ),

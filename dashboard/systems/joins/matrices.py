@@ -1,4 +1,4 @@
-"""Benefit and cost of the candidates of each join, and which of them exclude each other."""
+"""Two matrices of joins as tables: the bids of candidates, and who drops what in each pipeline."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
 from dashboard.systems.joins.matrices_view import (
     BIDS,
+    VIEW,
     CandidateLine,
     CandidatesView,
+    JoinView,
     build_candidates,
+    build_join_view,
 )
 from dashboard.views.book import Book
 from storage.reader import Reader
@@ -75,7 +78,7 @@ def _row(one: CandidateLine, most: float, context: Context) -> list[CellData]:
     ]
 
 
-PANEL: Final = Panel(
+BIDS_PANEL: Final = Panel(
     name="cache-bids",
     page="/matrix",
     title="Benefit and cost of caches",
@@ -83,6 +86,54 @@ PANEL: Final = Panel(
     build=build,
     draw=draw,
     applies=has_matrix(BIDS),
+    news=("run", "plans", "matrices", "decisions"),
+    unit=True,
+    twin=False,
+)
+
+
+VIEWS_NOTE: Final = (
+    "V[i, j]: profiled elements with partners in the inputs before row i and none in column j"
+)
+
+
+def build_views(reader: Reader, context: Context, scope: PanelScope) -> list[JoinView] | None:
+    """The newest of each pipeline up to the moment."""
+    run, at = context.run_id, context.batch
+    names = [key.name for key in reader.matrix_keys(run, scope.only) if key.kind == VIEW]
+    found = [reader.matrix(run, name, at, scope.only) for name in names]
+    return [build_join_view(one) for one in found if one is not None] or None
+
+
+def draw_views(views: list[JoinView], sheet: Sheet) -> Drawing:
+    """A small table for each pipeline."""
+    return Drawing(
+        html.Div([_view_table(one) for one in views], className="pw-join-views"), note=NOTE
+    )
+
+
+def _view_table(view: JoinView) -> Component:
+    columns = [TableColumn("Row"), *(TableColumn(f"⋈ {name}", "int") for name in view.rows)]
+    rows: list[list[CellData]] = []
+    for place, (name, values) in enumerate(zip(view.rows, view.values, strict=True)):
+        cells: list[CellData] = []
+        for column, value in enumerate(values):
+            share = None if value is None or not view.n else value / view.n
+            mark = "pw-join-diagonal" if column == place else ""
+            cells.append("" if value is None else {"text": value, "bar": share, "mark": mark})
+        rows.append([f"{place + 1}. {name}", *cells])
+    words = f"{view.title} · n = {view.n}, as of batch {view.batch}"
+    return RowTable(words, columns, rows)
+
+
+VIEWS_PANEL: Final = Panel(
+    name="join-views",
+    page="/matrix",
+    title="Pipelines: who has no partner",
+    sql=records.matrices(VIEW),
+    build=build_views,
+    draw=draw_views,
+    applies=has_matrix(VIEW),
     news=("run", "plans", "matrices", "decisions"),
     unit=True,
     twin=False,
