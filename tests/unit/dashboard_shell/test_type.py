@@ -70,7 +70,7 @@ def test_the_font_is_small_and_has_its_licence_beside_it() -> None:
 def test_figures_and_pages_have_the_same_font() -> None:
     assert '--pw-font: "Inter"' in TOKENS
     assert theme.FONT.startswith("Inter,")
-    index = (ROOT / "dashboard" / "app.py").read_text(encoding="utf-8")
+    index = (ROOT / "dashboard" / "web" / "app.py").read_text(encoding="utf-8")
     (used,) = re.findall(r'url\("([^"]+)"\)', TOKENS)
     assert f"/assets/{used}" in index, "it is fetched before the style sheets ask"
 
