@@ -108,7 +108,7 @@ def build_views(reader: Reader, context: Context, scope: PanelScope) -> list[Joi
 def draw_views(views: list[JoinView], sheet: Sheet) -> Drawing:
     """A small table for each pipeline."""
     return Drawing(
-        html.Div([_view_table(one) for one in views], className="pw-join-views"), note=NOTE
+        html.Div([_view_table(one) for one in views], className="pw-join-views"), note=VIEWS_NOTE
     )
 
 
