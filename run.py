@@ -258,7 +258,7 @@ def begin_store(options: argparse.Namespace) -> None:
 
 def serve(options: argparse.Namespace, rest: list[str]) -> int:
     """The dashboard in this process."""
-    from dashboard.cli import main as run_dashboard
+    from dashboard.web.cli import main as run_dashboard
 
     port = choose_port(options.host, options.port)
     return run_dashboard(server_arguments(options, port))
@@ -266,7 +266,7 @@ def serve(options: argparse.Namespace, rest: list[str]) -> int:
 
 def replay(options: argparse.Namespace, rest: list[str]) -> int:
     """The dashboard on a recording that nothing may change."""
-    from dashboard.cli import main as run_dashboard
+    from dashboard.web.cli import main as run_dashboard
     from storage.recordings import unpacked
 
     port = choose_port(options.host, options.port)

@@ -2,7 +2,7 @@
 const clientside = window.dash_clientside;
 let begun = false;
 
-/** Components by name, for the layout and for Static; filled by main.js.
+/** Components by name, for the layout and for Static; filled by main.js and by scripts of systems.
     @type {Object<string, Function>} */
 export const components = (window.planwatch_components = {});
 

@@ -1,5 +1,8 @@
 /* The page's one entry: every module, what Dash may call in them, and then Dash itself.
 
+   Scripts of systems stand with their panels (dashboard/systems); the bundle has them imported here,
+   and each adds its components to those of dash.js by itself.
+
    The renderer is started here and not by Dash's own inline script: whatever its first callbacks
    look up is then known, however long the modules took to load. */
 import "./actions.js";
@@ -9,13 +12,11 @@ import { components } from "./dash.js";
 import { receive } from "./header.js";
 import { GainCurve, Rolling } from "./headline.js";
 import { HistoryChart } from "./history_chart.js";
-import { HybridGraph } from "./hybrid_graph.js";
 import { Icon } from "./icon.js";
 import "./figure_range.js";
 import "./keys.js";
 import { KnobCard } from "./knob_card.js";
 import { latencies } from "./live.js";
-import { CacheMarket } from "./market.js";
 import { fromLocation, go, known, shownBatch } from "./moment.js";
 import { AlertForm } from "./page_alerts.js";
 import { BranchForm, CompareForm } from "./page_compare.js";
@@ -28,25 +29,21 @@ import "./opening.js";
 import "./page_sql.js";
 import { DecisionList, RowTable } from "./page_table.js";
 import "./page_timeline.js";
-import { MuGhost } from "./page_whatif.js";
 import { PlanGraph } from "./plan_graph.js";
 import "./saving.js";
-import { Scrubber } from "./scrubber.js";
 import { Segments } from "./segments.js";
 import "./stamps.js";
 import "./streams.js";
-import { ShareBar } from "./share_bar.js";
 import { Static } from "./static.js";
 import "./strip.js";
 import "./terms.js";
 import "./tour.js";
 import "./twins.js";
-import { ViewMatrix } from "./view_matrix.js";
 
 Object.assign(components, {
   ...{ AlertForm, BranchForm, CompareForm },
-  ...{ CacheMarket, Chart, DecisionList, GainCurve, HistoryChart, HybridGraph, Icon, KnobCard, MuGhost, PlanGraph, Rolling, RowTable },
-  ...{ Scrubber, Segments, ShareBar, Static, ViewMatrix },
+  ...{ Chart, DecisionList, GainCurve, HistoryChart, Icon, KnobCard, PlanGraph, Rolling, RowTable },
+  ...{ Segments, Static },
 });
 window.dash_clientside.planwatch = {
   ...{ decisionsFilter, decisionsShow, fromLocation, panelKeys, receive },

@@ -1,10 +1,10 @@
 /* The points a delta brings. Pure. */
 
-/** Properties of one row of ``delta.pts`` after batch and time; see dashboard/deltas.py. */
+/** Properties of one row of ``delta.pts`` after batch and time; see dashboard/serving/deltas.py. */
 const POINT = ["dropping_ratio", "visits_per_tuple", "tuples_per_s", "batch_ms"];
 
 /** A delta as one {b, t, v} for every batch it tells of; all values come with the newest.
-    @param {any} delta see dashboard/deltas.py
+    @param {any} delta see dashboard/serving/deltas.py
     @returns {{b: number, t: number, v: Object<string, any>}[]} */
 export function pointsOf(delta) {
   const points = (delta.pts || []).map(([b, t, ...numbers]) => ({
@@ -18,7 +18,7 @@ export function pointsOf(delta) {
   return points;
 }
 
-/** One delta that says what several in a row said; as merged in dashboard/deltas.py.
+/** One delta that says what several in a row said; as merged in dashboard/serving/deltas.py.
     @param {any[]} deltas at least one */
 export function merged(deltas) {
   return deltas.reduce((whole, one) => ({

@@ -12,13 +12,12 @@ from flask import Response
 
 from dashboard.api.changing import find_knob
 from dashboard.api.common import find_run
-from dashboard.api.errors import ApiError
-from dashboard.api.knob_check import check_value
 from dashboard.api.params import Param
 from dashboard.api.parquet import MEDIA, as_file, parquet_bytes, plain
 from dashboard.api.registry import ApiCall
-from dashboard.turns import previewed
-from dashboard.views.rechecks import CheckEffect
+from dashboard.panels.turns import previewed
+from dashboard.serving.errors import ApiError
+from dashboard.serving.knob_check import check_value
 from dashboard.views.unreplayed import VERDICT, why_not
 from storage.sql import SqlAnswer, SqlBusy, SqlRefused
 
@@ -73,7 +72,7 @@ def preview(call: ApiCall) -> Preview:
     if found is None:
         return Preview(False, f"No preview. {why_not(knob.name)} After the turn: {VERDICT}.")
     if found.share is None:
-        return Preview(isinstance(found, CheckEffect), found.words)
+        return Preview(found.counted, found.words)
     return Preview(True, found.words, found.tone, *found.share)
 
 

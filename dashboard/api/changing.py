@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from dashboard.api.common import find_live_run, find_run, read_number
-from dashboard.api.errors import ApiError, missing
-from dashboard.api.knob_check import check_value
 from dashboard.api.params import Param
 from dashboard.api.registry import ApiCall, Reply
+from dashboard.serving.errors import ApiError, missing
+from dashboard.serving.knob_check import check_value
 from dashboard.views.branches import branch_line, taker
 from storage.vocabulary.records import Command, Knob, Run
 

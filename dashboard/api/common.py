@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import fields, make_dataclass
 from typing import Any, Final, get_type_hints
 
-from dashboard.api.encode import plain
-from dashboard.api.errors import ApiError, missing
 from dashboard.api.params import Param
 from dashboard.api.registry import ApiCall
+from dashboard.serving.encode import plain
+from dashboard.serving.errors import ApiError, missing
 from storage.liveness import LIVE_STATES
 from storage.vocabulary.records import Run
 

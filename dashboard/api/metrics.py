@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dashboard.services import Services
+from dashboard.serving.services import Services
 from storage.liveness import LIVE_STATES
 from storage.vocabulary.records import Run
 

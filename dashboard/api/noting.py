@@ -16,13 +16,13 @@ from typing import Any, Final
 
 from flask import Response, send_file
 
-from dashboard.alerts import alert_states
 from dashboard.api.common import find_run, read_number
-from dashboard.api.errors import ApiError, missing
 from dashboard.api.params import Param
 from dashboard.api.registry import ApiCall, Reply
-from dashboard.postmortem import records_of
 from dashboard.report import page_of
+from dashboard.report.postmortem import records_of
+from dashboard.serving.alerts import alert_states
+from dashboard.serving.errors import ApiError, missing
 from dashboard.views.alerts import AlertState, why_no_rule
 from storage.vocabulary.records import NOTED, Command
 

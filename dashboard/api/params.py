@@ -9,7 +9,7 @@ from typing import Any, Literal, get_origin, get_type_hints
 from flask import Request
 from werkzeug.exceptions import BadRequest, UnsupportedMediaType
 
-from dashboard.api.errors import ApiError
+from dashboard.serving.errors import ApiError
 from storage.texts import why_unstorable
 
 _WORDS = {"integer": "a whole number", "number": "a number", "string": "text"}

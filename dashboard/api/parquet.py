@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from flask import Response
 
-from dashboard.api.errors import ApiError
 from dashboard.api.registry import ApiCall
+from dashboard.serving.errors import ApiError
 
 MEDIA: Final = "application/vnd.apache.parquet"
 MOST_ROWS: Final = 20_000

@@ -9,11 +9,11 @@ from typing import Any, Literal, TypeAlias
 
 from flask import Flask, Response, request
 
-from dashboard.api.encode import dump
-from dashboard.api.errors import ApiError
 from dashboard.api.params import Param, check_text, read_body, read_query
-from dashboard.security import Guard
-from dashboard.services import Services
+from dashboard.serving.encode import dump
+from dashboard.serving.errors import ApiError
+from dashboard.serving.security import Guard
+from dashboard.serving.services import Services
 
 Method: TypeAlias = Literal["GET", "POST", "DELETE"]
 JSON = "application/json"

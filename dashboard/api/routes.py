@@ -9,10 +9,10 @@ from dashboard.api import asking, changing, noting, parquet, reading, searching,
 from dashboard.api.changing import NAME, REASON, STEP_OF, BranchRequest, KnobRequest, QueryRequest
 from dashboard.api.common import AT, SINCE, UNIT, UNTIL, limit
 from dashboard.api.metrics import MEDIA
+from dashboard.api.openapi import build_document
 from dashboard.api.params import Param
 from dashboard.api.registry import ApiCall, Handler, Method, Route
-from dashboard.compression import EVENTS
-from dashboard.openapi import build_document
+from dashboard.serving.compression import EVENTS
 from dashboard.views.alerts import AlertState
 from storage.rows import StoredMisfit, StoredResult
 from storage.vocabulary.records import Command, Entity, Knob, PlanVersion, Unit

@@ -8,12 +8,12 @@ from typing import Any
 from flask import Response, g, request
 
 from dashboard.api import metrics
-from dashboard.api.errors import ApiError, missing
 from dashboard.api.registry import ApiCall, Reply
-from dashboard.compression import EVENTS
-from dashboard.deltas import Delta
-from dashboard.live import RETRY_AFTER_S, HubFull, UnknownRunError
-from dashboard.security import CSRF_HEADER, Guard
+from dashboard.serving.compression import EVENTS
+from dashboard.serving.deltas import Delta
+from dashboard.serving.errors import ApiError, missing
+from dashboard.serving.live import RETRY_AFTER_S, HubFull, UnknownRunError
+from dashboard.serving.security import CSRF_HEADER, Guard
 from storage.errors import StoreError
 
 

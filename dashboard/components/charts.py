@@ -14,7 +14,7 @@ from dash.development.base_component import Component
 
 from dashboard.components.attributes import attrs
 from dashboard.components.drawn import NAMESPACE, Drawn
-from dashboard.figures.plain import Figure
+from dashboard.components.plain import Figure
 
 
 class PlotlyChart(Drawn):

@@ -8,7 +8,7 @@ from typing import Any
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc
 from dash.development.base_component import Component
 
-from dashboard import ids
+from dashboard.base import ids
 
 _KEY, _WATCH = "pw-key", "pw-watch"
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from dashboard.base.face import NodeKind, told
+
 Tone: TypeAlias = Literal["ok", "warning", "error", "quiet", "info", "switch", "knob", "query"]
-#: What a card of the plan graph shows.
-Card: TypeAlias = Literal["source", "step", "operator", "synopsis", "store", "output"]
 
 
 class EventKind(NamedTuple):
@@ -30,17 +30,6 @@ class Verdict(NamedTuple):
     word: str
     tone: Tone
     meaning: str
-
-
-class NodeKind(NamedTuple):
-    """A role of a node of a plan graph. card: what it shows. icon: SVG path data in a 24 x 24 box
-    that is drawn in place of the sign, '' = the sign. about: a sentence for the legend."""
-
-    card: Card
-    sign: str
-    word: str
-    icon: str = ""
-    about: str = ""
 
 
 EVENTS: Final[Mapping[str, EventKind]] = {
@@ -92,25 +81,16 @@ STATES: Final[Mapping[str, Tone]] = {
 
 _PANE: Final = "M4 4h16v16H4zM12 4v16M4 12h16"
 _MAGNIFIER: Final = "M3 3h14v7M10 17H3V3M13 15a4 4 0 1 0 8 0a4 4 0 1 0-8 0M20 18l3 4M6 7h8M6 11h4"
-_POINTER: Final = "M3 4h11v11H3zM14 15l6 6M20 15v6h-6"
 _DRUM: Final = "M4 6c0-4 16-4 16 0v12c0 4-16 4-16 0zM4 6c0 4 16 4 16 0M4 12c0 4 16 4 16 0"
 #: A queue stands on its edge; in the legend it is a ladder.
 LADDER: Final = "M8 2v20M16 2v20M8 6h8M8 10h8M8 14h8M8 18h8"
-#: Filters that compare attributes with constants, beside those that call functions.
-NATIVE: Final = "native filter"
 #: Role of an entity or a node of a plan -> how it is drawn.
 NODES: Final[Mapping[str, NodeKind]] = {
     "source": NodeKind("source", "⇥", "source"),
     "output": NodeKind("output", "⇤", "output"),
-    "selection": NodeKind("step", "σ", "construct"),
-    "filter": NodeKind("step", "ƒ", "filter"),
-    NATIVE: NodeKind("step", "σ", "filter"),
-    "input": NodeKind("operator", "⇒", "input manager", about="puts tuples in order of time"),
-    "select": NodeKind("operator", "σ", "selection", about="keeps what satisfies it"),
     "project": NodeKind("operator", "π", "projection", about="columns and expressions"),
     "window": NodeKind("operator", "◫", "window", _PANE, "newest tuples of a stream"),
     "join": NodeKind("operator", "⋈", "join", about="matches of its inputs"),
-    "antijoin": NodeKind("operator", "▷", "antijoin", about="left tuples without a match"),
     "aggregate": NodeKind("operator", "∑", "aggregation", about="one row a group"),
     "distinct": NodeKind("operator", "δ", "duplicate elimination", about="each tuple once"),
     "set operation": NodeKind("operator", "∪", "set operation", about="of bags"),
@@ -119,7 +99,6 @@ NODES: Final[Mapping[str, NodeKind]] = {
     ),
     "cache": NodeKind("synopsis", "⬡", "cache", about="joined tuples that a look-up finds"),
     "synopsis": NodeKind("synopsis", "▤", "synopsis", _MAGNIFIER, "what an operator remembers"),
-    "stub": NodeKind("synopsis", "▥", "stub", _POINTER, "an operator's view of a shared store"),
     "index": NodeKind("synopsis", "⊞", "index"),
     "store": NodeKind("store", "▦", "shared store", _DRUM, "tuples several synopses share"),
 }
@@ -142,4 +121,5 @@ def tone_of(state: str) -> Tone:
 
 def node_kind(kind: str) -> NodeKind:
     """The row of a role of a node; one nobody listed is an operator with its own name."""
-    return NODES.get(kind, NodeKind("operator", "◦", kind))
+    found = NODES.get(kind) or told("nodes").get(kind)
+    return found or NodeKind("operator", "◦", kind)

@@ -11,7 +11,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.context import Context
+from dashboard.base.context import Context
 
 
 def jump_data(

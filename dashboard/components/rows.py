@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.drawn import NAMESPACE, Drawn
 from dashboard.components.formats import UNKNOWN, Format
 from dashboard.components.links import moved
 from dashboard.components.static import tree_of
-from dashboard.context import Context
 
 CellData: TypeAlias = float | int | str | Mapping[str, Any] | None
 """A cell. An object has: text (written in the column's form), sort (key, else text), title

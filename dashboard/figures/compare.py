@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from dashboard.figures.plain import Figure, Trace, figure, scatter
+from dashboard.components.plain import Figure, Trace, figure, scatter
 from dashboard.figures.theme import BODY_PX, Palette, palette, template
 from dashboard.views.compare import BY_TIME, ComparedLine
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from dashboard.components.kinds import EVENTS, event_kind
+from dashboard.components.plain import Figure, Trace, figure, scatter
 from dashboard.figures.boxes import (
     around,
     gap_boxes,
@@ -20,7 +21,6 @@ from dashboard.figures.boxes import (
     stamp,
     stamps,
 )
-from dashboard.figures.plain import Figure, Trace, figure, scatter
 from dashboard.figures.theme import BODY_PX, FINE_PX, TITLE_PX, Palette, palette, safe, template
 from dashboard.views.gaps import Gap, parted
 from dashboard.views.thrash import FlipLoop

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from dashboard.base.face import faces
 from dashboard.pages import plan
 from dashboard.pages.contract import Page
 
@@ -129,4 +130,10 @@ PAGES: Final[tuple[Page, ...]] = (
     SQL,
 )
 
-__all__ = ["PAGES", "Page"]
+
+def all_pages() -> tuple[Page, ...]:
+    """Those of every run, then those that systems have for themselves."""
+    return (*PAGES, *(page for face in faces() for page in face.pages))
+
+
+__all__ = ["PAGES", "Page", "all_pages"]

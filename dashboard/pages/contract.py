@@ -12,17 +12,17 @@ from dash import Dash, Output, State, dcc, html
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
-from dashboard import context as contexts
-from dashboard import ids
+from dashboard.base import context as contexts
+from dashboard.base import ids
+from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
 from dashboard.components.keys import key_input, watching
 from dashboard.components.links import jump
 from dashboard.components.states import empty
-from dashboard.context import Context
-from dashboard.panels import PANELS, frame
+from dashboard.panels import all_panels, frame
 from dashboard.panels.contract import Panel, RunFacts
 from dashboard.panels.facts import read_facts, scope_of
-from dashboard.services import Services
+from dashboard.serving.services import Services
 from storage.reader import Reader
 
 Layout: TypeAlias = Callable[[Context, Services], Component]
@@ -55,7 +55,7 @@ class Page:
     @property
     def panels(self) -> tuple[Panel[Any], ...]:
         """Those that stand on this page, in their order."""
-        return tuple(panel for panel in PANELS if panel.page == self.path)
+        return tuple(panel for panel in all_panels() if panel.page == self.path)
 
     @property
     def has_figures(self) -> bool:
@@ -173,7 +173,7 @@ def layout_mark(context: Context, reader: Reader) -> str:
     """Another one when a page of the run may have other panels than before."""
     if context.run is None:
         return ""
-    units, knobs = _units_and_knobs(PANELS, context, reader)
+    units, knobs = _units_and_knobs(all_panels(), context, reader)
     facts = [read_facts(context, reader, unit) for unit in ["", *units]]
     own = [(one.running, sorted(one.roles), sorted(one.matrices), one.decided) for one in facts]
     return hashlib.blake2b(repr((units, knobs, own)).encode(), digest_size=6).hexdigest()

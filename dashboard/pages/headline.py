@@ -9,27 +9,19 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
+from dashboard.base.face import faces
 from dashboard.components.attributes import attrs
 from dashboard.components.drawn import GainCurve, Rolling
 from dashboard.components.formats import show, with_mu
 from dashboard.components.links import jump
 from dashboard.components.names import named
-from dashboard.context import Context
 from dashboard.views.book import Book, by_property
 from dashboard.views.decisions import MIN_SAMPLES
 from dashboard.views.events import difference
-from dashboard.views.gain import (
-    LEDGER,
-    RATIOS,
-    Gain,
-    column,
-    ledger_gain,
-    ratio_gain,
-    turning_points,
-)
+from dashboard.views.gain import Gain, GainSource, column, turning_points
 from dashboard.views.plan import Values
 from dashboard.views.plan_parts import leading_to
-from dashboard.views.regret import TOTAL
 from storage.reader import Reader
 from storage.rows import DecisionEntry
 from storage.vocabulary.records import PlanVersion
@@ -57,13 +49,18 @@ def find_gain(reader: Reader, context: Context, units: Units, values: Values) ->
     for title, plan in units:
         book = Book(entities, plan.unit_id)
         read = partial(_columns, reader, context, values)
-        gains = [ledger_gain(read(book.systems(), LEDGER))]
-        for ratio in RATIOS:
-            told = [entity for entity in book if ratio.before in values.get(entity, {})]
-            gains += [ratio_gain(ratio, read([entity], ratio[:2])) for entity in told]
+        gains = list[Gain | None]()
+        for source in _sources():
+            having = [entity for entity in book if source.changes[-1] in values.get(entity, {})]
+            owners = [book.systems()] if source.together else [(entity,) for entity in having]
+            gains += [source.told(read(own, source.properties)) for own in owners]
         of = f" · {title}" if len(units) > 1 else ""
         found += [one._replace(basis=one.basis + of) for one in gains if one is not None]
     return max(found, key=lambda one: one.figure != "", default=None)
+
+
+def _sources() -> list[GainSource]:
+    return [source for face in faces() for source in face.gains]
 
 
 def _columns(
@@ -103,7 +100,7 @@ def last_change(reader: Reader, context: Context, units: Units) -> LastChange | 
 
 def headline_key(context: Context, units: Units, values: Values) -> str:
     """Changes exactly when the headline is to be drawn anew."""
-    told = [name for ratio in RATIOS for name in ratio[:2]] + [TOTAL]
+    told = [name for source in _sources() for name in source.changes]
     numbers = [own[name] for own in values.values() for name in told if name in own]
     plans = [(plan.unit_id, plan.version) for _, plan in units]
     return repr((context.run_id, context.mode, context.batch, plans, numbers))

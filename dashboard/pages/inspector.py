@@ -8,6 +8,7 @@ from typing import Any, Final
 from dash import html, no_update
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge, state_badge
 from dashboard.components.drawn import HistoryChart
@@ -16,16 +17,14 @@ from dashboard.components.links import jump
 from dashboard.components.names import term, words_of
 from dashboard.components.parts import as_of, part, part_tree
 from dashboard.components.rows import CellData, RowTable, TableColumn, drawn, jump_to, live
-from dashboard.context import Context
 from dashboard.panels.common.headroom import draw_line
 from dashboard.panels.knob_cards import draw_cards, folded, is_locked
-from dashboard.services import Services
+from dashboard.serving.services import Services
 from dashboard.views import plan as plans
 from dashboard.views.book import SYSTEM, Book
 from dashboard.views.headroom import RECENT, build_headroom, of_entity
 from dashboard.views.inspector import (
     MOST_DECISIONS,
-    STEP_WORDS,
     Inspector,
     PropertyLine,
     Reason,
@@ -33,6 +32,7 @@ from dashboard.views.inspector import (
     grouped,
     properties_of,
     reasons,
+    step_word,
 )
 from dashboard.views.knobs import ranked
 from storage.reader import Reader
@@ -148,7 +148,7 @@ def _draw_properties(reader: Reader, context: Context) -> list[Component]:
 def _draw_why(reader: Reader, context: Context) -> list[Component]:
     """The plan changes that moved the pinned entity."""
     entity, book = node_of(context), Book(reader.entities(context.run_id, context.batch))
-    if entity != SYSTEM and book.role(entity) not in STEP_WORDS:
+    if entity != SYSTEM and not step_word(book.role(entity)):
         return []
     unit = book[entity].unit_id if entity in book else ""
     most = MOST_DECISIONS if entity == SYSTEM else _LOOKED_THROUGH

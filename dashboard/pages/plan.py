@@ -8,8 +8,9 @@ from dash import Dash, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
-from dashboard import context as contexts
-from dashboard import ids
+from dashboard.base import context as contexts
+from dashboard.base import ids
+from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
 from dashboard.components.drawn import HistoryChart, PlanDrawing
 from dashboard.components.keys import key_input, watching
@@ -19,7 +20,6 @@ from dashboard.components.parts import as_of, part_output, part_tree
 from dashboard.components.rows import RowTable, TableColumn
 from dashboard.components.states import empty
 from dashboard.components.static import StaticTree
-from dashboard.context import Context
 from dashboard.pages.contract import Page
 from dashboard.pages.headline import draw_headline, headline_key
 from dashboard.pages.inspector import (
@@ -31,7 +31,7 @@ from dashboard.pages.inspector import (
 from dashboard.pages.plan_facts import CHARTS, Chart, Facts, read
 from dashboard.pages.plan_tables import draw_tables
 from dashboard.panels import frame, records
-from dashboard.services import Services
+from dashboard.serving.services import Services
 from dashboard.views import plan as views
 from dashboard.views.book import SYSTEM
 from storage.reader import Reader

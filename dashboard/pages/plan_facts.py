@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from dashboard.base.context import Context
+from dashboard.base.face import Skip, faces
 from dashboard.components.formats import Format
-from dashboard.context import Context
 from dashboard.panels.common.headroom import read_headroom
 from dashboard.views import plan as views
 from dashboard.views import plan_parts as parts
 from dashboard.views.book import SYSTEM
 from dashboard.views.headroom import next_words
-from dashboard.views.matrix import SELECTIVITY, refuted
-from dashboard.views.numbers import rounded
-from dashboard.views.plan_skips import Skip, skips_of
 from dashboard.views.spreads import Spreads, build_spreads, keys_of, since_of
 from dashboard.views.stretch import stretch_words
 from storage.reader import Reader
@@ -95,26 +93,21 @@ def read(reader: Reader, context: Context, *, numbers: bool = False) -> Facts:
     batches = reader.batches(run, until=at, limit=_TABLE_BATCHES)
     titles = {unit: titles.get(unit, unit) for unit in plans}
     values = reader.values(run, at)
-    skips = [skip for _, one in units for skip in skips_of(one)]
+    skips = [skip for _, one in units for face in faces() if face.skips for skip in face.skips(one)]
     spreads = {} if numbers else _spreads(reader, context, plan, nodes, entities)
     words = next_words(read_headroom(reader, context, all_units))
     averaged = stretch_words(reader.stretch(run, at))
-    refuting = {} if at is None else _refuted(reader, context, [plan for _, plan in units])
+    refuting = {} if at is None else _refuted(reader, run, at, [plan for _, plan in units])
     told = (values, series, entities, batches, spreads, skips, words, averaged, refuting)
     return Facts(plan, nodes, units, titles, version, outputs, shared, *told)
 
 
 def _refuted(
-    reader: Reader, context: Context, plans: Sequence[PlanVersion]
+    reader: Reader, run: str, at: int, plans: Sequence[PlanVersion]
 ) -> dict[str, float | None]:
-    """Of the constructs of the plans whose order the newest sample is told in."""
-    found: dict[str, float | None] = {}
-    for plan in plans:
-        steps = {node.name: node.id for node in views.plan_nodes(plan) if node.position}
-        stored = reader.matrix(context.run_id, SELECTIVITY, context.batch, plan.unit_id)
-        if stored is not None and list(stored.matrix.rows) == list(steps):
-            found |= zip(steps.values(), map(rounded, refuted(stored.matrix)), strict=True)
-    return found
+    """Of the steps of the plans, as far as their systems tell it."""
+    told = (face.refuted(reader, run, at, p) for p in plans for face in faces() if face.refuted)
+    return {step: share for found in told for step, share in found.items()}
 
 
 def _spreads(

@@ -56,7 +56,7 @@ def _steps_tables(facts: Facts) -> list[Component]:
 
 
 def _steps_table(rows: list[PlanStep], refuted: Mapping[str, float | None], unit: str) -> Component:
-    filters = bool(rows) and rows[0].word == "filter"
+    filters = bool(rows) and rows[0].priced != ""
     cells = [
         [*_step_cells(row), row.queue, *_filter_cells(row)]
         if filters
@@ -64,7 +64,7 @@ def _steps_table(rows: list[PlanStep], refuted: Mapping[str, float | None], unit
         for row in rows
     ]
     marks = [attrs(data_pw_node=row.entity) for row in rows]
-    what = "Filters" if filters else "Constructs"
+    what = f"{rows[0].word.capitalize()}s" if rows else "Steps"
     columns = _FILTER_COLUMNS if filters else _CONSTRUCT_COLUMNS
     words = f"{what} of the plan, in its order"
     return RowTable(f"{unit}: {words}" if unit else words, columns, cells, attributes=marks)
@@ -154,4 +154,4 @@ def _step_cells(row: PlanStep) -> list[CellData]:
 
 def _filter_cells(row: PlanStep) -> list[CellData]:
     where = "comparison" if row.native else "function"
-    return [live(row.entity, "cost_us", row.cost, "f3"), where]
+    return [live(row.entity, row.priced, row.cost, "f3"), where]

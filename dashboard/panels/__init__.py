@@ -1,17 +1,14 @@
-"""The panels of all pages: a system adds its module here, and its panels their place there."""
+"""The panels of all pages: those of every run, those of the systems, and what stands below."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
-from dashboard.panels import agreedy, asc, common, joins, stream
+from dashboard.base.face import faces
+from dashboard.panels import common
 from dashboard.panels.contract import Panel
 
-PANELS: Final[tuple[Panel[Any], ...]] = (
-    *common.PANELS,
-    *asc.PANELS,
-    *agreedy.PANELS,
-    *stream.PANELS,
-    *joins.PANELS,
-    *common.LAST,
-)
+
+def all_panels() -> tuple[Panel[Any], ...]:
+    """All of them, in the order pages show them in."""
+    return (*common.PANELS, *(one for face in faces() for one in face.panels), *common.LAST)

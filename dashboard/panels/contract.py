@@ -1,22 +1,23 @@
 """What a panel is: one view of the records of a run, with its drawing and its table twin.
 
-Adding one: a module with ``PANEL = Panel(...)`` and its line in the PANELS of its folder. Where it
-stands, when it is shown and when it is drawn again follow from its fields (dashboard.panels.frame).
+Adding one: a module with ``PANEL = Panel(...)`` and its place in the FACE of its system, or in the
+PANELS of those of every run. Where it stands, when it is shown and when it is drawn again follow
+from its fields (dashboard.panels.frame).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from dash import Dash, Input, State
 from dash.development.base_component import Component
 
-from dashboard.context import Context
-from dashboard.services import Services
+from dashboard.base.context import Context
+from dashboard.serving.services import Services
 from storage.reader import Reader
-from storage.vocabulary.records import Unit
+from storage.vocabulary.records import Knob, Unit
 
 V = TypeVar("V")
 News: TypeAlias = Literal[
@@ -87,6 +88,19 @@ class Drawing(NamedTuple):
     table: Any = ""
     note: Any = ""
     sets: tuple[Any, ...] = ()
+
+
+class Ghost(Protocol):
+    """Decides what is on record of a unit again under another value of a knob."""
+
+    def knobs(self, reader: Reader, run: str, unit: str) -> frozenset[str]:
+        """Names of the knobs it can do that for; none where nothing is on record of it."""
+
+    def decided(self, reader: Reader, knob: Knob, value: Any, run: str, at: int) -> Any | None:
+        """What the rule makes of the record from a batch on; None: nothing was evaluated."""
+
+    def drawn(self, found: Any, tried: str, sheet: Sheet) -> Drawing:
+        """That beside the record. tried: the knob and its value, in words."""
 
 
 def always(facts: RunFacts) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dashboard.context import Context
+from dashboard.base.context import Context
 from dashboard.panels.contract import Panel, PanelScope, RunFacts
 from dashboard.views.book import Book
 from storage.reader import Reader

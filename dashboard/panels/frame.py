@@ -15,8 +15,9 @@ from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
-from dashboard import context as contexts
-from dashboard import ids
+from dashboard.base import context as contexts
+from dashboard.base import ids
+from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
 from dashboard.components.charts import chart
 from dashboard.components.keys import key_input, watching
@@ -24,11 +25,10 @@ from dashboard.components.links import sql_link
 from dashboard.components.panels import drawing_savers, twinned, zoom_reset
 from dashboard.components.panels import panel as card
 from dashboard.components.parts import as_of, part, part_output, part_tree
-from dashboard.context import Context
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.panels.facts import knobs_of, scope_of
 from dashboard.panels.knob_cards import draw_cards
-from dashboard.services import Services
+from dashboard.serving.services import Services
 from dashboard.views.stretch import stretch_words
 from storage.reader import Reader
 

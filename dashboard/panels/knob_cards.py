@@ -9,12 +9,12 @@ from dash import ALL, Dash, Output, State, callback_context, html
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
-from dashboard import context as contexts
-from dashboard import ids
+from dashboard.base import context as contexts
+from dashboard.base import ids
+from dashboard.base.context import Context
 from dashboard.components.drawn import KnobCard, knob_row
 from dashboard.components.keys import key_input, watching
-from dashboard.context import Context
-from dashboard.services import Services
+from dashboard.serving.services import Services
 from dashboard.views.knobs import pending
 from storage.reader import Reader
 from storage.vocabulary.records import Knob

@@ -10,8 +10,8 @@ from html import escape
 from pathlib import Path
 from typing import Any, Final
 
-from dashboard.api.encode import dump
-from dashboard.bundle import ASSETS, FOLDER, bundled
+from dashboard.serving.bundle import ASSETS, FOLDER, bundled
+from dashboard.serving.encode import dump
 
 _HERE: Final = Path(__file__).parent
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
@@ -21,7 +21,7 @@ _EXPORTS: Final = re.compile(r"export\{([^}]*)\};?")
 
 
 def page_of(records: dict[str, Any]) -> str:
-    """The file. records: of dashboard.postmortem.records_of."""
+    """The file. records: of dashboard.report.postmortem.records_of."""
     run = records["run"]
     title = escape(f"{run['workload']} · {run['id']} · post-mortem")
     data = dump(records).replace("<", "\\u003c")

@@ -7,20 +7,9 @@ there (docs/introspection.md, ``choices``): paired, but without what came of it 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from storage.rows import DecisionEntry
-
-#: Knobs that such records are of, and what their costs are.
-CHOSEN: Final[Mapping[str, str]] = {
-    "ordering": "visits",
-    "stop_rule": "visits",
-    "visit_costs": "cost of visits, as measured,",
-    "hybrid_compare": "visits",
-    "scheduler": "waiting in queues",
-    "join_order": "looking for partners",
-    "caching": "cost of the join",
-}
 
 
 class RecordedChoices(NamedTuple):

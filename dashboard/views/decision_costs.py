@@ -102,3 +102,9 @@ def _enough(value: float | None, n: int, missing: str) -> Measured:
     if n < MIN_SAMPLES:
         return Measured(None, f"not enough samples (n={n} < {MIN_SAMPLES})")
     return Measured(value)
+
+
+def digits(value: Any, missing: str = "—") -> str:
+    """A number with three significant digits."""
+    number = number_of(value)
+    return missing if number is None else f"{number:.3g}"

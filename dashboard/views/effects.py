@@ -7,26 +7,21 @@ A knob the rule cannot be replayed with is compared before and after, which is n
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from dashboard.components.formats import THIN, show
 from dashboard.views.choices import RecordedChoices
-from dashboard.views.ghost import MeanInterval, mean_interval
-from dashboard.views.regret import Z_95
-from dashboard.views.reorder import ProfileStep, reorder
-from dashboard.views.whatif import Trial, redecide
+from dashboard.views.decisions import MIN_SAMPLES
+from dashboard.views.numbers import FEWEST, Z_95, MeanInterval, mean_interval
+from storage.reader import Reader
 
-#: What is told of: mean visits of a selection, expected time of a chain of filters.
+#: What is told of where nothing else is said: mean visits of a tuple.
 VISITS: Final = "visits"
-AT_MEASURED: Final = "visits, branch-free ones at the measured price,"
-COST: Final = "cost"
 ANEW: Final = "planned anew at each evaluation (paired)"
-HELD: Final = "against the plan of before, kept (paired)"
-#: Values a comparison before and after takes on each side at least.
-FEWEST: Final = 5
 
 
 class KnobEffect(NamedTuple):
@@ -58,11 +53,47 @@ class KnobEffect(NamedTuple):
         return f"{found}, {self.against}" if self.against else found
 
     @property
+    def counted(self) -> bool:
+        return False
+
+    @property
     def tone(self) -> str:
         """ok: it helped; warning: it hurt; quiet: neither can be told."""
         if self.share is None or not self.paired or self.share.low <= 0 <= self.share.high:
             return "quiet"
         return "ok" if self.share.mean < 0 else "warning"
+
+
+class ToldEffect(Protocol):
+    """What another value would do, or did. share: of the cost; None = not known, or not told.
+    counted: there are numbers of the record in ``words`` all the same."""
+
+    @property
+    def share(self) -> MeanInterval | None: ...
+    @property
+    def words(self) -> str: ...
+    @property
+    def tone(self) -> str: ...
+    @property
+    def counted(self) -> bool: ...
+
+
+class KnobAsked(NamedTuple):
+    """Of which knob the record is asked: of a unit (None = the engine), up to a batch (None = now),
+    from ``first`` on, before ``end`` where there is one."""
+
+    reader: Reader
+    run: str
+    until: int | None
+    unit: str | None
+    knob: str
+    first: int = 0
+    end: int | None = None
+
+    @property
+    def last(self) -> float:
+        """Before which batch records count."""
+        return math.inf if self.end is None else self.end
 
 
 class Both(NamedTuple):
@@ -110,38 +141,33 @@ class Evaluated(NamedTuple):
         return KnobEffect(share, switches, self.n, True, self.quantity, self.against)
 
 
-def of_trials(trials: Sequence[Trial], knobs: Mapping[str, Any]) -> Evaluated:
-    """Evaluations of a selection decided again with other values."""
-    steps = redecide(trials, knobs)
-    both, n = [], 0
-    apart = sum(a.n_sample != step.trial.n_sample for a, step in zip(trials, steps, strict=True))
-    for step in steps:
-        if step.real_cost is not None and step.ghost_cost is not None:
-            both.append(Both(step.real_cost, step.ghost_cost, step.n_tuples))
-            n += step.trial.n
-    went = sum(s.real == "switched" for s in steps), sum(s.ghost == "switched" for s in steps)
-    quantity = AT_MEASURED if "no_drop_visit_cost" in knobs else VISITS
-    against = f"{apart} of {len(steps)} times on other samples than it would read" if apart else ""
-    return Evaluated(both, went, n, quantity, against)
+@dataclass(frozen=True, slots=True)
+class RuleRecord:
+    """What is on record of the rule behind a knob, oldest first."""
+
+    asked: KnobAsked
+
+    def cut(self) -> tuple[RuleRecord, bool]:
+        """As much as a verdict takes, and whether there is more."""
+        return self, False
+
+    def again(self, value: Any) -> Evaluated | None:
+        """The record under another value; None where it does not tell that."""
+        return None
+
+    def preview(self, value: Any) -> ToldEffect | None:
+        """What it would have become under another value."""
+        found = self.again(value)
+        return found and found.preview(MIN_SAMPLES)
+
+    def judge(self, old: Any) -> KnobEffect | None:
+        """What it came to after a turn from that value."""
+        found = self.again(old)
+        return found and found.judged(MIN_SAMPLES)
 
 
-def of_plan_held(trials: Sequence[Trial]) -> Evaluated:
-    """The plans in force since the first evaluation, beside the one in force there, kept."""
-    held, both, n = trials[0].running, [], 0
-    for trial in trials:
-        real, ghost = trial.cost(trial.running), trial.cost(held)
-        if real is not None and ghost is not None:
-            both.append(Both(real.cost, ghost.cost, 1.0))
-            n += trial.n
-    return Evaluated(both, None, n, VISITS, HELD)
-
-
-def of_steps(steps: Sequence[ProfileStep], knobs: Mapping[str, Any], since: int = 0) -> Evaluated:
-    """Checks of filters decided again with other values from batch ``since`` on."""
-    found = reorder(steps, knobs, since)
-    both = [Both(one.real_us, one.ghost_us, one.n) for one in found if one.n]
-    went = sum(one.real_switched for one in found), sum(one.ghost_switched for one in found)
-    return Evaluated(both, went, sum(one.n for one in found), COST)
+#: How a system reads what is on record of the rule behind a knob; None: that is no knob of it.
+Replay: TypeAlias = Callable[[KnobAsked], RuleRecord | None]
 
 
 def of_choices(choices: Sequence[RecordedChoices], value: str, quantity: str) -> Evaluated:

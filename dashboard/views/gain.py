@@ -1,18 +1,17 @@
 """What adapting came to, in one figure and one curve: the headline of the Plan page.
 
-Constructs have a ledger of what was saved since the run began, with its error; ordered filters an
-estimate of what their order saves now against the first one; caches what they save now. All are
-estimates on sampled tuples, and are called so.
+A system has a ledger of what was saved since the run began, or two costs of which one is in force.
+All are estimates on sampled tuples, and are called so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final, Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Literal, NamedTuple, TypeAlias
 
 from dashboard.components.formats import THIN, show
 from dashboard.views.numbers import known, thinned
-from dashboard.views.regret import ERROR, TOTAL, Z_95
 from storage.rows import SeriesData
 
 Tone: TypeAlias = Literal["gain", "loss", "quiet"]
@@ -20,10 +19,6 @@ Tone: TypeAlias = Literal["gain", "loss", "quiet"]
 CurvePoint: TypeAlias = tuple[int, float, float | None, float | None]
 #: Values by batch, oldest first, by property.
 Columns: TypeAlias = Mapping[str, Mapping[int, float]]
-
-FIRST: Final = "regret_first"
-TUPLES: Final = "tuples_total"
-LEDGER: Final = (TOTAL, ERROR, FIRST, TUPLES)
 
 
 class Ratio(NamedTuple):
@@ -36,26 +31,6 @@ class Ratio(NamedTuple):
     loses: str
     nothing: str
     against: str
-
-
-RATIOS: Final = (
-    Ratio(
-        "expected_cost_us",
-        "first_cost_us",
-        "This order saves",
-        "This order loses",
-        "This order saves nothing now",
-        "of the cost of the first order",
-    ),
-    Ratio(
-        "cached_cost",
-        "plain_cost",
-        "Caches save",
-        "Caches lose",
-        "Caches save nothing now",
-        "of what the join would cost without them",
-    ),
-)
 
 
 class Gain(NamedTuple):
@@ -73,27 +48,20 @@ class Gain(NamedTuple):
     curve: list[CurvePoint]
 
 
-def ledger_gain(columns: Columns) -> Gain | None:
-    """The ledger's total as a share of what the first order would have cost; None without entries.
+class GainSource(NamedTuple):
+    """Where a system tells what adapting came to. told: from the properties by name, over the run
+    until the moment. changes: those of them that draw it anew. together: they are of the unit and
+    the engine; else of each entity that has the last of ``changes``."""
 
-    columns: of :data:`LEDGER`, over the run until the moment.
-    """
-    saved, errors = columns.get(TOTAL, {}), columns.get(ERROR, {})
-    curve = [_banded(batch, value, errors.get(batch)) for batch, value in saved.items()]
-    if not curve:
-        return None
-    _, value, low, high = curve[-1]
-    whole = _first_cost(columns.get(FIRST, {}), columns.get(TUPLES, {}))
-    spread = None if high is None else high - value
-    unsure = low is not None and high is not None and low <= 0 <= high
-    lead = "Adapting saved" if value >= 0 else "Adapting lost"
-    tone: Tone = "gain" if value >= 0 else "loss"
-    figure, basis = _amount(abs(value), spread, whole)
-    if unsure:
-        words = f"{show(value, 'si')} ± {show(spread, 'si')} visits against the first order"
-        words = words if spread or value else "no other order was measured against the first one"
-        lead, figure, basis, tone = "Adapting saved nothing yet", "", words, "quiet"
-    return Gain(lead, figure, basis, tone, "visits saved", "si", curve)
+    properties: tuple[str, ...]
+    told: Callable[[Columns], Gain | None]
+    changes: tuple[str, ...]
+    together: bool = False
+
+
+def ratio_source(ratio: Ratio) -> GainSource:
+    """Two costs as a source."""
+    return GainSource(ratio[:2], partial(ratio_gain, ratio), ratio[:2])
 
 
 def ratio_gain(ratio: Ratio, columns: Columns) -> Gain | None:
@@ -110,41 +78,15 @@ def ratio_gain(ratio: Ratio, columns: Columns) -> Gain | None:
     lead = ratio.saves if share > 0 else ratio.loses
     tone: Tone = "gain" if share > 0 else "loss"
     basis = f"{ratio.against}, estimated on the profile"
-    figure = _percent(abs(share))
+    figure = percent(abs(share))
     if round(share, 3) == 0:
         lead, figure, basis, tone = ratio.nothing, "", f"0{THIN}% {basis}", "quiet"
     return Gain(lead, figure, basis, tone, "share saved", "pct", curve)
 
 
-def _amount(value: float, spread: float | None, whole: float) -> tuple[str, str]:
-    """The figure and what it is of: a share where the whole is known, else visits."""
-    since = "since the run began, estimated on sampled tuples"
-    if whole <= 0:
-        band = "" if spread is None else f"± {show(spread, 'si')} "
-        return show(value, "si"), f"{band}visits against the first order, {since}"
-    least = 0.1  # what the band rounds to where it is narrower: it is never none
-    band = "" if spread is None else f", ± {show(max(least, 100 * spread / whole), 'si')}{THIN}%"
-    return _percent(value / whole), f"of the visits of the first order{band}, {since}"
-
-
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """A share as a headline has it."""
     return f"{100 * share:.0f}{THIN}%" if share >= 0.1 else show(share, "pct")
-
-
-def _first_cost(costs: Mapping[int, float], totals: Mapping[int, float]) -> float:
-    """Visits of the first order over the stream: what it costs at each entry, times the tuples
-    since the one before."""
-    done, whole = 0.0, 0.0
-    for batch, total in totals.items():
-        if batch in costs:
-            whole, done = whole + costs[batch] * (total - done), total
-    return whole
-
-
-def _banded(batch: int, value: float, error: float | None) -> CurvePoint:
-    if error is None:
-        return batch, value, None, None
-    return batch, value, value - Z_95 * error, value + Z_95 * error
 
 
 def column(data: SeriesData, batch: int | None, now: float | None) -> dict[int, float]:

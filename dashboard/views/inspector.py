@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from dashboard.base.face import told
 from dashboard.components.formats import Format, show
+from dashboard.components.kinds import node_kind
 from dashboard.components.names import named
 from dashboard.views.book import SYSTEM, Book
 from dashboard.views.decision_card import order_names
@@ -30,16 +32,12 @@ _ROWS: Final = {
     "source": ("tuples_per_s", "n_tuples", "backlog_tuples", "tuples_total", "misfits_total"),
     "output": ("n_matched", "matched_total"),
 }
-#: Role -> what a step of a plan with it is called.
-STEP_WORDS: Final = {"selection": "construct", "filter": "filter"}
 #: Numbers of a queue: what it handed over in the batch; of one that only waits, what waits.
 _QUEUED: Final = ("flow_tuples", "size_tuples")
 _HISTORY: Final = {
     "source": "tuples_per_s",
     "output": "n_matched",
     "system": "tuples_per_s",
-    "selection": "drop_prob",
-    "filter": "drop_prob",
 }
 _STATIC_UNITS: Final = {"bitmap_bytes": "bytes"}
 
@@ -54,14 +52,18 @@ _BY_UNIT: Final = {
     **dict.fromkeys(("cost/tuple", "cost/tuple/KB", "probes", "runs"), COST),
     **dict.fromkeys(("bytes", "decisions", "entries"), STORE),
 }
-#: What its unit does not tell.
+#: What its unit does not tell, of properties that no one system has.
 _BY_NAME: Final = {
-    **dict.fromkeys(("n_tuples", "tuples_total", "backlog_tuples", "pending_tuples"), SPEED),
-    **dict.fromkeys(("flow_tuples", "queue_peak_tuples", "queue_mean_tuples"), SPEED),
-    **dict.fromkeys(("profile_share", "n_sampled", "time_share", "profile_prob_used"), COST),
-    **dict.fromkeys(("micro_ratio", "relative_cost", "order_gap", "break_even_prob"), COST),
-    **dict.fromkeys(("commit_ms", "size_tuples", "window_tuples", "window_passed_tuples"), STORE),
+    **dict.fromkeys(("n_tuples", "tuples_total", "backlog_tuples", "flow_tuples"), SPEED),
+    **dict.fromkeys(("profile_share", "n_sampled"), COST),
+    **dict.fromkeys(("commit_ms", "size_tuples"), STORE),
 }
+
+
+def step_word(role: str) -> str:
+    """What a step of a plan with this role is called, '' for what is none."""
+    kind = node_kind(role)
+    return kind.word if kind.card == "step" else ""
 
 
 class PropertyLine(NamedTuple):
@@ -115,10 +117,11 @@ def build_inspector(
     step = next((row for row in rows if row.entity == entity), None)
     _, names = _measured(entity, role, values)
     main = _HISTORY.get(role, next((name for name in _QUEUED if name in names), None))
+    main = "drop_prob" if step_word(role) else main
     return Inspector(
         entity=entity,
         title=found.name if found else entity,
-        kind=STEP_WORDS.get(role) or (found.kind if found else "unknown"),
+        kind=step_word(role) or (found.kind if found else "unknown"),
         summary=summarise(entity, role, step, values, len(rows)),
         properties=properties_of(entity, book, values),
         history=None if main is None else (main, *_written(main)),
@@ -134,7 +137,7 @@ def properties_of(entity: str, book: Book, values: Values) -> list[PropertyLine]
 
 def summarise(entity: str, role: str, step: PlanStep | None, values: Values, n_steps: int) -> str:
     """One sentence about the entity now."""
-    system, word = values.get(SYSTEM, {}), STEP_WORDS.get(role, "operator")
+    system, word = values.get(SYSTEM, {}), step_word(role) or "operator"
     if step is not None:
         place = f"{word.capitalize()} {step.position} of {n_steps}"
         if step.drop is None or step.reached is None:
@@ -142,7 +145,7 @@ def summarise(entity: str, role: str, step: PlanStep | None, values: Values, n_s
         return (
             f"{place}: drops {show(step.drop, 'pct')} of the "
             f"{show(step.reached, 'int')} tuples that reach it, {show(step.visits, 'pct')} of "
-            f"{'the cost' if role == 'filter' else 'all visits'}."
+            f"{'the cost' if step.priced else 'all visits'}."
         )
     if role == "source":
         return f"{show(system.get('tuples_per_s'), 'si')} tuples/s are filtered."
@@ -152,7 +155,7 @@ def summarise(entity: str, role: str, step: PlanStep | None, values: Values, n_s
         return f"{show(share, 'pct')} of the batch satisfies at least one query."
     if entity == SYSTEM:
         return "The engine as a whole. Click a card, or press Enter on it, to see that part."
-    if role in STEP_WORDS:
+    if step_word(role):
         return f"This {word} is not part of the plan at this moment."
     return "" if role else f"The run has nothing called {entity} at this moment."
 
@@ -204,7 +207,7 @@ def _measured_property(owner: str, name: str, values: Values) -> PropertyLine:
     known_as = registry.KNOWN.properties.get(name)
     meaning = known_as.meaning if known_as else ""
     raw = known_as.unit if known_as else ""
-    group = _BY_NAME.get(name) or _BY_UNIT.get(raw, COST if name.startswith("share_") else QUALITY)
+    group = _BY_NAME.get(name) or told("groups").get(name) or _BY_UNIT.get(raw, QUALITY)
     return PropertyLine(name, rounded(value), form, unit, meaning, f"{owner}|{name}", group)
 
 

@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import lru_cache
+from graphlib import TopologicalSorter
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from dashboard.base.face import Face, faces
 from dashboard.components.formats import UNKNOWN
 from dashboard.components.names import words_of
 from dashboard.views.book import SYSTEM
 from dashboard.views.effects import KnobEffect
 from storage.vocabulary.records import Command, Entity, Knob
 
-#: What operators turn most stands first; the rest follows by name.
-FIRST: Final = (
-    "mu",
-    "alpha",
-    "ordering",
-    "filter_algorithm",
-    "rate",
-    "profile_prob",
-    "bitmap_memory",
-    "lambda_tuples",
-    "tau_tuples",
-    "scheduler",
-    "join_order",
-    "caching",
-    "pool_bytes",
-    "violation_rule",
-    "cooldown_tuples",
-    "window_tuples",
-)
-
-
+#: What operators turn most stands first, beside what systems say; the rest follows by name.
+FIRST: Final = ("rate",)
 #: Of names in the log.
 LONGEST_NAME: Final = 80
 _VERBS: Final = {
@@ -121,8 +106,18 @@ def on_page(
 
 def ranked(knobs: Iterable[Knob]) -> list[Knob]:
     """What is turned most first, then by name."""
-    rank = {name: place for place, name in enumerate(FIRST)}
-    return sorted(knobs, key=lambda one: (rank.get(one.name, len(FIRST)), one.name))
+    rank = _ranks(faces())
+    return sorted(knobs, key=lambda one: (rank.get(one.name, len(rank)), one.name))
+
+
+@lru_cache(maxsize=4)
+def _ranks(found: tuple[Face, ...]) -> Mapping[str, int]:
+    """Places of the knobs that each system, and the engine, puts first, each in its own order."""
+    after: TopologicalSorter[str] = TopologicalSorter()
+    for first in (*(face.first for face in found), FIRST):
+        for before, name in pairwise(("", *first)):
+            after.add(name, before)
+    return {name: place for place, name in enumerate(after.static_order())}
 
 
 def audit(

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from dashboard.components.formats import Format, with_mu
 
 T = TypeVar("T")
+#: Standard errors to either side of a 95 % interval.
+Z_95: Final = 1.96
+#: Values an interval takes at least.
+FEWEST: Final = 5
 #: How values of a unit are written.
 FORMS: dict[str, Format] = {
     "prob": "pct",
@@ -54,3 +58,23 @@ def form_of(unit: str) -> Format:
 def shown_unit(unit: str) -> str:
     """The unit to print beside the written value: '' where the form carries it."""
     return "" if unit in ("prob", "ms", "number", "bytes") else with_mu(unit)
+
+
+class MeanInterval(NamedTuple):
+    """A weighted mean with its 95 % confidence interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def mean_interval(weighted: Sequence[tuple[float, float]]) -> MeanInterval | None:
+    """Mean of (value, weight) and its interval, the values being independent; None for few."""
+    total = sum(weight for _, weight in weighted)
+    if len(weighted) < FEWEST or total <= 0:
+        return None
+    mean = sum(value * weight for value, weight in weighted) / total
+    spread = math.sqrt(sum((weight * (value - mean)) ** 2 for value, weight in weighted)) / total
+    n = len(weighted)
+    half = Z_95 * spread * math.sqrt(n / (n - 1))
+    return MeanInterval(mean, mean - half, mean + half)

@@ -7,15 +7,17 @@ from dataclasses import replace
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from dashboard.components.kinds import LADDER, NATIVE, Card, node_kind
+from dashboard.base.face import Card, Skip
+from dashboard.components.kinds import LADDER, node_kind
 from dashboard.views.book import SYSTEM
 from dashboard.views.numbers import rounded
-from dashboard.views.plan_skips import Skip
 from storage.rows import SeriesData
 from storage.vocabulary.records import Entity, PlanVersion
 
 Values: TypeAlias = Mapping[str, Mapping[str, float | None]]
 SPARK_POINTS: Final = 24
+#: Before the role of a step that compares attributes with constants, and calls no function.
+NATIVE: Final = "native "
 #: Entities of these kinds have one number, or the few of :data:`SHAPES`; see :func:`sizes_of`.
 SIZED: Final = ("queue", "synopsis", "store", "cache")
 #: What is told of queues, stores and synopses that have more than a size, told apart by how many
@@ -39,7 +41,8 @@ class PlanStep(NamedTuple):
 
     reached: tuples of the batch. survival, drop: as published. dropped: share of the batch's
     tuples dropped here. visits: share of all visits; for filters of the cost. queue: tuples handed
-    to it. cost: of a filter, us per tuple; native: it compares.
+    to it. cost: of a filter, us per tuple, by the property ``priced``,
+    '' = its cost are visits; native: it compares.
     """
 
     position: int
@@ -56,6 +59,7 @@ class PlanStep(NamedTuple):
     n_queries: int | None
     cost: float | None = None
     native: bool = False
+    priced: str = ""
 
 
 class Node(NamedTuple):
@@ -98,7 +102,7 @@ def graph_plan(
     nodes: its ``plan_nodes``. version: of the plan of the whole run, when this is a part of it.
     shared: node -> the outputs that have it in common. skips: ways past others; limits: queue ->
     elements it may hold; part: what of the run is shown. band: its steps all look at every tuple.
-    Filters that compare are of kind NATIVE, the others call functions or look into windows.
+    Kinds of filters that compare begin with NATIVE, the others call functions or look into windows.
     """
     if plan is None:
         empty: dict[str, Any] = {"nodes": [], "edges": [], "signs": [], "kinds": {}, "skips": []}
@@ -200,7 +204,7 @@ def flow_order(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[s
 def _node(record: Mapping[str, Any], position: int | None, single: set[Card]) -> Node:
     facts = record.get("properties") or {}
     compares = facts.get("kind") == "native" or facts.get("runs_in") == "expression"
-    kind = NATIVE if compares else str(record["role"])
+    kind = f"{NATIVE if compares else ''}{record['role']}"
     known_as = node_kind(kind)
     role, name = known_as.card, str(record.get("name") or record["id"])
     return Node(
@@ -243,7 +247,7 @@ def _sent(node: Node, common: Mapping[str, str]) -> dict[str, Any]:
 
 def _signs(nodes: Sequence[Node]) -> list[list[str]]:
     """[sign, what it stands for, icon, a sentence] of the signs that need a word."""
-    if any(node.kind == NATIVE or node.kind == "filter" for node in nodes):
+    if any(node_kind(node.kind).cost for node in nodes):
         return [["σ", "comparison", "", ""], ["ƒ", "function", "", ""]]
     others = dict.fromkeys(n.kind for n in nodes if n.role not in ("source", "step", "output"))
     found = [node_kind(kind) for kind in others]
@@ -299,12 +303,13 @@ def steps(
     """The steps of a plan in order, with their numbers at the batch of ``values``. nodes: its
     ``plan_nodes``."""
     placed = sorted((n for n in nodes if n.position), key=lambda node: node.position or 0)
-    paid = [_paid(values.get(node.id, {})) for node in placed]
+    prices = [node_kind(node.kind).cost for node in placed]
+    paid = [_paid(values.get(n.id, {}), price) for n, price in zip(placed, prices, strict=True)]
     total = sum(number for number in paid if number is not None)
     queues = {edge["target"]: edge.get("queue") for edge in plan.graph.get("edges", [])}
     rows: list[PlanStep] = []
     alive: float | None = 1.0
-    for node, visits in zip(placed, paid, strict=True):
+    for node, visits, priced in zip(placed, paid, prices, strict=True):
         own = values.get(node.id, {})
         after = own.get("survival_prob")
         facts = entities[node.id].properties if node.id in entities else {}
@@ -322,8 +327,9 @@ def steps(
                 queue=size_of(values.get(queues.get(node.id) or "", {})),
                 n_regions=facts.get("n_regions"),
                 n_queries=facts.get("n_queries"),
-                cost=own.get("cost_us"),
-                native=node.kind == NATIVE,
+                cost=own.get(priced),
+                native=node.kind.startswith(NATIVE),
+                priced=priced,
             )
         )
         alive = after if after is not None else alive
@@ -348,9 +354,9 @@ def other_parts(
     return [(node, before[node.id], after[node.id]) for node in others]
 
 
-def _paid(own: Mapping[str, float | None]) -> float | None:
-    """Visits of a step in a batch, weighed with the cost of a filter."""
-    reached, cost = own.get("reached_tuples"), own.get("cost_us")
+def _paid(own: Mapping[str, float | None], priced: str) -> float | None:
+    """Visits of a step in a batch, weighed with its cost where it has one."""
+    reached, cost = own.get("reached_tuples"), own.get(priced)
     return None if reached is None else reached * (1.0 if cost is None else cost)
 
 

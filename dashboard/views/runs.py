@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from dashboard.base.face import WatchedNumber, watching
 from dashboard.components.formats import show
 from dashboard.views.standing import ALIVE, RunStanding, standing
 from storage.liveness import LIVE_STATES
@@ -84,7 +85,8 @@ def numbers_of(
     held: str = "",
 ) -> RunNumbers:
     """The numbers from the newest values of `system`; last: (batch, time) of the newest record."""
-    visits = latest.get("visits_window")
+    watch = watching().watches.get("visits_per_tuple", WatchedNumber())
+    visits = latest.get(watch.window)
     return RunNumbers(
         tuples_total=latest.get("tuples_total"),
         matched_total=latest.get("matched_total"),

@@ -8,12 +8,12 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from dashboard.base.context import Context
+from dashboard.base.opening import NO_OPENING, Opening
 from dashboard.components.kinds import event_kind
-from dashboard.context import Context
 from dashboard.views.events import difference, names
 from dashboard.views.gaps import gaps_of
 from dashboard.views.numbers import rounded
-from dashboard.views.opening import NO_OPENING, Opening
 from dashboard.views.pace import PaceShown
 from storage.rows import SeriesData, StoredEvent
 from storage.vocabulary.records import PlanVersion, Run

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
+from dashboard.components.kinds import node_kind
 from dashboard.views.numbers import known, rounded
 from dashboard.views.plan import Node, PlanStep, steps
 from storage.rows import SeriesData
@@ -15,7 +16,7 @@ WINDOW: Final = 24
 #: Weight of the newest batch in what is smoothed; assets/modules/graph_values.js has the same.
 EWMA_WEIGHT: Final = 0.2
 #: What the numbers of a step are made of.
-READ: Final = ("reached_tuples", "survival_prob", "drop_prob", "cost_us")
+READ: Final = ("reached_tuples", "survival_prob", "drop_prob")
 Series: TypeAlias = Mapping[tuple[str, str], SeriesData]
 #: Step -> number -> [smoothed, largest]; a number that was never known is left out.
 Spreads: TypeAlias = dict[str, dict[str, list[float]]]
@@ -28,7 +29,13 @@ def since_of(plan: PlanVersion, at: int) -> int:
 
 def keys_of(nodes: Sequence[Node]) -> list[tuple[str, str]]:
     """The series to read."""
-    return [(node.id, name) for node in nodes if node.position for name in READ]
+    return [
+        (node.id, name)
+        for node in nodes
+        if node.position
+        for name in (*READ, node_kind(node.kind).cost)
+        if name
+    ]
 
 
 def build_spreads(

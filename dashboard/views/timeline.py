@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.base.face import WatchedNumber, watching
 from dashboard.components.formats import Format, show
 from dashboard.views.book import SYSTEM
 from dashboard.views.gaps import Gap, gaps_of
@@ -99,7 +100,7 @@ class TimelineView(NamedTuple):
 
 
 class Spec(NamedTuple):
-    """A panel's properties and words; window and baseline are '' where there are none."""
+    """A panel's property and words."""
 
     key: str
     title: str
@@ -107,38 +108,20 @@ class Spec(NamedTuple):
     unit: str
     form: Format
     spot: str
-    window: str
-    baseline: str
-    trigger: str
+
+    @property
+    def watch(self) -> WatchedNumber:
+        """How a system watches it, if any does."""
+        return watching().watches.get(self.spot, WatchedNumber())
 
 
 PANELS: Final = (
-    Spec(
-        "dropping",
-        "Tuple dropping ratio d",
-        "d",
-        "share of tuples",
-        "f3",
-        "dropping_ratio",
-        "d_window",
-        "d_init",
-        "dropping ratio",
-    ),
-    Spec(
-        "visits",
-        "Visits per tuple",
-        "visits",
-        "constructs or filters",
-        "f2",
-        "visits_per_tuple",
-        "visits_window",
-        "visits_init",
-        "visits",
-    ),
-    Spec("rate", "Throughput", "throughput", "tuples/s", "si", "tuples_per_s", "", "", ""),
-    Spec("batch", "Batch time", "batch time", "ms", "ms", "batch_ms", "", "", ""),
+    Spec("dropping", "Tuple dropping ratio d", "d", "share of tuples", "f3", "dropping_ratio"),
+    Spec("visits", "Visits per tuple", "visits", "constructs or filters", "f2", "visits_per_tuple"),
+    Spec("rate", "Throughput", "throughput", "tuples/s", "si", "tuples_per_s"),
+    Spec("batch", "Batch time", "batch time", "ms", "ms", "batch_ms"),
 )
-BACKLOG: Final = Spec("backlog", "Backlog", "backlog", "tuples", "si", "backlog_tuples", "", "", "")
+BACKLOG: Final = Spec("backlog", "Backlog", "backlog", "tuples", "si", "backlog_tuples")
 
 LANES: Final = ("rearrangement", "held back", "knob", "query", "error")
 _LANE_OF: Final = {
@@ -170,7 +153,7 @@ def properties() -> tuple[str, ...]:
     """Every property of `system` the page reads."""
     names: dict[str, None] = {}
     for spec in (*PANELS, BACKLOG):
-        names.update(dict.fromkeys((spec.spot, spec.window, spec.baseline)))
+        names.update(dict.fromkeys((spec.spot, *spec.watch[:2])))
     return tuple(name for name in names if name)
 
 
@@ -185,8 +168,9 @@ def build_timeline(
     """The page: panels that have data (backlog only when there ever was one), and the markers.
 
     series: by property of `system`. mu_steps: (first batch, mu) in batch order; empty = mu is
-    unknown, so no band is drawn. trigger: the knob of that name ('visits' | 'dropping ratio' |
-    'either'). window_tuples: lambda. cursor: time of the batch shown, None when pinned to now.
+    unknown, so no band is drawn. trigger: the knob that says what decides ('visits' | 'dropping
+    ratio' | 'either'). window_tuples: lambda. cursor: time of the batch shown, None when pinned to
+    now.
     """
     known = {name: data for name, data in series.items() if len(data.batch)}
     specs = [*PANELS, BACKLOG] if _ever(known.get(BACKLOG.spot)) else list(PANELS)
@@ -244,9 +228,10 @@ def _panel(
     trigger: str | None,
     window_tuples: int | None,
 ) -> TimelinePanel:
-    window, baseline = series.get(spec.window), series.get(spec.baseline)
+    watch = spec.watch
+    window, baseline = series.get(watch.window), series.get(watch.baseline)
     size = show(window_tuples, "int") if window_tuples else "\u03bb"
-    decides = bool(spec.trigger) and trigger in (spec.trigger, "either")
+    decides = bool(watch.called) and trigger in (watch.called, "either")
     return TimelinePanel(
         key=spec.key,
         title=spec.title,
@@ -254,8 +239,8 @@ def _panel(
         unit=spec.unit,
         form=spec.form,
         spot=_trace(spec.spot, "this batch", series[spec.spot]),
-        window=_trace(spec.window, f"last {size} tuples", window) if window else None,
-        band=_band(spec.baseline, baseline, mu_steps) if baseline else None,
+        window=_trace(watch.window, f"last {size} tuples", window) if window else None,
+        band=_band(watch.baseline, baseline, mu_steps) if baseline else None,
         note="decides rearrangements" if decides else "",
     )
 

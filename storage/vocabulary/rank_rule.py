@@ -1,7 +1,7 @@
 """The rule by which filters are ordered: drops per cost, compared exactly. [B05] erratum 11
 
 Pure, and of numbers only: the decision core compares by it, and the ghost run of the dashboard
-(dashboard/views/reorder.py) decides a recorded run again by it.
+(dashboard/systems/agreedy/reorder.py) decides a recorded run again by it.
 
 Costs are whole picoseconds, counts whole numbers, α a fraction, so ratios are compared by cross
 multiplication. A filter that drops nothing has rank 0 whatever it costs (0/0 = 0); one that

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from dashboard.app import create_app
-from dashboard.server import close_services, open_services
-from dashboard.settings import Settings
+from dashboard.serving.settings import Settings
+from dashboard.web.app import create_app
+from dashboard.web.server import close_services, open_services
 from tests.unit.dashboard_server.site import BEARER, Site, csrf, open_site, record
 
 RUN = "/api/v1/runs/r1"

@@ -12,7 +12,7 @@ import pytest
 
 from dashboard.api.registry import JSON, Route
 from dashboard.api.routes import ROUTES, document
-from dashboard.compression import EVENTS
+from dashboard.serving.compression import EVENTS
 from tests.contract.schema_check import problems
 from tests.unit.dashboard_server.site import BEARER, Site, csrf, open_recording, open_site, record
 

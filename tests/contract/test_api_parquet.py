@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 
 from dashboard.api.parquet import MOST_COLUMNS, MOST_ROWS
 from dashboard.api.routes import document
-from dashboard.app import LONGEST_BODY_BYTES
+from dashboard.web.app import LONGEST_BODY_BYTES
 from tests.contract.schema_check import problems
 from tests.unit.dashboard_server.site import Site, open_site
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import event
 
-from dashboard.turns import trials_of
+from dashboard.systems.asc.replay import trials_of
 from storage.errors import StoreError
 from storage.one_moment import MomentReader
 from storage.reader import Reader, open_reader

@@ -1,6 +1,6 @@
 """The toy system beside the others in one run, on every page: it needs no file but its own.
 
-What stands in for its lines in SYSTEMS, VOCABULARIES and PANELS is in the fixtures here.
+What stands in for its lines in SYSTEMS, VOCABULARIES and FACES is in the fixtures here.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.operators.contract import Chunk
-from dashboard import context as contexts
-from dashboard.context import Moment
-from dashboard.live import Hub
+from dashboard import systems
+from dashboard.base import context as contexts
+from dashboard.base.context import Moment
 from dashboard.pages import DECISIONS, KNOBS, MATRIX, PAGES, contract, plan
 from dashboard.pages.plan_facts import read
-from dashboard.panels import PANELS
-from dashboard.services import Services
-from dashboard.settings import Settings
+from dashboard.serving.live import Hub
+from dashboard.serving.services import Services
+from dashboard.serving.settings import Settings
 from dashboard.views.plan import plan_nodes
 from storage.reader import open_reader
 from storage.vocabulary import registry
@@ -39,7 +39,7 @@ from tests.docs.tree import ROOT, texts
 from tests.engine_runs import RUN_ID, EngineRun
 from tests.golden_files import check_golden
 from tests.systems.running import BATTERY, FUNCTIONS, SCHEMA
-from tests.systems.toy import oracle, panel
+from tests.systems.toy import face, oracle
 from tests.systems.toy.core import BOUND_TUPLES, Halving
 from tests.systems.toy.operator import SampleOperator
 from tests.systems.toy.vocabulary import SAMPLING
@@ -56,7 +56,7 @@ FOLDER = ROOT / "tests" / "systems" / "toy"
 #: What modules of a system may build on.
 OPEN = (
     "backend.adaptive", "backend.model", "backend.operators.contract", "backend.systems.contract",
-    "backend.systems.publishing", "dashboard.components", "dashboard.context",
+    "backend.systems.publishing", "dashboard.base", "dashboard.components",
     "dashboard.panels.contract", "storage.reader", "storage.vocabulary.graph",
     "storage.vocabulary.properties", "storage.vocabulary.records", "tests.systems.toy",
 )  # fmt: skip
@@ -64,10 +64,10 @@ OPEN = (
 
 @pytest.fixture(scope="module", autouse=True)
 def registered() -> Iterator[None]:
-    """Its lines in VOCABULARIES and PANELS."""
+    """Its lines in VOCABULARIES and FACES."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry, "KNOWN", joined((*registry.VOCABULARIES, SAMPLING)))
-        patch.setattr(contract, "PANELS", (*PANELS, panel.PANEL))
+        patch.setattr(systems, "FACES", (*systems.FACES, face.FACE))
         yield
 
 

@@ -1,11 +1,18 @@
-"""The turning core beside the others: a system of networks made of contracts and its own folder."""
+"""The turning core beside the others: a system of networks made of contracts and its own folder,
+with a face of its own.
+
+What stands in for its lines in SYSTEMS, VOCABULARIES and FACES is in the fixtures here.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import plotly
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,12 +27,24 @@ from backend.systems.stream.compiling import compile_queries
 from backend.systems.stream.layout import NetworkLayout
 from backend.systems.stream.system import NetworkSystem
 from backend.workloads.queries import read_query
+from dashboard import systems
+from dashboard.base import context as contexts
+from dashboard.base.context import Moment
+from dashboard.panels.facts import read_facts
+from dashboard.serving.bundle import ASSETS
+from dashboard.serving.live import Hub
+from dashboard.serving.services import Services
+from dashboard.serving.settings import Settings
+from dashboard.views.unreplayed import why_not
+from dashboard.web.app import create_app
+from dashboard.web.shell import lay_out
+from storage.reader import open_reader
 from storage.vocabulary import registry
 from storage.vocabulary.properties import joined
 from tests.docs.tree import ROOT, texts
 from tests.engine_runs import RUN_ID
 from tests.systems.test_toy import imported
-from tests.systems.toy_core import oracle
+from tests.systems.toy_core import face, oracle, panel
 from tests.systems.toy_core.core import CORE, TurningKnobs
 from tests.systems.toy_core.vocabulary import TURNING
 from tests.unit.engine.test_named_systems import JOINED, NamedRun, answers
@@ -37,16 +56,19 @@ FOLDER = ROOT / "tests" / "systems" / "toy_core"
 #: What modules of a core may build on.
 OPEN = (
     "backend.adaptive", "backend.model", "backend.operators.network", "backend.systems.contract",
-    "backend.systems.publishing", "storage.vocabulary.graph", "storage.vocabulary.properties",
-    "storage.vocabulary.records", "tests.systems.toy_core",
+    "backend.systems.publishing", "dashboard.base", "dashboard.components",
+    "dashboard.figures.theme", "dashboard.pages.contract", "dashboard.panels.contract",
+    "dashboard.views.book", "storage.reader", "storage.vocabulary.graph",
+    "storage.vocabulary.properties", "storage.vocabulary.records", "tests.systems.toy_core",
 )  # fmt: skip
 
 
 @pytest.fixture(scope="module", autouse=True)
 def registered() -> Iterator[None]:
-    """Its line in VOCABULARIES."""
+    """Its lines in VOCABULARIES and FACES."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry, "KNOWN", joined((*registry.VOCABULARIES, TURNING)))
+        patch.setattr(systems, "FACES", (*systems.FACES, face.FACE))
         yield
 
 
@@ -135,14 +157,50 @@ def test_its_modules_import_contracts_and_nothing_else_names_it() -> None:
         if not any(name == one or name.startswith(f"{one}.") for one in OPEN)
     }
     assert beyond == {}
-    words = re.compile(r"""["'`](?:turning|turned_total|turn_every)["'`]|toy_core""")
+    words = re.compile(
+        r"""["'`/](?:turning|turned_total|turn_every)["'`]|toy_core|pw-wheel|TurningWheel|wheel\.(?:js|css)"""
+    )
     naming = {
         path.as_posix()
-        for path, text in texts(".py", ".js").items()
+        for path, text in texts(".py", ".js", ".css").items()
         if path.parts[0] in ("backend", "bench", "dashboard", "assets", "storage")
         if words.search(text)
     }
     assert naming == set()
+
+
+@pytest.fixture(scope="module")
+def services(registered: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+    run = started(tmp_path_factory.mktemp("turning"))
+    with open_reader(run.path) as reader:
+        yield Services(reader, None, Settings(run.path, "a-token-for-tests"), Hub(reader))
+    run.close()
+
+
+def test_its_page_has_its_panel_figure_and_knob(services: Services) -> None:
+    (page,) = face.FACE.pages
+    context = contexts.resolve(services.reader, Moment(run=RUN_ID, unit=UNIT))
+    drawn = lay_out(page.path, replace(context, theme="light"), services)
+    shown = json.dumps(drawn, cls=plotly.utils.PlotlyJSONEncoder)
+    assert [one.name for one in page.panels] == ["turns"]
+    assert '"type": "bar"' in shown
+    assert '["@TurningWheel", {"name": "Wheel of a and b and c", "turns": 4}]' in shown
+    assert "Tuples from turn to turn" in shown
+    assert page.has_records(read_facts(context, services.reader))
+    assert "Nothing tells what an order costs" in why_not("turn_every")
+
+
+def test_the_application_serves_its_page_script_and_sheet(services: Services) -> None:
+    browser = create_app(services).server.test_client()
+    assert browser.get(panel.PAGE).status_code == 200
+    index = browser.get("/").text
+    (main,) = set(re.findall(r'"(/scripts/\w+/modules/main\.js)"', index))
+    (styles,) = set(re.findall(r'"(/scripts/\w+/styles\.css)"', index))
+    script, sheet = browser.get(main).text, browser.get(styles).text
+    assert "Object.assign(components, { TurningWheel });" in script
+    assert ".pw-wheel {" in sheet
+    assert sheet.index(".pw-wheel {") < sheet.index((ASSETS / "z_narrow.css").read_text("utf-8"))
+    assert '"data-pw-path": "/turning"' in json.dumps(browser.get("/_dash-layout").get_json())
 
 
 @given(st.lists(st.integers(0, 900), max_size=12), st.integers(1, 2000))

@@ -14,7 +14,8 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
 
 from backend.doctor import find_chromium
-from dashboard.bundle import ASSETS
+from dashboard.base.face import faces
+from dashboard.serving.bundle import ASSETS
 from storage.reader import Reader
 from tests.web.site import Site, serve
 
@@ -83,8 +84,16 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
+#: Name -> where it stands.
+SCRIPTS = {
+    path.name: str(path)
+    for folder in (ASSETS / "modules", *(face.folder for face in faces()))
+    for path in folder.glob("*.js")
+}
+
+
 class _Files(SimpleHTTPRequestHandler):
-    """The assets as they are, and an empty page, without a word on the console."""
+    """The modules as they are, and an empty page, without a word on the console."""
 
     def do_GET(self) -> None:
         """A file, or the empty page at /."""
@@ -95,6 +104,10 @@ class _Files(SimpleHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"<!DOCTYPE html><title>modules</title>")
         return None
+
+    def translate_path(self, path: str) -> str:
+        """A module wherever it stands."""
+        return SCRIPTS.get(path.rpartition("/")[2]) or super().translate_path(path)
 
     def log_message(self, *_: Any) -> None:
         """Nothing."""

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from dashboard.server import Server
-from dashboard.settings import Settings
+from dashboard.serving.settings import Settings
+from dashboard.web.server import Server
 from storage.reader import Reader
 from storage.writer import EngineWriter, open_engine_writer
 from tests.web.recorded import Recording, record

@@ -15,8 +15,8 @@ from typing import Any, get_args
 import pytest
 from playwright.sync_api import Browser
 
-from dashboard.bundle import ASSETS
 from dashboard.components.formats import Format, age, clock, show
+from dashboard.serving.bundle import ASSETS
 from tests.web.conftest import Ask, OpenPage
 
 pytestmark = pytest.mark.web

@@ -10,8 +10,8 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, ViewportSize, expect
 
-from dashboard.postmortem import records_of
 from dashboard.report import page_of
+from dashboard.report.postmortem import records_of
 from tests.web.conftest import OpenPage, until
 from tests.web.joins_run import JoinsRun
 from tests.web.site import Site

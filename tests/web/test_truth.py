@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from dashboard.server import Server
-from dashboard.settings import Settings
+from dashboard.serving.settings import Settings
+from dashboard.web.server import Server
 from tests.engine_runs import EngineRun
 from tests.shipped_runs import demo
 from tests.unit.asc.stream import a_filters, b_filters

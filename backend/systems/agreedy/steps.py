@@ -1,8 +1,9 @@
 """What each batch gave to decide on, so that the run can be decided again from its record.
 
 With every step go the profile tuples that came in, bit by bit, the costs of the filters and the
-knobs in force: the window of any other knobs can be filled from them (dashboard/views/reorder.py).
-Algorithms that ask only some of the filters leave gaps, and no steps. Ours, not the papers'.
+knobs in force: the window of any other knobs can be filled from them
+(dashboard/systems/agreedy/reorder.py). Algorithms that ask only some of the filters leave gaps, and
+no steps. Ours, not the papers'.
 """
 
 from __future__ import annotations

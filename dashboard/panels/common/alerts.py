@@ -10,17 +10,17 @@ from typing import Final, NamedTuple
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.alerts import alert_states
+from dashboard.base.context import Context
 from dashboard.components.asking import asking
 from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge
 from dashboard.components.drawn import NAMESPACE, Drawn
 from dashboard.components.names import words_of
 from dashboard.components.rows import CellData, RowTable, TableColumn, drawn
-from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
-from dashboard.services import Services
+from dashboard.serving.alerts import alert_states
+from dashboard.serving.services import Services
 from dashboard.views.alerts import AlertState
 from dashboard.views.book import SYSTEM, Book
 from dashboard.views.numbers import known

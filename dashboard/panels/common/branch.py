@@ -7,30 +7,25 @@ at once; every knob of a unit can be tried by a replay of the recorded tuples in
 from __future__ import annotations
 
 import json
+from collections.abc import Set
 from typing import Any, Final, NamedTuple
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.api.errors import ApiError
-from dashboard.api.knob_check import check_value
-from dashboard.components.badges import badge
+from dashboard.base.context import Context
+from dashboard.base.face import faces
 from dashboard.components.drawn import NAMESPACE, Drawn, knob_row
-from dashboard.components.ghost import ghost_numbers, ghost_table
 from dashboard.components.links import jump
 from dashboard.components.names import words_of
-from dashboard.context import Context
-from dashboard.figures.whatif import HEIGHT, draw_ghost
 from dashboard.panels import records
 from dashboard.panels.common.compare import asked_for
-from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
-from dashboard.turns import trials_of
+from dashboard.panels.contract import Drawing, Ghost, Panel, PanelScope, Sheet
+from dashboard.serving.errors import ApiError
+from dashboard.serving.knob_check import check_value
 from dashboard.views.branches import SETTING, branch_line, branch_pair, branches_of, taker
 from dashboard.views.compare import address
-from dashboard.views.decisions import MIN_SAMPLES
-from dashboard.views.ghost import GhostComparison, compare
 from dashboard.views.knobs import ranked, value_words
-from dashboard.views.whatif import REPLAYED, GhostStep, redecide, told
 from storage.reader import Reader
 from storage.vocabulary.branches import BranchOf
 from storage.vocabulary.records import Knob, Run
@@ -42,9 +37,10 @@ MOST_LINKED: Final = 8
 class BranchView(NamedTuple):
     """Two futures of the batch ``at``. knobs: of the unit; knob, value: tried.
 
-    estimated: names of knobs whose rule can be decided again from the record. steps: of the
-    evaluations from there on, none before something was tried. made: branches of the run that were
-    computed. line: what computes one from a terminal; has_engine: one that is at work can be asked.
+    estimated: names of knobs whose rule can be decided again from the record. ghost: what does
+    that; found: what it made of the evaluations from there on, None before something was tried.
+    made: branches of the run that were computed. line: what computes one from a terminal;
+    has_engine: one that is at work can be asked.
     """
 
     at: int
@@ -53,8 +49,8 @@ class BranchView(NamedTuple):
     knob: Knob
     value: Any
     pair: str
-    steps: list[GhostStep]
-    compared: GhostComparison | None
+    ghost: Ghost | None
+    found: Any
     made: list[tuple[Run, BranchOf]]
     line: str
     has_engine: bool
@@ -89,23 +85,27 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> BranchView | N
     knobs = ranked(one for one in reader.knobs(run, context.batch) if one.scope == scope.unit)
     if not knobs or not scope.unit:
         return None
-    trials = trials_of(reader, run, None, scope.only)
-    estimated = frozenset(REPLAYED) & {one.name for one in knobs} if trials else frozenset[str]()
+    ghost, estimated = _ghost(reader, run, scope.unit, {one.name for one in knobs})
     asked = asked_for(reader, context)
     name, _, text = asked.branch.partition("=")
     knob = next((one for one in knobs if one.name == name), knobs[0])
     value = _value(knob, text)
     pair = address(asked._replace(branch=""))
-    from_here = [trial for trial in trials if trial.batch >= at and knob.name in estimated]
-    rest = told(from_here, knob.name)
-    steps = redecide(rest, {knob.name: value}) if value is not None else []
-    compared = compare(steps, MIN_SAMPLES) if steps else None
+    tries = ghost is not None and knob.name in estimated and value is not None
+    found = ghost.decided(reader, knob, value, run, at) if ghost is not None and tries else None
     value, runs = knob.value if value is None else value, reader.runs()
     line = branch_line(run, at, knob.scope, reader.where)
     made, has_engine = branches_of(runs, run), taker(runs, run) is not None
-    return BranchView(
-        at, knobs, estimated, knob, value, pair, steps, compared, made, line, has_engine
-    )
+    return BranchView(at, knobs, estimated, knob, value, pair, ghost, found, made, line, has_engine)
+
+
+def _ghost(
+    reader: Reader, run: str, unit: str, names: Set[str]
+) -> tuple[Ghost | None, frozenset[str]]:
+    """Whose rule can be decided again from the record of a unit, and for which of the knobs."""
+    ghosts: list[Ghost] = [face.ghost for face in faces() if face.ghost is not None]
+    told = ((ghost, ghost.knobs(reader, run, unit) & names) for ghost in ghosts)
+    return next((one for one in told if one[1]), (None, frozenset()))
 
 
 def _value(knob: Knob, text: str) -> Any:
@@ -120,18 +120,11 @@ def draw(view: BranchView, sheet: Sheet) -> Drawing:
     """The form, and both futures."""
     asks = view.has_engine and not sheet.read_only
     form = html.Div([BranchForm(view, sheet.context.run_id, asks), *_made(view, sheet.context)])
-    if view.compared is None:
+    if view.ghost is None or view.found is None:
         return Drawing([form, html.P(_why_none(view), className="pw-dim")])
-    by = ", costs at the measured price" if view.knob.name == "no_drop_visit_cost" else ""
-    note = [badge("estimated"), f" the record decided again by the engine's own rule{by}"]
     tried = f"{words_of(view.knob.name)} = {value_words(view.value)}"
-    return Drawing(
-        body=[form, *ghost_numbers(view.compared, tried, view.steps)],
-        figure=draw_ghost(view.steps, tried, sheet.theme),
-        height=HEIGHT,
-        table=ghost_table(view.steps, sheet.context),
-        note=note,
-    )
+    drawn = view.ghost.drawn(view.found, tried, sheet)
+    return drawn._replace(body=[form, *drawn.body])
 
 
 def _why_none(view: BranchView) -> str:

@@ -8,15 +8,15 @@ from typing import Any, Final
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge
 from dashboard.components.formats import show, stamp
 from dashboard.components.kinds import tone_of
 from dashboard.components.links import jump
-from dashboard.components.names import NAMES, term
+from dashboard.components.names import is_listed, term
 from dashboard.components.rows import CellData, RowTable, TableColumn
-from dashboard.context import Context
-from dashboard.views.decision_costs import number_of
+from dashboard.views.decision_costs import digits, number_of
 from dashboard.views.decisions import (
     CostBar,
     DecisionCard,
@@ -26,7 +26,6 @@ from dashboard.views.decisions import (
     OrderView,
     apart,
 )
-from dashboard.views.filters import digits
 from dashboard.views.orders import OrderItem
 
 HEADROOM: Final = 1.18
@@ -71,7 +70,7 @@ def _head(card: DecisionCard, context: Context) -> Component:
 
 def _algorithm(name: str) -> Component | str:
     """Who decided: a system in words, an algorithm by the name it has in its paper."""
-    return term(name) if name.partition(".")[0] in NAMES else name
+    return term(name) if is_listed(name.partition(".")[0]) else name
 
 
 def _section(title: str, children: Any) -> Component:

@@ -7,19 +7,19 @@ from typing import Any, Final, NamedTuple
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
-from dashboard import ids
+from dashboard.base import ids
+from dashboard.base.context import Context
 from dashboard.components.drawn import Segments
 from dashboard.components.formats import clock, show
 from dashboard.components.keys import clientside
 from dashboard.components.links import jump
 from dashboard.components.rows import DecisionLinks, jump_to
 from dashboard.components.states import empty
-from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.common.decision_card import draw_card
 from dashboard.panels.contract import Drawing, News, Panel, PanelScope, RunFacts, Sheet
 from dashboard.panels.facts import knobs_of
-from dashboard.services import Services
+from dashboard.serving.services import Services
 from dashboard.views.decision_card import build_card
 from dashboard.views.decisions import (
     FILTERS,

@@ -6,11 +6,11 @@ from typing import Final, NamedTuple
 
 from dash import html
 
+from dashboard.base.context import Context
 from dashboard.components.intakes import intake_buttons
 from dashboard.components.kinds import tone_of
 from dashboard.components.names import term
 from dashboard.components.rows import CellData, RowTable, TableColumn, drawn, jump_to, known
-from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, RunFacts, Sheet
 from dashboard.views.inputs import InputLine, UnitLine, input_rows, unit_rows

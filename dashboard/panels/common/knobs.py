@@ -8,6 +8,7 @@ from typing import Any, Final
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
 from dashboard.components.badges import state_badge
 from dashboard.components.formats import clock, stamp
@@ -15,11 +16,10 @@ from dashboard.components.links import jump
 from dashboard.components.names import term
 from dashboard.components.rows import CellData, RowTable, TableColumn, drawn
 from dashboard.components.states import empty
-from dashboard.context import Context
 from dashboard.panels import knob_cards, records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
-from dashboard.services import Services
-from dashboard.turns import effects
+from dashboard.panels.turns import effects
+from dashboard.serving.services import Services
 from dashboard.views.book import SYSTEM, Book
 from dashboard.views.knobs import AuditRow, KnobGroup, audit, group_knobs, on_page
 from storage.reader import Reader

@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
 from dashboard.components.formats import show
 from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.components.static import static
-from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
 from dashboard.views.load import LoadView, build_load, words_of

@@ -8,10 +8,11 @@ from typing import Any, Final
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
+from dashboard.base.face import watching
 from dashboard.components.badges import badge
 from dashboard.components.formats import clock, show
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
-from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet
 from dashboard.panels.facts import knobs_of
@@ -32,7 +33,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> list[FlipLoop]
     entries = reader.decisions(
         run, until=until, verdicts=switched, limit=MAX_PLANS, unit=scope.only, brief=True
     )
-    knob = knobs_of(reader, run, until, scope).get("lambda_tuples")
+    knob = knobs_of(reader, run, until, scope).get(watching().period)
     size = knob.value if knob is not None else None
     window = WINDOW_LAMBDAS * int(size) if isinstance(size, int | float) else DEFAULT_WINDOW
 

@@ -7,16 +7,16 @@ from typing import Final
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.asking import asking
 from dashboard.components.attributes import attrs
 from dashboard.components.drawn import HistoryChart
 from dashboard.components.links import jump
 from dashboard.components.names import words_of
 from dashboard.components.rows import CellData, RowTable, TableColumn
-from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
-from dashboard.services import Services
+from dashboard.serving.services import Services
 from dashboard.views.book import Book
 from dashboard.views.monitor import MonitorView, Picked, build_monitor, picked
 from storage.reader import Reader

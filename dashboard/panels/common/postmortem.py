@@ -8,16 +8,16 @@ from urllib.parse import quote
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
 from dashboard.components.formats import clock
 from dashboard.components.kinds import event_kind
 from dashboard.components.links import jump
 from dashboard.components.states import empty
-from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
-from dashboard.postmortem import story_of
-from dashboard.services import Services
+from dashboard.report.postmortem import story_of
+from dashboard.serving.services import Services
 from dashboard.views.postmortem import Sentence, Story
 from storage.reader import Reader
 

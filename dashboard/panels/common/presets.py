@@ -8,9 +8,9 @@ from typing import Any, Final, NamedTuple
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
 from dashboard.components.rows import CellData, RowTable, TableColumn, drawn
-from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.views.presets import PresetRow, beside, presets_of, saved_values

@@ -11,6 +11,7 @@ from typing import Any, Final
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge, state_badge
 from dashboard.components.formats import clock, show
@@ -19,7 +20,6 @@ from dashboard.components.links import jump
 from dashboard.components.panels import panel, zoom_reset
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.components.states import empty
-from dashboard.context import Context
 from dashboard.panels.common.answer_parts import draw_answer, draw_tuples
 from dashboard.views.answers import AnswerView
 from dashboard.views.results import QueryRow, RequestRow, ResultsView, TuplesView, listed

@@ -8,9 +8,9 @@ from typing import Any, Final, NamedTuple
 from dash import Input, html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
 from dashboard.components.formats import show
-from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.common.result_parts import (
     FILTER,
@@ -22,7 +22,7 @@ from dashboard.panels.common.result_parts import (
     draw_requests,
 )
 from dashboard.panels.contract import Drawing, Panel, PanelScope, RunFacts, Sheet
-from dashboard.services import Services
+from dashboard.serving.services import Services
 from dashboard.views.answers import CHANGES, AnswerView, build_answer
 from dashboard.views.book import Book
 from dashboard.views.results import (

@@ -8,6 +8,7 @@ from typing import Any, Final
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.badges import badge
 from dashboard.components.formats import age, clock, stamp
 from dashboard.components.kinds import tone_of
@@ -15,7 +16,6 @@ from dashboard.components.links import sql_link
 from dashboard.components.panels import panel
 from dashboard.components.rows import CellData, RowTable, TableColumn, drawn, jump_to, known
 from dashboard.components.states import empty
-from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.views.book import SYSTEM

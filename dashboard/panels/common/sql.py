@@ -8,14 +8,14 @@ from urllib.parse import urlencode
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
 from dashboard.components.formats import show
 from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.components.states import empty
-from dashboard.context import Context
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
-from dashboard.services import Services
+from dashboard.serving.services import Services
 from storage.reader import Reader
 from storage.sql import MOST_ROWS, TIME_S, SqlAnswer, SqlRefused
 

@@ -7,17 +7,18 @@ from typing import Final, NamedTuple
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.base.context import Context
+from dashboard.base.face import watching
 from dashboard.components.charts import scale_choice
 from dashboard.components.formats import clock, show
 from dashboard.components.kinds import event_kind
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
-from dashboard.context import Context
 from dashboard.figures.timeline import draw_timeline, timeline_height
 from dashboard.panels import records
 from dashboard.panels.common import loops
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet
 from dashboard.panels.facts import knobs_of
-from dashboard.services import Services
+from dashboard.serving.services import Services
 from dashboard.views.book import Book, by_property
 from dashboard.views.events import of_unit, titled
 from dashboard.views.gaps import Gap
@@ -51,14 +52,15 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> WholeRun:
     keys = Book(reader.entities(run, until), scope.unit).owners(properties())
     found = reader.many_series(run, keys, until_batch=until, max_points=MAX_POINTS)
     knobs = {name: knob.value for name, knob in knobs_of(reader, run, until, scope).items()}
-    turns = reader.knob_history(run, "mu", scope.only)
+    watch = watching()
+    turns = reader.knob_history(run, watch.threshold, scope.only) if watch.threshold else ()
     mu_steps = [(knob.batch, float(knob.value)) for knob in turns]
     shown = reader.batch(run, context.batch) if context.batch is not None else None
-    window = knobs.get("lambda_tuples")
+    window = knobs.get(watch.period)
     view = build_timeline(
         by_property(found),
         mu_steps,
-        knobs.get("trigger"),
+        knobs.get(watch.decides),
         int(window) if isinstance(window, int | float) else None,
         _events_of(reader, run, until, scope),
         shown.time if shown is not None and context.moment.at is not None else None,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from dashboard.base.context import Context
 from dashboard.components.rows import CellData, RowTable, TableColumn
-from dashboard.context import Context
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
 from storage.reader import Reader
 from storage.vocabulary.records import Matrix

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dashboard.base.opening import build_opening, default_run
 from dashboard.views.branches import (
     SETTING,
     branch_line,
@@ -17,7 +18,6 @@ from dashboard.views.branches import (
     with_branch,
 )
 from dashboard.views.compare import ComparedStretch
-from dashboard.views.opening import build_opening, default_run
 from dashboard.views.runs import build_runs
 from run import build_parser
 from storage.vocabulary.branches import BranchOf, branch_of, branch_words

@@ -14,8 +14,10 @@ from backend.systems.asc.cost import CostModel, PlanShape, expected_visits, samp
 from backend.systems.asc.lattice import thinned
 from backend.systems.asc.matching import Regions
 from backend.systems.asc.trials import MOST_TUPLES
-from dashboard.views.choices import CHOSEN, RecordedChoices, read_choices
-from dashboard.views.effects import FEWEST, of_choices
+from dashboard.base.face import told as told_of
+from dashboard.views.choices import RecordedChoices, read_choices
+from dashboard.views.effects import of_choices
+from dashboard.views.numbers import FEWEST
 from storage.rows import DecisionEntry
 from storage.vocabulary.records import Decision
 from tests.unit.asc.stream import Stream, b_filters, settings, tuples
@@ -134,4 +136,4 @@ def test_the_share_is_of_what_ran_on_the_same_samples() -> None:
     assert of_choices(told[1:], "b", "visits").preview(100).share is None
     assert of_choices(told, "c", "visits").both == []
     selections = {"ordering", "stop_rule", "visit_costs", "hybrid_compare"}
-    assert set(CHOSEN) == {*selections, "scheduler", "join_order", "caching"}
+    assert set(told_of("chosen")) == {*selections, "scheduler", "join_order", "caching"}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.views.effects import before_and_after, of_trials
-from dashboard.views.ghost import compare
-from dashboard.views.whatif import REPLAYED, read_trials, redecide
+from dashboard.systems.asc.ghost_view import compare
+from dashboard.systems.asc.replay import of_trials
+from dashboard.systems.asc.whatif_view import REPLAYED, read_trials, redecide
+from dashboard.views.effects import before_and_after
 from tests.unit.dashboard_pages.test_whatif_view import drifting, recorded
 
 OTHER = {

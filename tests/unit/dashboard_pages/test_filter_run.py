@@ -10,12 +10,12 @@ from typing import Any
 import plotly
 import pytest
 
-from dashboard import context as contexts
-from dashboard.context import Moment
-from dashboard.live import Hub
+from dashboard.base import context as contexts
+from dashboard.base.context import Moment
 from dashboard.pages import PAGES
-from dashboard.services import Services
-from dashboard.settings import Settings
+from dashboard.serving.live import Hub
+from dashboard.serving.services import Services
+from dashboard.serving.settings import Settings
 from storage.reader import open_reader
 from tests.engine_runs import RUN_ID
 from tests.unit.dashboard_pages.figures import checked, figures_in

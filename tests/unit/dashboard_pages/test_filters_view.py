@@ -10,12 +10,8 @@ import numpy as np
 import pytest
 
 from backend.model.ids import profile_id
-from dashboard.components.kinds import NATIVE
-from dashboard.deltas import MAX_BYTES, encoded, snapshot
-from dashboard.views.book import Book
-from dashboard.views.decision_card import build_card
-from dashboard.views.decisions import build_list
-from dashboard.views.filters import (
+from dashboard.serving.deltas import MAX_BYTES, encoded, snapshot
+from dashboard.systems.agreedy.filters_view import (
     FiltersView,
     NearPair,
     build_view,
@@ -26,9 +22,12 @@ from dashboard.views.filters import (
     view_name,
     window_batches,
 )
-from dashboard.views.overhead import build_overhead, place, verdict
+from dashboard.systems.agreedy.overhead_view import build_overhead, place, verdict
+from dashboard.systems.agreedy.race_view import PROPERTIES, RaceView, build_race
+from dashboard.views.book import Book
+from dashboard.views.decision_card import build_card
+from dashboard.views.decisions import build_list
 from dashboard.views.plan import graph_plan, plan_nodes, steps
-from dashboard.views.race import PROPERTIES, RaceView, build_race
 from dashboard.views.thrash import find_loops
 from storage.rows import SeriesData
 from storage.store import Reader, open_reader
@@ -237,7 +236,7 @@ def test_the_plan_page_weighs_filters_with_their_cost(reader: Reader) -> None:
     assert slow.visits is not None
     assert slow.visits > (slow.reached or 0) / reached
     kinds = [node["kind"] for node in graph_plan(RUN, plan, plan_nodes(plan))["nodes"]]
-    assert kinds[:3] == ["source", NATIVE, "filter"]
+    assert kinds[:3] == ["source", "native filter", "filter"]
 
 
 def test_a_decision_card_has_the_pair_and_counts_in_microseconds(reader: Reader) -> None:

@@ -7,18 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.gain import (
-    FIRST,
-    RATIOS,
-    TUPLES,
-    Columns,
-    CurvePoint,
-    column,
-    ledger_gain,
-    ratio_gain,
-    turning_points,
-)
-from dashboard.views.regret import ERROR, TOTAL
+from dashboard.systems.agreedy.words import ORDER
+from dashboard.systems.asc.gain import FIRST, TUPLES, ledger_gain
+from dashboard.systems.asc.regret_view import ERROR, TOTAL
+from dashboard.systems.joins.words import CACHES
+from dashboard.views.gain import Columns, CurvePoint, column, ratio_gain, turning_points
 from storage.rows import SeriesData
 
 
@@ -64,7 +57,7 @@ def test_without_tuples_the_visits_are_told() -> None:
 
 
 def test_an_order_or_caches_save_a_share_now() -> None:
-    order, caches = RATIOS
+    order, caches = ORDER, CACHES
     gain = ratio_gain(order, {order.now: {1: 9.0, 2: 6.0}, order.before: {1: 9.0, 2: 8.0}})
     assert gain is not None
     assert (gain.lead, gain.figure) == ("This order saves", "25\u2009%")

@@ -8,8 +8,8 @@ from dataclasses import asdict, replace
 import pytest
 
 from backend.systems.asc.arrows import arrow_matrices
-from dashboard.figures.hybrid import CELL_PX, lay_out
-from dashboard.views.hybrid import (
+from dashboard.systems.asc.hybrid_figure import CELL_PX, lay_out
+from dashboard.systems.asc.hybrid_view import (
     MOST_REGIONS,
     NO_WAYS,
     Ways,

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dashboard.figures.cache_lanes import draw_lanes
-from dashboard.figures.caching import draw_caching
+from dashboard.systems.joins.lanes_figure import draw_lanes
+from dashboard.systems.joins.lanes_view import build_lanes
+from dashboard.systems.joins.ledger_figure import draw_caching
+from dashboard.systems.joins.ledger_view import BEST, ELEMENTS, PLAIN, SPENT, build_caching
+from dashboard.systems.joins.market_view import build_markets, named_caches, saving_of, state_of
+from dashboard.systems.joins.matrices_view import build_candidates, build_join_view
+from dashboard.systems.joins.pipelines_view import build_pipelines
 from dashboard.views.book import Book
-from dashboard.views.cache_lanes import build_lanes
-from dashboard.views.caching import BEST, ELEMENTS, PLAIN, SPENT, build_caching
-from dashboard.views.join_matrices import build_candidates, build_join_view
-from dashboard.views.market import build_markets, named_caches, saving_of, state_of
-from dashboard.views.pipelines import build_pipelines
 from dashboard.views.takes import build_takes
 from storage.rows import SeriesData, StoredMatrix
 from storage.vocabulary.records import Entity, Knob, Matrix

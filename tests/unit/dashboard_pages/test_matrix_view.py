@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard.figures.matrix import draw_regions, draw_selectivity, regions_height
-from dashboard.views.book import Book
-from dashboard.views.matrix import (
+from dashboard.systems.asc.matrix_figure import draw_regions, draw_selectivity, regions_height
+from dashboard.systems.asc.matrix_view import (
     QueryColumn,
     build_choices,
     build_regions,
@@ -19,6 +18,7 @@ from dashboard.views.matrix import (
     refuted,
     region_label,
 )
+from dashboard.views.book import Book
 from storage.vocabulary.records import Entity, Matrix
 from tests.unit.dashboard_pages.figures import checked
 

@@ -9,15 +9,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.figures.chains import draw_chains
-from dashboard.figures.queue_curves import draw_curves
+from dashboard.systems.stream.chains_figure import draw_chains
+from dashboard.systems.stream.chains_view import build_chains
+from dashboard.systems.stream.curves_figure import draw_curves
+from dashboard.systems.stream.curves_view import MOST_LANES, build_curves
 from dashboard.views.answers import build_answer, build_relation
 from dashboard.views.book import Book
-from dashboard.views.chains import build_chains
 from dashboard.views.monitor import Asked, address, build_monitor, picked
 from dashboard.views.plan import graph_values, sizes_of
 from dashboard.views.plan_parts import leading_to, outputs_of, shared_by
-from dashboard.views.queue_curves import MOST_LANES, build_curves
 from dashboard.views.results import build_tuples
 from storage.rows import SeriesData, StoredResult
 from storage.vocabulary.records import SIGN, TAU, Decision, Entity, Matrix, PlanVersion

@@ -9,13 +9,13 @@ from typing import Any
 import plotly
 import pytest
 
-from dashboard import context as contexts
-from dashboard.context import Moment
-from dashboard.live import Hub
+from dashboard.base import context as contexts
+from dashboard.base.context import Moment
 from dashboard.pages import PAGES
 from dashboard.panels.facts import read_facts
-from dashboard.services import Services
-from dashboard.settings import Settings
+from dashboard.serving.live import Hub
+from dashboard.serving.services import Services
+from dashboard.serving.settings import Settings
 from storage.store import open_engine_writer, open_reader
 from tests.contract import old_store
 

@@ -11,18 +11,18 @@ from typing import Any
 import plotly
 import pytest
 
-from dashboard import context as contexts
+from dashboard.base import context as contexts
+from dashboard.base.context import Moment
 from dashboard.components.rows import jump_to
-from dashboard.context import Moment
-from dashboard.live import Hub
 from dashboard.pages import DECISIONS, PAGES
-from dashboard.panels import PANELS
+from dashboard.panels import all_panels
 from dashboard.panels.common import timeline
 from dashboard.panels.common.decisions import wanted_decision
 from dashboard.panels.contract import Panel, PanelScope
 from dashboard.panels.facts import read_facts
-from dashboard.services import Services
-from dashboard.settings import Settings
+from dashboard.serving.live import Hub
+from dashboard.serving.services import Services
+from dashboard.serving.settings import Settings
 from storage.reader import open_reader
 from storage.writer import open_engine_writer
 from tests.unit.dashboard_pages.figures import checked, figures_in
@@ -115,11 +115,11 @@ def test_jumps_are_links_that_keep_the_rest_of_the_moment(recorded: Services) ->
 
 
 def test_every_panel_with_a_title_has_the_query_behind_it() -> None:
-    assert [panel.name for panel in PANELS if panel.title and not panel.sql] == ["sql"]
+    assert [panel.name for panel in all_panels() if panel.title and not panel.sql] == ["sql"]
 
 
 @pytest.mark.parametrize(
-    "panel", [one for one in PANELS if one.sql], ids=lambda panel: str(panel.name)
+    "panel", [one for one in all_panels() if one.sql], ids=lambda panel: str(panel.name)
 )
 def test_the_query_behind_a_panel_runs(panel: Panel[Any], recorded: Services) -> None:
     answer = recorded.reader.ask(panel.sql, {"run": "r1", "at": 60})

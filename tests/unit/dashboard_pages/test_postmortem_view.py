@@ -9,9 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard import postmortem
-from dashboard.postmortem import records_of, story_of
-from dashboard.report import page_of
+from dashboard.report import page_of, postmortem
+from dashboard.report.postmortem import records_of, story_of
 from dashboard.views.postmortem import tell
 from storage.rows import DecisionEntry, StoredEvent
 from storage.store import Reader, open_command_writer, open_engine_writer, open_reader

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dashboard.figures.race import draw_race
-from dashboard.views.race import RaceLane, RaceReading, RaceView
+from dashboard.systems.agreedy.race_figure import draw_race
+from dashboard.systems.agreedy.race_view import RaceLane, RaceReading, RaceView
 
 
 def race(*tuples: float) -> RaceView:

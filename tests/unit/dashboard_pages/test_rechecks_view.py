@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dashboard.views.rechecks import read_checks, recheck
+from dashboard.systems.agreedy.rechecks import read_checks, recheck
 from storage.rows import DecisionEntry
 from tests.unit.agreedy.stream import Stream, independent_drops, query_of, settings
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dashboard.figures.regret import draw_regret
-from dashboard.views.regret import LINES, RegretView, build_regret
+from dashboard.systems.asc.regret_figure import draw_regret
+from dashboard.systems.asc.regret_view import LINES, RegretView, build_regret
 from storage.rows import SeriesData
 from tests.unit.dashboard_pages.figures import checked
 

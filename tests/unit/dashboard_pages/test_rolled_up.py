@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.context import Moment
-from dashboard.live import Hub
+from dashboard.base.context import Moment
 from dashboard.pages import DECISIONS, PAGES
-from dashboard.panels import PANELS
-from dashboard.services import Services
-from dashboard.settings import Settings
+from dashboard.panels import all_panels
+from dashboard.serving.live import Hub
+from dashboard.serving.services import Services
+from dashboard.serving.settings import Settings
 from storage.reader import open_reader
 from storage.writer import open_engine_writer
 from tests.unit.dashboard_pages.test_pages import laid_out
@@ -83,7 +83,7 @@ def test_the_records_behind_a_panel_are_found(
     pages_before_and_after: tuple[dict[str, str], Services],
 ) -> None:
     _, services = pages_before_and_after
-    asked = [panel.sql for panel in PANELS if "JOIN samples" in panel.sql]
+    asked = [panel.sql for panel in all_panels() if "JOIN samples" in panel.sql]
     assert asked
     for at in (40, 79):
         answers = [services.reader.ask(sql, {"run": "r1", "at": at}) for sql in asked]

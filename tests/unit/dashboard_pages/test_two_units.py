@@ -10,19 +10,19 @@ from typing import Any
 import plotly
 import pytest
 
-from dashboard import context as contexts
-from dashboard.context import Moment
-from dashboard.live import Hub
+from dashboard.base import context as contexts
+from dashboard.base.context import Moment
 from dashboard.pages import DECISIONS, KNOBS, MATRIX, PAGES, RESULTS, RUNS, TIMELINE, plan
 from dashboard.pages.contract import Page
 from dashboard.pages.plan_facts import read
-from dashboard.panels import PANELS, frame
+from dashboard.panels import all_panels, frame
 from dashboard.panels.common import timeline
 from dashboard.panels.facts import read_facts, scope_of
-from dashboard.services import Services
-from dashboard.settings import Settings
-from dashboard.shell import read_snapshot
+from dashboard.serving.live import Hub
+from dashboard.serving.services import Services
+from dashboard.serving.settings import Settings
 from dashboard.views.plan import plan_nodes
+from dashboard.web.shell import read_snapshot
 from storage.reader import open_reader
 from tests import two_units
 from tests.two_units import FLIGHTS, PACKETS, RUN
@@ -142,9 +142,9 @@ def test_a_failed_input_says_so_in_the_header_and_in_the_table(services: Service
 
 
 def test_the_names_of_panels_are_unique_and_their_pages_exist() -> None:
-    names = [panel.name for panel in PANELS]
+    names = [panel.name for panel in all_panels()]
     assert len(names) == len(set(names))
-    assert {panel.page for panel in PANELS} <= {page.path for page in PAGES}
+    assert {panel.page for panel in all_panels()} <= {page.path for page in PAGES}
 
 
 def test_a_view_that_came_out_the_same_is_not_sent_again(services: Services) -> None:

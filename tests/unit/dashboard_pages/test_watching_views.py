@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dashboard.systems.asc.hybrid_view import skips_of
 from dashboard.views.plan import limits_of, plan_nodes
-from dashboard.views.plan_skips import skips_of
 from dashboard.views.spreads import EWMA_WEIGHT, WINDOW, build_spreads, keys_of, since_of
 from storage.rows import SeriesData
 from storage.vocabulary.records import Entity, PlanVersion

@@ -10,8 +10,16 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from dashboard.views.ghost import FEWEST, compare
-from dashboard.views.whatif import GhostStep, Plan, SampledCost, Trial, read_trials, redecide
+from dashboard.systems.asc.ghost_view import compare
+from dashboard.systems.asc.whatif_view import (
+    GhostStep,
+    Plan,
+    SampledCost,
+    Trial,
+    read_trials,
+    redecide,
+)
+from dashboard.views.numbers import FEWEST
 from storage.rows import DecisionEntry
 from tests.unit.asc.stream import Stream, a_filters, b_filters, settings, tuples
 

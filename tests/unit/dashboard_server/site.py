@@ -13,11 +13,11 @@ import dash
 from flask import Flask
 from flask.testing import FlaskClient
 
-from dashboard.app import create_app
-from dashboard.security import CSRF_HEADER
-from dashboard.server import close_services, open_services
-from dashboard.services import Services
-from dashboard.settings import Settings
+from dashboard.serving.security import CSRF_HEADER
+from dashboard.serving.services import Services
+from dashboard.serving.settings import Settings
+from dashboard.web.app import create_app
+from dashboard.web.server import close_services, open_services
 from storage.store import EngineWriter, open_engine_writer
 from tests.web.recorded import Recording
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.alerts import AlertWatch, WebhookRefused, alert_states, check_webhook
+from dashboard.serving.alerts import AlertWatch, WebhookRefused, alert_states, check_webhook
 from dashboard.views.alerts import ANSWERS, rules_of, states_of, why_no_rule
 from dashboard.views.book import Book
 from storage.vocabulary.records import Command, Entity

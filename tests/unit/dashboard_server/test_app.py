@@ -8,8 +8,8 @@ from typing import Any
 import dash
 import pytest
 
-from dashboard import app as app_module
-from dashboard.app import create_app, skeleton
+from dashboard.web import app as app_module
+from dashboard.web.app import create_app, skeleton
 from tests.unit.dashboard_server.site import Site
 
 

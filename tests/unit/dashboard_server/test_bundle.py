@@ -5,12 +5,22 @@ from __future__ import annotations
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import dash
+import pytest
 
-from dashboard.bundle import ASSETS, Bundle, bundled, exports
+from dashboard.base.face import faces
+from dashboard.components.drawn import Drawn
+from dashboard.serving.bundle import ASSETS, SHEET, Bundle, bundled, exports
 
-MODULES = sorted((ASSETS / "modules").glob("*.js"))
+#: By the name they import each other by.
+SCRIPTS = {
+    path.name: path
+    for folder in (ASSETS / "modules", *(face.folder for face in faces()))
+    for path in sorted(folder.glob("*.js"))
+}
+MODULES = sorted(SCRIPTS.values())
 
 
 def test_a_page_asks_for_dash_one_script_and_one_sheet_and_keeps_them(shown: dash.Dash) -> None:
@@ -62,7 +72,7 @@ def test_the_script_holds_every_module_once_after_what_it_imports() -> None:
     assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
     for path in MODULES:
         for name in re.findall(r'^import .*"\./([\w.]+)";$', path.read_text("utf-8"), re.MULTILINE):
-            back = f'"./{path.name}"' in (path.parent / name).read_text("utf-8")
+            back = f'"./{path.name}"' in SCRIPTS[name].read_text("utf-8")
             assert back or order.index(name) < order.index(path.name)
 
 
@@ -93,7 +103,8 @@ def test_modules_are_joined_as_blocks_that_share_what_they_export() -> None:
 def test_what_is_imported_exists() -> None:
     for path in MODULES:
         for name in re.findall(r'\b(?:from|import|import\() ?"([^"\n]+)"', path.read_text("utf-8")):
-            assert (path.parent / name).is_file(), f"{path.name} imports {name}"
+            own = name.removeprefix("./") in SCRIPTS
+            assert own or (path.parent / name).is_file(), f"{path.name} imports {name}"
 
 
 def test_another_version_leads_to_this_one(shown: dash.Dash) -> None:
@@ -103,17 +114,57 @@ def test_another_version_leads_to_this_one(shown: dash.Dash) -> None:
     assert answer.headers["Cache-Control"] == "no-store"
     assert browser.get(answer.headers["Location"]).status_code == 200
     assert browser.get("/scripts/000000000000/modules/none.js").status_code == 404
-    assert browser.get("/scripts/000000000000/../dashboard/app.py").status_code == 404
+    assert browser.get("/scripts/000000000000/../dashboard/web/app.py").status_code == 404
+
+
+def _of(folder: Path) -> Bundle:
+    return Bundle(folder=folder, own=())
 
 
 def test_the_address_follows_the_content(tmp_path: Path) -> None:
     (tmp_path / "modules").mkdir()
     (tmp_path / "modules" / "main.js").write_text("export {};")
     (tmp_path / "theme_boot.js").write_text("")
-    first = Bundle(folder=tmp_path)
-    assert first.address("theme_boot.js") == Bundle(folder=tmp_path).address("theme_boot.js")
+    first = _of(tmp_path)
+    assert first.address("theme_boot.js") == _of(tmp_path).address("theme_boot.js")
     (tmp_path / "a.css").write_text("b { color: red }")
-    second = Bundle(folder=tmp_path)
+    second = _of(tmp_path)
     assert second.version != first.version
     (tmp_path / "theme_boot.js").write_text(" ")
-    assert Bundle(folder=tmp_path).version != second.version
+    assert _of(tmp_path).version != second.version
+
+
+def test_systems_bring_scripts_and_sheets_that_stand_in_a_known_order(tmp_path: Path) -> None:
+    assets, one, two = (tmp_path / name for name in ("assets", "one", "two"))
+    for name, text in {
+        "assets/modules/main.js": 'import "./core.js";\nstart();\n',
+        "assets/modules/core.js": "export const known = [];\n",
+        "assets/a.css": "a",
+        "assets/z_narrow.css": "z",
+        "one/c.css": "c",
+        "one/late.js": 'import { known } from "./core.js";\nknown.push(1);\n',
+        "two/b.css": "b",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    made = Bundle(folder=assets, own=(one, two))._bodies
+    assert made[SHEET].decode().split("\n") == ["a", "c", "b", "z"]
+    order = re.findall(r"^// modules/(\w+\.js)$", made["modules/main.js"].decode(), re.MULTILINE)
+    assert order == ["core.js", "late.js", "main.js"]
+    (two / "core.js").write_text("")
+    with pytest.raises(ValueError, match=r"core\.js"):
+        Bundle(folder=assets, own=(one, two))
+
+
+def test_every_component_that_is_laid_out_is_drawn_by_a_script() -> None:
+    script = Bundle()._bodies["modules/main.js"].decode()
+    drawn = {name for names in re.findall(r"\{ ([\w, ]+) \}", script) for name in names.split(", ")}
+    kinds = {one._type for one in every_kind(Drawn) if one.__module__.startswith("dashboard.")}
+    assert len(kinds) > 15
+    assert kinds <= drawn
+
+
+def every_kind(of: Any) -> list[Any]:
+    """The classes below one."""
+    below: list[Any] = of.__subclasses__()
+    return [one for kind in below for one in (kind, *every_kind(kind))]

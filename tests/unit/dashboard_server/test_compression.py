@@ -7,7 +7,7 @@ import re
 
 import dash
 
-from dashboard.compression import GzipCache
+from dashboard.serving.compression import GzipCache
 
 GZIP = {"Accept-Encoding": "gzip"}
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard import deltas
-from dashboard.deltas import ALL_NEWS, MAX_BYTES, MAX_POINTS, build, encoded, merged, room
-from dashboard.deltas import snapshot as take_snapshot
+from dashboard.serving import deltas
+from dashboard.serving.deltas import ALL_NEWS, MAX_BYTES, MAX_POINTS, build, encoded, merged, room
+from dashboard.serving.deltas import snapshot as take_snapshot
 from dashboard.views.numbers import rounded
 from storage.store import Reader, open_engine_writer, open_reader
 from storage.vocabulary.records import Batch, BatchRecord, Entity, Sample
@@ -121,7 +121,7 @@ def test_of_many_batches_some_are_told_and_nothing_is_asked_anew(
 def test_too_many_batches_leave_a_gap(
     pair: tuple[Recording, Reader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dashboard.deltas.MAX_BATCHES", 20)
+    monkeypatch.setattr("dashboard.serving.deltas.MAX_BATCHES", 20)
     recording, reader = pair
     _, known = first(reader)
     since = reader.cursor()

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from dashboard.deltas import ALL_NEWS, Delta
-from dashboard.live import Client, Hub, HubFull, UnknownRunError
+from dashboard.serving.deltas import ALL_NEWS, Delta
+from dashboard.serving.live import Client, Hub, HubFull, UnknownRunError
 from tests.unit.dashboard_server.site import BEARER, Site
 
 
@@ -171,7 +171,7 @@ def test_stopping_ends_all_streams(hub: Hub) -> None:
 
 
 def test_a_quiet_stream_beats(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dashboard.live.HEARTBEAT_S", 0.01)
+    monkeypatch.setattr("dashboard.serving.live.HEARTBEAT_S", 0.01)
     client, first = hub.join("r1")
     events = hub.stream(client, first)
     assert [next(events)[:6] for _ in range(3)] == [b"retry:", b"id: 4\n", b": stil"]

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.pacing import PACE_S, WAIT_S, Cadence
+from dashboard.serving.pacing import PACE_S, WAIT_S, Cadence
 from storage.rows import Cursor
 
 POLL_S = 0.05

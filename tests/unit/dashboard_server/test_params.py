@@ -10,8 +10,8 @@ from flask import Flask, request
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.api.errors import ApiError
 from dashboard.api.params import Param, read_body, read_query
+from dashboard.serving.errors import ApiError
 
 LIMIT = Param("limit", "integer", "How many.", default=100, low=1, high=1000)
 ENTITY = Param("entity", "string", "Entity id.", required=True)

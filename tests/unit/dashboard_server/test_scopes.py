@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.app import create_app
-from dashboard.server import close_services, open_services
-from dashboard.settings import Settings
+from dashboard.serving.settings import Settings
+from dashboard.web.app import create_app
+from dashboard.web.server import close_services, open_services
 from tests import two_units
 from tests.two_units import FLIGHTS, PACKETS, RUN
 from tests.unit.dashboard_server.site import BEARER, TOKEN

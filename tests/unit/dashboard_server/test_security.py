@@ -10,7 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import Cookie
 
-from dashboard.settings import Settings, is_loopback
+from dashboard.serving.settings import Settings, is_loopback
 from tests.unit.dashboard_server.site import BEARER, TOKEN, Site, csrf, open_site
 
 COMMANDS = "/api/v1/runs/r1/commands"

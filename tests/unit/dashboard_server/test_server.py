@@ -17,10 +17,10 @@ from urllib.parse import urlencode
 
 import pytest
 
-from dashboard import server as dashboard_server
-from dashboard.cli import main
-from dashboard.server import Server
-from dashboard.settings import Settings
+from dashboard.serving.settings import Settings
+from dashboard.web import server as dashboard_server
+from dashboard.web.cli import main
+from dashboard.web.server import Server
 from storage.store import open_engine_writer
 from tests.unit.dashboard_server.site import TOKEN
 from tests.web.recorded import Recording

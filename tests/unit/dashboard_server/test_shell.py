@@ -14,7 +14,7 @@ import pytest
 from backend.model.schema import Schema
 from dashboard.console.client import ApiClient, Unanswered
 from dashboard.console.shell import run_shell
-from dashboard.settings import Settings
+from dashboard.serving.settings import Settings
 from tests.engine_runs import EngineRun
 from tests.unit.dashboard_server.site import TOKEN
 from tests.unit.dashboard_server.test_server import serving

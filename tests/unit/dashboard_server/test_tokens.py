@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.tokens import TokenRefused, find_token, token_path
+from dashboard.web.tokens import TokenRefused, find_token, token_path
 
 
 def test_the_environment_wins(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.context import Context, Moment, of, resolve
+from dashboard.base.context import Context, Moment, of, resolve
 from storage.vocabulary.kinds import RunState
 from tests.unit.dashboard_shell.samples import Runs, context, run
 

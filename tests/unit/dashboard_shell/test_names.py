@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from backend.engine.knobs import KNOBS
+from dashboard.base.face import told
 from dashboard.components.names import NAMES, named, words_of
 from storage.vocabulary import registry
 
-NAMED = sorted({*registry.KNOWN.properties, *(spec.name for spec in KNOBS), *NAMES})
+NAMED = sorted({*registry.KNOWN.properties, *(spec.name for spec in KNOBS), *NAMES, *told("words")})
 
 
 @pytest.mark.parametrize("name", NAMED)

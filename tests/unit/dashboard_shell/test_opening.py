@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.views.opening import Opening, build_opening, default_run
+from dashboard.base.opening import Opening, build_opening, default_run
 from run import RECORDING
 from storage.errors import StoreMissing
 from storage.recordings import lay_recording

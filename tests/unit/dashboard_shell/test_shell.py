@@ -11,11 +11,11 @@ from typing import Any, cast
 import plotly.utils
 import pytest
 
-from dashboard import ids
-from dashboard.context import Context, Moment
+from dashboard.base import ids
+from dashboard.base.context import Context, Moment
 from dashboard.pages import PAGES
-from dashboard.services import Services
-from dashboard.shell import build_shell, lay_out
+from dashboard.serving.services import Services
+from dashboard.web.shell import build_shell, lay_out
 
 ASSETS = Path(__file__).resolve().parents[3] / "assets"
 NO_SERVICES = cast(Services, SimpleNamespace())
@@ -49,7 +49,12 @@ def test_unknown_places_say_what_there_is() -> None:
     assert "no run 'gone'" in text_of(lay_out("/plan", unknown, NO_SERVICES))
 
 
-OWN = [path for path in ASSETS.rglob("*.*s") if path.parent.name != "vendor"]
+SYSTEMS = ASSETS.parent / "dashboard" / "systems"
+OWN = [
+    *(path for path in ASSETS.rglob("*.*s") if path.parent.name != "vendor"),
+    *SYSTEMS.rglob("*.js"),
+    *SYSTEMS.rglob("*.css"),
+]
 
 
 @pytest.mark.parametrize("path", sorted(OWN), ids=lambda path: path.name)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from dashboard.bundle import ASSETS
 from dashboard.figures import theme
+from dashboard.serving.bundle import ASSETS
 from tests.docs.tree import ROOT
 
 TOKENS = (ASSETS / "a_tokens.css").read_text(encoding="utf-8")
@@ -13,11 +13,12 @@ SIZES = {
     name: int(px)
     for name, px in re.findall(r"--pw-(fine|body|title|figure|hero): (\d+)px;", TOKENS)
 }
-SHEETS = sorted(ASSETS.glob("*.css"))
+SHEETS = [*ASSETS.glob("*.css"), *(ROOT / "dashboard" / "systems").glob("*/*.css")]
 #: Where text is set without the style sheets: figures, the log-in page, files that stand alone.
 ELSEWHERE = [
     *(ROOT / "dashboard").rglob("*.py"),
-    *(ROOT / "dashboard").rglob("*.css"),
+    *(ROOT / "dashboard" / "report").glob("*.css"),
+    *(ROOT / "dashboard" / "systems").rglob("*.js"),
     *(ASSETS / "modules").glob("*.js"),
 ]
 _SIZE = r"font-size\s*:\s*([^;}]+)|(?<![\w-])font\s*:\s*([^;}\"]+)"
@@ -69,7 +70,7 @@ def test_the_font_is_small_and_has_its_licence_beside_it() -> None:
 def test_figures_and_pages_have_the_same_font() -> None:
     assert '--pw-font: "Inter"' in TOKENS
     assert theme.FONT.startswith("Inter,")
-    index = (ROOT / "dashboard" / "app.py").read_text(encoding="utf-8")
+    index = (ROOT / "dashboard" / "web" / "app.py").read_text(encoding="utf-8")
     (used,) = re.findall(r'url\("([^"]+)"\)', TOKENS)
     assert f"/assets/{used}" in index, "it is fetched before the style sheets ask"
 

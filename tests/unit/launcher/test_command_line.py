@@ -15,7 +15,7 @@ import run
 from backend.cli import parser as backend_options
 from backend.environment import SetupFailed
 from backend.ports import PortRefused
-from dashboard.cli import build_parser as dashboard_options
+from dashboard.web.cli import build_parser as dashboard_options
 from storage.store import StoreTooNew
 
 LAUNCHER = Path(run.__file__)

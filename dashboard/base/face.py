@@ -1,0 +1,144 @@
+"""What a system shows of itself, and where the generic modules find it: in ``faces``.
+
+A system has one folder below dashboard/systems with its ``FACE`` and its line in ``FACES`` there.
+No module outside of that folder imports from it or knows a word of it: what has to be told of every
+system is a field here. A face is asked for when something is drawn, not when a module is loaded, so
+its folder may build on everything that asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from storage.reader import Reader
+from storage.rows import SeriesData
+from storage.vocabulary.records import PlanVersion
+
+#: What a card of the plan graph shows.
+Card: TypeAlias = Literal["source", "step", "operator", "synopsis", "store", "output"]
+#: Fields of a face that are tables of words.
+Table: TypeAlias = Literal["words", "nodes", "groups", "unreplayed", "chosen"]
+
+
+class NodeKind(NamedTuple):
+    """A role of a node of a plan graph. card: what it shows. icon: SVG path data in a 24 x 24 box
+    that is drawn in place of the sign, '' = the sign. about: a sentence for the legend. cost:
+    the property that a step is weighed by, '' = visits."""
+
+    card: Card
+    sign: str
+    word: str
+    icon: str = ""
+    about: str = ""
+    cost: str = ""
+
+
+class Skip(NamedTuple):
+    """Tuples that go from one node straight to another. share: of the tuples such ways were decided
+    on, None = not known; words: for people."""
+
+    source: str
+    target: str
+    share: float | None
+    words: str
+
+
+class VerdictSource(NamedTuple):
+    """The headline of a post-mortem. properties: of the system; told: what they come to in a
+    sentence, '' = nothing is known."""
+
+    properties: tuple[str, ...]
+    told: Callable[[Mapping[str, SeriesData]], str]
+
+
+class WatchedNumber(NamedTuple):
+    """How a property of batches is watched. window: the property over the last tuples; baseline:
+    what that is compared with; called: its name among the values of ``Watching.decides``."""
+
+    window: str = ""
+    baseline: str = ""
+    called: str = ""
+
+
+class Watching(NamedTuple):
+    """By which knobs a system watches properties of batches: how far from its baseline one may go,
+    over how many tuples it is taken, and which of them decides."""
+
+    threshold: str
+    period: str
+    decides: str
+    watches: Mapping[str, WatchedNumber]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Face:
+    """What one system shows of itself.
+
+    folder: of its scripts and style sheets, which the page loads (dashboard.serving.bundle). pages:
+    its own ``Page``s, if any. panels: its ``Panel``s in their order.
+
+    words: names of the record -> what people call them (knobs, properties, the system). nodes:
+    roles -> how they are drawn. groups: properties -> the group of the inspector, where the unit
+    does not tell it. first: knobs that are turned most, in the order they stand in. follows:
+    properties of operators that cards follow while LIVE; hushed: those that nothing follows.
+
+    unreplayed: knobs -> why the record cannot tell what another value would have done. chosen:
+    knobs whose other values are planned at evaluations -> what the costs are. replays: what of the
+    record is decided again with other values (dashboard.views.effects.Replay). ghost: draws that
+    beside the record (dashboard.panels.contract.Ghost).
+
+    watching: of properties of batches. gains: what adapting came to
+    (dashboard.views.gain.GainSource); verdict: in the post-mortem. skips: ways past others in a
+    plan. refuted: by node, of the queries still open, as of a batch.
+    """
+
+    folder: Path
+    pages: tuple[Any, ...] = ()
+    panels: tuple[Any, ...] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
+    nodes: Mapping[str, NodeKind] = field(default_factory=dict)
+    groups: Mapping[str, str] = field(default_factory=dict)
+    first: tuple[str, ...] = ()
+    follows: tuple[str, ...] = ()
+    hushed: tuple[str, ...] = ()
+    unreplayed: Mapping[str, str] = field(default_factory=dict)
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    replays: tuple[Any, ...] = ()
+    ghost: Any = None
+    watching: Watching | None = None
+    gains: tuple[Any, ...] = ()
+    verdict: VerdictSource | None = None
+    skips: Callable[[PlanVersion], Sequence[Skip]] | None = None
+    refuted: Callable[[Reader, str, int, PlanVersion], Mapping[str, float | None]] | None = None
+
+
+def faces() -> tuple[Face, ...]:
+    """The faces of all systems, in the order of ``dashboard.systems``."""
+    found: tuple[Face, ...] = import_module("dashboard.systems").FACES
+    return found
+
+
+def followed() -> tuple[str, ...]:
+    """Properties of operators that cards follow, of all systems."""
+    return tuple(name for face in faces() for name in face.follows)
+
+
+def watching() -> Watching:
+    """How properties of batches are watched by the first system that does."""
+    found = (face.watching for face in faces() if face.watching is not None)
+    return next(found, Watching("", "", "", {}))
+
+
+def told(table: Table) -> Mapping[str, Any]:
+    """A table of words of all systems; of a word that two have the first meaning."""
+    return _told(faces(), table)
+
+
+@lru_cache(maxsize=32)
+def _told(found: tuple[Face, ...], table: Table) -> Mapping[str, Any]:
+    return {name: one for face in found[::-1] for name, one in getattr(face, table).items()}

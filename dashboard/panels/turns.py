@@ -1,0 +1,155 @@
+"""Turns of knobs and their records in the store: what the next one would do, what the last did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Final
+
+from dashboard.base.face import faces, told
+from dashboard.views.book import SYSTEM, Book
+from dashboard.views.choices import RecordedChoices, read_choices
+from dashboard.views.effects import (
+    Evaluated,
+    KnobAsked,
+    KnobEffect,
+    RuleRecord,
+    ToldEffect,
+    before_and_after,
+    of_choices,
+)
+from dashboard.views.knobs import knob_of
+from dashboard.views.numbers import known
+from storage.reader import Reader
+from storage.vocabulary.records import Command, Knob
+
+#: Decisions read, newest ones.
+MAX_DECISIONS: Final = 1000
+#: A turn is judged over so many batches.
+BATCHES: Final = 30
+#: Turns judged, newest ones.
+MOST_JUDGED: Final = 20
+#: What a batch costs, by what there is: of the unit (property, words), else of the engine.
+COSTS: Final = (("network_us", "time per tuple"), ("visits_per_tuple", "visits"))
+BATCH_TIME: Final = ("batch_ms", "batch time")
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceRecord(RuleRecord):
+    """What other values would have planned, at each evaluation that planned them."""
+
+    choices: Sequence[RecordedChoices]
+
+    def cut(self) -> tuple[ChoiceRecord, bool]:
+        return replace(self, choices=self.choices[:BATCHES]), len(self.choices) > BATCHES
+
+    def again(self, value: Any) -> Evaluated | None:
+        found = of_choices(self.choices, str(value), told("chosen").get(self.asked.knob, ""))
+        return found if found.both else None
+
+
+def replay_choices(asked: KnobAsked) -> ChoiceRecord | None:
+    """The choices of a unit for a knob."""
+    if asked.knob not in told("chosen"):
+        return None
+    reader, run, until, unit = asked.reader, asked.run, asked.until, asked.unit
+    last = reader.decision_counts(run, until, unit).evaluated
+    choices = _choices(reader.base, run, until, unit, asked.knob, last)
+    return ChoiceRecord(asked, [c for c in choices if asked.first <= c.batch < asked.last])
+
+
+@lru_cache(maxsize=16)
+def _choices(
+    reader: Reader, run: str, until: int | None, unit: str | None, name: str, last: int
+) -> list[RecordedChoices]:
+    """last: seq of the newest, so that news are read."""
+    found = reader.decisions(run, until=until, limit=MAX_DECISIONS, unit=unit)
+    return read_choices(found, name)
+
+
+def records_of(asked: KnobAsked) -> list[RuleRecord]:
+    """All that is on record of the rule behind a knob, what tells it best first."""
+    replays = (*(one for face in faces() for one in face.replays), replay_choices)
+    return [found for one in replays if (found := one(asked)) is not None]
+
+
+def previewed(reader: Reader, run: str, knob: Knob, value: Any) -> ToldEffect | None:
+    """What the newest evaluations would have become; None where the record cannot tell."""
+    for record in records_of(KnobAsked(reader, run, None, knob.scope, knob.name)):
+        found = record.preview(value)
+        if found is not None:
+            return found
+    return None
+
+
+def effects(
+    reader: Reader, run: str, turns: Sequence[Command], until: int | None
+) -> dict[int, tuple[KnobEffect, bool]]:
+    """Number of the command -> what an applied turn did up to a batch, and whether that is final.
+
+    Each is judged until the next turn of a knob of its scope. turns: newest first.
+    """
+    applied = [
+        one
+        for one in turns
+        if one.kind == "knob" and one.applied_batch is not None and one.old_value is not None
+    ]
+    knobs = reader.knobs(run, until)
+    scopes = {one.id: _scope(one, knobs) for one in applied}
+    found = {}
+    for one in applied[:MOST_JUDGED]:
+        scope = scopes[one.id]
+        rest = [other for other in applied if other.id > one.id]
+        later = [other.applied_batch for other in rest if scopes[other.id] == scope]
+        end = min(filter(None, later), default=None)
+        found[one.id] = _judge(reader, run, one, scope, until, end)
+    return found
+
+
+def _scope(turn: Command, knobs: Sequence[Knob]) -> str | None:
+    """Of the knob that was turned; a request may leave it out where one knob has that name."""
+    knob = knob_of(turn.payload, knobs)
+    return turn.payload.get("scope") if knob is None else knob.scope
+
+
+def _judge(
+    reader: Reader, run: str, turn: Command, scope: str | None, until: int | None, end: int | None
+) -> tuple[KnobEffect, bool]:
+    """end: batch of the next turn, None = there is none."""
+    name, first = str(turn.payload.get("knob")), turn.applied_batch or 0
+    records = records_of(KnobAsked(reader, run, until, scope, name, first, end))
+    near = [record.cut() for record in records]
+    is_full = any(more for _, more in near)
+    for record, _ in near:
+        found = record.judge(turn.old_value)
+        if found is not None:
+            return found, end is not None or is_full
+    return _beside(reader, run, scope, first, until, end)
+
+
+def _beside(
+    reader: Reader, run: str, scope: str | None, first: int, until: int | None, end: int | None
+) -> tuple[KnobEffect, bool]:
+    """What a batch cost before and after, by the first of COSTS that is known of the unit."""
+    last = first + BATCHES - 1 if end is None else min(end, first + BATCHES) - 1
+    stop = last if until is None else min(last, until)
+    own = Book(reader.entities(run, first), scope or "").systems()[1:] if scope else ()
+    keys = {(entity, name): words for name, words in COSTS for entity in own}
+    keys[SYSTEM, BATCH_TIME[0]] = BATCH_TIME[1]
+    found = reader.many_series(run, list(keys), since_batch=first - BATCHES, until_batch=stop)
+    for key, words in keys.items():
+        series = found.get(key)
+        if series is None:
+            continue
+        pairs = [
+            (batch, value)
+            for batch, value in zip(series.batch.tolist(), series.value.tolist(), strict=True)
+            if known(value)
+        ]
+        before = [value for batch, value in pairs if batch < first]
+        after = [value for batch, value in pairs if batch >= first]
+        is_full = stop == last and len(after) >= last - first + 1
+        if pairs:
+            return before_and_after(before, after, words), is_full
+    return before_and_after((), ()), False

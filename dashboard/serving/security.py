@@ -1,0 +1,221 @@
+"""Who may ask for what: hosts, origins, bearer token, session cookie, CSRF token, CSP.
+
+Reading is open when the server is bound to this machine only, else it needs the bearer token or
+the session of the login page. A change always needs the bearer token, or the page's session
+cookie together with its CSRF token (header ``X-CSRF-Token``). All changes of the pages go through
+``fetch()`` to ``/api/v1`` with that header; Dash callbacks only read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from flask import Request, Response
+
+from dashboard.serving.settings import SESSION_SECONDS, Settings, is_loopback
+
+CSRF_HEADER = "X-CSRF-Token"
+CSRF_META = "csrf-token"
+Level: TypeAlias = Literal["visitor", "reader"]
+
+
+class RequestRefused(Exception):
+    """A request that is turned away. status: HTTP; code: one word; the message is a sentence."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message = status, code, message
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A browser's session, held in a signed cookie.
+
+    level: 'reader' after the login page, else 'visitor'. The CSRF token is bound to the id.
+    """
+
+    id: str
+    level: Level
+
+
+class Guard:
+    """Checks requests against the settings; keeps no state, so a restart logs nobody out."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._secret = hashlib.sha256(b"planwatch session" + settings.token.encode()).digest()
+        self.cookie = "planwatch_" + self._sign("cookie name")[:8]
+
+    def check(self, request: Request) -> None:
+        """Raise RequestRefused unless host and origin are right and reading is allowed."""
+        self.check_host(request)
+        self.check_origin(request)
+        self.check_reading(request)
+
+    def check_host(self, request: Request) -> None:
+        """Raise RequestRefused (400) when the Host header names a machine this server is not.
+
+        On loopback this stops DNS rebinding: a foreign name that resolves to 127.0.0.1.
+        """
+        name = _host_name(request.host)
+        allowed = self._settings.allowed_hosts
+        if self._settings.loopback and not is_loopback(name) and name not in allowed:
+            raise RequestRefused(
+                400, "bad_host", f"This server does not answer to the host name {name}."
+            )
+
+    def check_origin(self, request: Request) -> None:
+        """Raise RequestRefused (403) for what another site's page sends through a browser."""
+        if self.has_bearer(request):
+            return
+        site = request.headers.get("Sec-Fetch-Site", "none")
+        opened = request.method == "GET" and request.headers.get("Sec-Fetch-Mode") == "navigate"
+        if site not in ("same-origin", "none") and not opened:
+            raise RequestRefused(403, "cross_site", "Requests from other sites are refused.")
+        origin = request.headers.get("Origin")
+        if origin is not None and not opened and _host_of(origin) != request.host.lower():
+            raise RequestRefused(403, "cross_site", "Requests from other sites are refused.")
+
+    def check_reading(self, request: Request) -> None:
+        """Raise RequestRefused (401) when reading needs a token and there is none."""
+        if not self.may_read(request):
+            raise RequestRefused(401, "token_needed", "Reading needs the bearer token or a login.")
+
+    def may_read(self, request: Request) -> bool:
+        """Whether reading is open, or the request carries the token or a login."""
+        if self._settings.loopback or self.has_bearer(request):
+            return True
+        session = self.session(request)
+        return session is not None and session.level == "reader"
+
+    def check_change(self, request: Request) -> str:
+        """Who asks for a change: 'api <address>' or 'page <address>'.
+
+        Raises RequestRefused: 401 without bearer token or CSRF token, 403 when the server is
+        read-only.
+        """
+        if self.has_bearer(request):
+            actor = f"api {request.remote_addr}"
+        elif self.has_csrf(request):
+            actor = f"page {request.remote_addr}"
+        else:
+            raise RequestRefused(
+                401,
+                "token_needed",
+                f"A change needs 'Authorization: Bearer TOKEN' or the page's {CSRF_HEADER}.",
+            )
+        if self._settings.why_no_control:
+            raise RequestRefused(403, "read_only", self._settings.why_no_control)
+        return actor
+
+    def has_bearer(self, request: Request) -> bool:
+        """Whether the request carries the bearer token."""
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        return scheme.lower() == "bearer" and self.is_token(token)
+
+    def is_token(self, token: str) -> bool:
+        """Whether this is the bearer token (compared in constant time)."""
+        return hmac.compare_digest(token.strip().encode(), self._settings.token.encode())
+
+    def has_csrf(self, request: Request) -> bool:
+        """Whether the request carries the CSRF token of its own session cookie."""
+        session = self.session(request)
+        if session is None or not self.may_read(request):
+            return False
+        given = request.headers.get(CSRF_HEADER, "")
+        return hmac.compare_digest(given.encode(), self.csrf_token(session).encode())
+
+    def csrf_token(self, session: Session) -> str:
+        """The CSRF token bound to a session."""
+        return self._sign(f"csrf {session.level} {session.id}")
+
+    def session(self, request: Request) -> Session | None:
+        """The session of the request's cookie, or None without a cookie this server signed."""
+        identity, _, rest = request.cookies.get(self.cookie, "").partition(".")
+        level, _, signature = rest.partition(".")
+        if level not in ("visitor", "reader"):
+            return None
+        session = Session(identity, "reader" if level == "reader" else "visitor")
+        genuine = hmac.compare_digest(signature.encode(), self._signature(session).encode())
+        return session if genuine else None
+
+    def new_session(self, level: Level) -> Session:
+        """A session nobody had before."""
+        return Session(secrets.token_urlsafe(18), level)
+
+    def remember(self, response: Response, session: Session, secure: bool) -> None:
+        """Put the session into the response's cookie: HttpOnly, SameSite=Strict."""
+        value = f"{session.id}.{session.level}.{self._signature(session)}"
+        response.set_cookie(
+            self.cookie,
+            value,
+            max_age=SESSION_SECONDS,
+            secure=secure,
+            httponly=True,
+            samesite="Strict",
+        )
+
+    def _signature(self, session: Session) -> str:
+        return self._sign(f"session {session.level} {session.id}")
+
+    def _sign(self, text: str) -> str:
+        return hmac.new(self._secret, text.encode(), hashlib.sha256).hexdigest()
+
+
+def csrf_meta(guard: Guard, session: Session) -> dict[str, str]:
+    """The page's meta tag: ``document.querySelector('meta[name=csrf-token]').content``."""
+    return {"name": CSRF_META, "content": guard.csrf_token(session)}
+
+
+def page_policy() -> str:
+    """The Content-Security-Policy of pages: no inline script at all.
+
+    Styles may be inline: plotly needs it.
+    """
+    return "; ".join(
+        (
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self' 'unsafe-inline'",
+            "connect-src 'self'",
+            "img-src 'self' data: blob:",
+            "font-src 'self' data:",
+            "manifest-src 'self'",
+            "base-uri 'none'",
+            "form-action 'self'",
+            "frame-ancestors 'none'",
+            "object-src 'none'",
+        )
+    )
+
+
+DATA_POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+
+def secure_headers(response: Response) -> Response:
+    """Add the headers every response carries; a policy that is already set stays."""
+    response.headers.setdefault("Content-Security-Policy", DATA_POLICY)
+    response.headers.setdefault("X-Content-Type-Options", "nosniff")
+    response.headers.setdefault("X-Frame-Options", "DENY")
+    response.headers.setdefault("Referrer-Policy", "same-origin")
+    response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+    response.headers.setdefault("Cross-Origin-Opener-Policy", "same-origin")
+    response.headers.setdefault(
+        "Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()"
+    )
+    return response
+
+
+def _host_name(host: str) -> str:
+    """The name of 'name:port' or '[::1]:port', in lower case."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.partition(":")[0].lower()
+
+
+def _host_of(origin: str) -> str:
+    return origin.partition("://")[2].rstrip("/").lower()

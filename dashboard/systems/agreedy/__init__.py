@@ -1,0 +1,23 @@
+"""What pipelined filters show: the matrix view, its last check, the race, what profiling costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from dashboard.base.face import Face
+from dashboard.systems.agreedy import check, filters, overhead, race, replay, words
+
+FACE: Final = Face(
+    folder=Path(__file__).parent,
+    panels=(filters.PANEL, race.PANEL, check.CHECK, check.NEAR, overhead.PANEL),
+    words=words.WORDS,
+    nodes=words.NODES,
+    groups=words.GROUPS,
+    first=words.FIRST,
+    follows=words.FOLLOWS,
+    hushed=words.HUSHED,
+    unreplayed=words.UNREPLAYED,
+    replays=(replay.replay,),
+    gains=words.GAINS,
+)

@@ -1,0 +1,155 @@
+"""A recorded run beside one that was decided again: numbers, evidence, evaluation by evaluation."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.base.context import Context
+from dashboard.components.badges import badge
+from dashboard.components.formats import clock, show
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
+from dashboard.panels.contract import Drawing, Sheet
+from dashboard.panels.turns import MAX_DECISIONS
+from dashboard.systems.asc.ghost_view import (
+    APPEARS,
+    COMMON,
+    VANISHES,
+    GhostComparison,
+    compare,
+    effect,
+)
+from dashboard.systems.asc.replay import PRICE, trials_of
+from dashboard.systems.asc.whatif_figure import HEIGHT, draw_ghost
+from dashboard.systems.asc.whatif_view import REPLAYED, GhostStep, redecide, told
+from dashboard.views.decisions import MIN_SAMPLES
+from storage.reader import Reader
+from storage.vocabulary.records import Knob
+
+#: Rows of the table.
+MAX_ROWS: Final = 200
+_EFFECTS: Final = {COMMON: "▲ in both", VANISHES: "✕ would vanish", APPEARS: "✚ would appear"}
+
+
+def ghost_numbers(compared: GhostComparison, tried: str, steps: list[GhostStep]) -> list[Component]:
+    """Both runs side by side, and what that rests on."""
+    here = f"at {tried}"
+    thin = f"not enough samples (n={show(compared.n, 'int')} < {MIN_SAMPLES})"
+    real, ghost = compared.real, compared.ghost
+    columns = (TableColumn("Run"), *(_COLUMNS))
+    rows: list[list[CellData]] = [
+        ["as recorded", known(real.visits, thin), "", real.switched, real.rebuilt],
+        [here, known(ghost.visits, thin), _saved(compared), ghost.switched, ghost.rebuilt],
+    ]
+    words = "The recorded run and the ghost run, estimated"
+    return [
+        RowTable(words, columns, rows, className="pw-whatif-runs"),
+        _evidence(compared, thin, steps),
+    ]
+
+
+_COLUMNS: Final = (
+    TableColumn("Visits per tuple", "f3", "", "on the sampled tuples of each evaluation"),
+    TableColumn("Saved", None, "visits/tuple", "with its 95 % interval over the evaluations"),
+    TableColumn("Rearrangements", "int"),
+    TableColumn(
+        "Plans built", "int", "", "rearrangements and plans that were built and not adopted"
+    ),
+)
+
+
+def _saved(compared: GhostComparison) -> str:
+    saved = compared.saved
+    if saved is None:
+        return ""
+    if saved.low == saved.high == 0:
+        return "the same plans throughout"
+    low, high = f"{saved.low:+.3f}", f"{saved.high:+.3f}"
+    return f"{saved.mean:+.3f} ({low} … {high})".replace("-", "−")
+
+
+def _evidence(compared: GhostComparison, thin: str, steps: list[GhostStep]) -> Component:
+    if compared.ghost.visits is None:
+        return html.P(thin, className="pw-whatif-words")
+    marks = (
+        f"{compared.vanish} would vanish, {compared.appear} would appear, {compared.common} stay"
+    )
+    n = f"n = {show(compared.n, 'int')} sampled tuples of {show(compared.n_tuples, 'int')}"
+    parts = [f"Rearrangements: {marks}", n]
+    if len(steps) >= MAX_DECISIONS:
+        parts.append(f"the last {show(len(steps), 'int')} evaluations")
+    if compared.n_unknown:
+        parts.append(f"{compared.n_unknown} evaluations cannot be told")
+    if any(step.ghost_plan != step.real_plan and step.ghost_plan.digest for step in steps):
+        parts.append("micro-arrows of plans long out of force count as macro-arrows")
+    return html.P(" · ".join(parts), className="pw-whatif-words", role="status")
+
+
+def ghost_table(steps: list[GhostStep], context: Context) -> Component:
+    """Both runs evaluation by evaluation."""
+    columns = (
+        TableColumn("Batch", "int"),
+        TableColumn("Time", "text", "UTC"),
+        TableColumn("Effect"),
+        TableColumn("As recorded"),
+        TableColumn("Ghost"),
+        TableColumn("Recorded", "f3", "visits/tuple"),
+        TableColumn("Ghost", "f3", "visits/tuple"),
+        TableColumn("n", "int", "sampled"),
+        TableColumn("Why"),
+    )
+    rows = [_row(step, context) for step in reversed(steps[-MAX_ROWS:])]
+    words = "Evaluations of both runs, newest first; costs are estimates on the sampled tuples"
+    return RowTable(words, columns, rows, total=len(steps))
+
+
+def _row(step: GhostStep, context: Context) -> list[CellData]:
+    trial = step.trial
+    link = jump_to(context, "/decisions", at=trial.batch, node=str(trial.seq))
+    why = "the plan was not costed on this sample"
+    return [
+        {"text": trial.batch, "jump": jump_to(context, at=trial.batch)},
+        {"text": clock(trial.time), "sort": trial.time},
+        _EFFECTS.get(effect(step) or "", ""),
+        step.real.replace("_", " "),
+        step.ghost.replace("_", " "),
+        known(step.real_cost, why),
+        known(step.ghost_cost, why),
+        trial.n,
+        {"text": "decision", "jump": link},
+    ]
+
+
+class DecidedAgain(NamedTuple):
+    """The record decided again. knob: the one that was tried."""
+
+    knob: str
+    steps: list[GhostStep]
+    compared: GhostComparison
+
+
+class TrialGhost:
+    """Selections, from the trials of their evaluations."""
+
+    def knobs(self, reader: Reader, run: str, unit: str) -> frozenset[str]:
+        return frozenset(REPLAYED) if trials_of(reader, run, None, unit) else frozenset()
+
+    def decided(
+        self, reader: Reader, knob: Knob, value: Any, run: str, at: int
+    ) -> DecidedAgain | None:
+        trials = trials_of(reader, run, None, knob.scope)
+        from_here = told([one for one in trials if one.batch >= at], knob.name)
+        steps = redecide(from_here, {knob.name: value})
+        return DecidedAgain(knob.name, steps, compare(steps, MIN_SAMPLES)) if steps else None
+
+    def drawn(self, found: DecidedAgain, tried: str, sheet: Sheet) -> Drawing:
+        by = ", costs at the measured price" if found.knob == PRICE else ""
+        return Drawing(
+            body=ghost_numbers(found.compared, tried, found.steps),
+            figure=draw_ghost(found.steps, tried, sheet.theme),
+            height=HEIGHT,
+            table=ghost_table(found.steps, sheet.context),
+            note=[badge("estimated"), f" the record decided again by the engine's own rule{by}"],
+        )

@@ -1,0 +1,88 @@
+"""The regret ledger: what adapting saved or lost."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dash.development.base_component import Component
+
+from dashboard.base.context import Context
+from dashboard.base.face import VerdictSource
+from dashboard.components.badges import badge
+from dashboard.components.formats import clock, show
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
+from dashboard.panels import records
+from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
+from dashboard.systems.asc.regret_figure import HEIGHT, draw_regret
+from dashboard.systems.asc.regret_view import LINES, PROPERTIES, RegretView, build_regret
+from dashboard.views.book import Book, by_property
+from storage.reader import Reader
+
+MAX_POINTS: Final = 1000
+MAX_ROWS: Final = 200
+
+
+def build(reader: Reader, context: Context, scope: PanelScope) -> RegretView | None:
+    """The ledger; while frozen, only what was known at the frozen moment."""
+    until = context.batch if context.mode == "frozen" else None
+    keys = Book(reader.entities(context.run_id, until), scope.unit).owners(PROPERTIES)
+    found = reader.many_series(context.run_id, keys, until_batch=until, max_points=MAX_POINTS)
+    view = build_regret(by_property(found))
+    return view if view.rows else None
+
+
+def draw(view: RegretView, sheet: Sheet) -> Drawing:
+    """Lines of the four orders, and what was saved."""
+    figure, table = draw_regret(view, sheet.theme), _table(view, sheet.context)
+    return Drawing(figure=figure, height=HEIGHT, table=table, note=_note(view))
+
+
+def _note(view: RegretView) -> list[Any]:
+    words: list[Any] = [badge(view.verdict, view.tone)]
+    if view.gap is not None:
+        words.append(
+            f" running order {show(view.gap, 'pct')} above the best fixed order in hindsight"
+        )
+    return [*words, " · estimated on the sampled tuples"]
+
+
+def _table(view: RegretView, context: Context) -> Component:
+    columns = (
+        TableColumn("Batch", "int"),
+        TableColumn("Time", "text", "UTC"),
+        *(TableColumn(words.capitalize(), "f3", "visits/tuple") for words in LINES.values()),
+        TableColumn("Saved", "si", "visits", "against the first order, since the run began"),
+        TableColumn("95 % from", "si", "visits"),
+        TableColumn("95 % to", "si", "visits"),
+    )
+    entries = view.entries
+    rows: list[list[CellData]] = [
+        [
+            {"text": row.batch, "jump": jump_to(context, at=row.batch)},
+            {"text": clock(row.time), "sort": row.time},
+            *(row.costs[name] for name in LINES),
+            row.saved,
+            row.low,
+            row.high,
+        ]
+        for row in reversed(entries[-MAX_ROWS:])
+    ]
+    words = "Entries of the ledger, newest first; costs are estimates on the sampled tuples"
+    return RowTable(words, columns, rows, total=len(entries))
+
+
+PANEL: Final = Panel(
+    name="ledger",
+    page="/timeline",
+    title="Regret ledger",
+    sql=records.samples(like="regret%"),
+    build=build,
+    draw=draw,
+    applies=has_role("selection"),
+    news=HISTORY,
+    whole=True,
+    unit=True,
+    chart="Visits per tuple of four orders over time, and the visits saved since the run began",
+)
+#: In the headline of a post-mortem.
+VERDICT: Final = VerdictSource(PROPERTIES, lambda series: build_regret(series).verdict)

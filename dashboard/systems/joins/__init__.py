@@ -1,0 +1,26 @@
+"""What joins of several inputs show: their pipelines, the caches in them, the market for memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from dashboard.base.face import Face
+from dashboard.systems.joins import lanes, ledger, market, matrices, pipelines, words
+
+FACE: Final = Face(
+    folder=Path(__file__).parent,
+    panels=(
+        market.PANEL,
+        ledger.PANEL,
+        matrices.BIDS_PANEL,
+        matrices.VIEWS_PANEL,
+        pipelines.PANEL,
+        lanes.PANEL,
+    ),
+    words=words.WORDS,
+    first=words.FIRST,
+    unreplayed=words.UNREPLAYED,
+    chosen=words.CHOSEN,
+    gains=words.GAINS,
+)

@@ -1,0 +1,97 @@
+"""What caching saved against no caches, and lost against the best caches in hindsight."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dashboard.base.context import Context
+from dashboard.components.badges import badge
+from dashboard.components.formats import clock
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
+from dashboard.panels import records
+from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
+from dashboard.systems.joins.ledger_figure import HEIGHT, draw_caching
+from dashboard.systems.joins.ledger_view import PROPERTIES, CachingView, build_caching
+from dashboard.systems.joins.market_view import POOL, cost_unit, join_title
+from dashboard.views.book import Book
+from storage.reader import Reader
+
+MAX_POINTS: Final = 1000
+MAX_ROWS: Final = 200
+
+
+def build(reader: Reader, context: Context, scope: PanelScope) -> list[CachingView] | None:
+    """All joins; while frozen, only what was known at the frozen moment."""
+    run, until = context.run_id, context.batch if context.mode == "frozen" else None
+    book = Book(reader.entities(run, until), scope.unit)
+    pools, knobs = book.of(POOL), reader.knobs(run, until)
+    keys = [(pool.id, name) for pool in pools for name in PROPERTIES]
+    found = reader.many_series(run, keys, until_batch=until, max_points=MAX_POINTS)
+    titles = {
+        pool.id: (
+            join_title(book, str(pool.properties["join"])),
+            cost_unit({one.name: one for one in knobs if one.scope == pool.unit_id}),
+        )
+        for pool in pools
+    }
+    return build_caching(book, titles, found) or None
+
+
+def draw(joins: list[CachingView], sheet: Sheet) -> Drawing:
+    """Two lines for each join; the table twin: one row a batch, newest first."""
+    figure, table = draw_caching(joins, sheet.theme), _table(joins, sheet.context)
+    return Drawing(figure=figure, height=HEIGHT, table=table, note=_note(joins))
+
+
+def _note(joins: list[CachingView]) -> list[Any]:
+    words: list[Any] = []
+    for one in joins:
+        said, tone = one.verdict
+        words += [badge(f"{one.name}: {said}" if len(joins) > 1 else said, tone), " "]
+    return [*words, "by the estimates of each batch"]
+
+
+_COLUMNS: Final = (
+    TableColumn("Batch", "int"),
+    TableColumn("Time", "text", "UTC"),
+    TableColumn("Join"),
+    TableColumn("Elements", "int", "", "of the join since the run began"),
+    TableColumn("Spent", "si", "", "with the caches in force at the time"),
+    TableColumn("Saved", "si", "", "against no caches"),
+    TableColumn("Regret", "si", "", "against the best caches in hindsight"),
+    TableColumn("Unit"),
+)
+
+
+def _table(joins: list[CachingView], context: Context) -> RowTable:
+    told = [(row, one) for one in joins for row in one.rows]
+    told.sort(key=lambda pair: -pair[0].batch)
+    rows: list[list[CellData]] = [
+        [
+            {"text": row.batch, "jump": jump_to(context, at=row.batch)},
+            {"text": clock(row.time), "sort": row.time},
+            one.name,
+            row.elements,
+            row.spent,
+            row.saved,
+            row.regret,
+            one.cost,
+        ]
+        for row, one in told[:MAX_ROWS]
+    ]
+    return RowTable("What caching came to, newest first", _COLUMNS, rows)
+
+
+PANEL: Final = Panel(
+    name="caching",
+    page="/memory",
+    title="What caching saved",
+    sql=records.samples(like="caching%"),
+    build=build,
+    draw=draw,
+    applies=has_role(POOL),
+    news=HISTORY,
+    whole=True,
+    unit=True,
+    chart="What caching saved and lost since the run began",
+)

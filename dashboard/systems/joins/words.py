@@ -1,0 +1,66 @@
+"""What people call what joins publish and can be turned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from dashboard.views.gain import Ratio, ratio_source
+from dashboard.views.unreplayed import SAME, SAMPLING, WINDOW
+
+WORDS: Final[Mapping[str, str]] = {
+    "element_share": "Share of all joins' elements",
+    "caching_elements_total": "Elements so far",
+    "caching_spent_total": "Cost so far",
+    "caching_plain_total": "Cost so far, without caches",
+    "caching_best_total": "Cost so far, best in hindsight",
+    "join_order": "Order of a join",
+    "caching": "Choice of caches",
+    "candidates": "Witnessed candidates m",
+    "pool_bytes": "Pool of a join's caches",
+    "pinned_caches": "Caches always used",
+    "forbidden_caches": "Caches never used",
+    "interval_tuples": "Re-optimization interval I",
+    "window_observations": "Window of statistics W",
+    "join_profile_prob": "Profile probability of joins p",
+    "join_costs": "Costs of joins",
+    "cache_ways": "Entries that share a set",
+    "bitmap_alpha": "Bits for a look-up α",
+    "two_phase": "Look before joining",
+    "joins": "Joins with caches",
+}
+#: Why the record cannot tell what another value of a knob would have done.
+UNREPLAYED: Final[Mapping[str, str]] = {
+    "join_order": "Planned anew are a-greedy, independent and optimal; the others see the profile "
+    "in parts, or not at all.",
+    "caching": "While caches are off none is priced.",
+    "pool_bytes": "The Memory page previews it, along the bids of the caches: drag the pool there.",
+    "run_pool_bytes": "The Memory page previews it, along the bids of the caches: drag the pool "
+    "there.",
+    "join_profile_prob": SAMPLING,
+    "window_observations": WINDOW,
+    "two_phase": SAME,
+    "candidates": "Caches that were no candidates were never profiled.",
+    "interval_tuples": "Caches would be chosen at other moments, which are not on record.",
+    "join_costs": "The record has costs in the unit in force alone.",
+    "cache_ways": "Other keys would give way to each other; the record has the hits of these.",
+    "bitmap_alpha": "It decides how well misses are estimated, from bits that are not kept.",
+    "pinned_caches": "Whether it pays is known once it is used; its bid is on the Memory page.",
+    "forbidden_caches": "What would take its place is decided once it is gone.",
+}
+#: What the costs of other values are, of knobs whose values evaluations plan anew.
+CHOSEN: Final[Mapping[str, str]] = {
+    "join_order": "looking for partners",
+    "caching": "cost of the join",
+}
+#: Turned most.
+FIRST: Final = ("scheduler", "join_order", "caching", "pool_bytes")
+CACHES: Final = Ratio(
+    "cached_cost",
+    "plain_cost",
+    "Caches save",
+    "Caches lose",
+    "Caches save nothing now",
+    "of what the join would cost without them",
+)
+GAINS: Final = (ratio_source(CACHES),)

@@ -1,0 +1,47 @@
+"""What people call what operator networks publish and can be turned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from dashboard.base.face import NodeKind
+from dashboard.views.inspector import COST, SPEED
+from dashboard.views.unreplayed import PACE, STATE
+
+WORDS: Final[Mapping[str, str]] = {
+    "scheduler": "Scheduler",
+    "queue_capacity": "Room in a queue",
+    "state_limit_bytes": "Limit of state",
+    "sharing": "Shared synopses",
+    "implicit_istream": "Istream understood",
+    "join_trees": "Trees of joins",
+    "stream": "Network of operators",
+}
+#: Why the record cannot tell what another value of a knob would have done.
+UNREPLAYED: Final[Mapping[str, str]] = {
+    "scheduler": "What waits is predicted where no path of operators hands over to another, and "
+    "not for round_robin.",
+    "load": PACE,
+    "queue_capacity": "When operators wait for full queues is decided while they run.",
+    "state_limit_bytes": "It holds queries and batches back beyond it; no plan depends on it.",
+    "sharing": STATE,
+    "implicit_istream": "It changes which results there are, not what they cost.",
+    "shards": "It is fixed for a run.",
+    "join_trees": "It is fixed for a run.",
+}
+#: What the costs of other values are, of knobs whose values evaluations plan anew.
+CHOSEN: Final[Mapping[str, str]] = {"scheduler": "waiting in queues"}
+_POINTER: Final = "M3 4h11v11H3zM14 15l6 6M20 15v6h-6"
+NODES: Final[Mapping[str, NodeKind]] = {
+    "input": NodeKind("operator", "⇒", "input manager", about="puts tuples in order of time"),
+    "select": NodeKind("operator", "σ", "selection", about="keeps what satisfies it"),
+    "antijoin": NodeKind("operator", "▷", "antijoin", about="left tuples without a match"),
+    "stub": NodeKind("synopsis", "▥", "stub", _POINTER, "an operator's view of a shared store"),
+}
+GROUPS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("pending_tuples", "queue_peak_tuples", "queue_mean_tuples"), SPEED),
+    "time_share": COST,
+}
+#: Turned most.
+FIRST: Final = ("scheduler",)
