@@ -27,11 +27,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from backend.environment import DEV, RUN, Environment, SetupFailed
-from backend.hosts.spark.archive import prepare as prepare_classes
-from backend.hosts.spark.archive import prepare_beside as prepare_classes_beside
-from backend.hosts.spark.java import JavaMissing
-from backend.options import (
+from backend.hosts.spark.session.archive import prepare as prepare_classes
+from backend.hosts.spark.session.archive import prepare_beside as prepare_classes_beside
+from backend.hosts.spark.session.java import JavaMissing
+from backend.launch.environment import DEV, RUN, Environment, SetupFailed
+from backend.launch.options import (
     DEFAULT_STORE,
     STATE,
     add_access,
@@ -46,13 +46,13 @@ from backend.options import (
     add_shell,
     add_store,
 )
-from backend.ports import PortRefused, choose_port
-from backend.processes import Happenings, hold_lifeline, signals_into
+from backend.launch.ports import PortRefused, choose_port
+from backend.launch.processes import Happenings, hold_lifeline, signals_into
 from backend.workloads.shipped import shipped_workloads
 from bench.experiments.options import add_experiment
 
 if TYPE_CHECKING:
-    from backend.doctor import Diagnosis
+    from backend.launch.doctor import Diagnosis
 
 ROOT: Final = Path(__file__).resolve().parent
 #: Set while entering the environment; seen again outside of it, entering did not work.
@@ -222,7 +222,7 @@ def explain(error: Exception) -> tuple[str, int] | None:
 
 def demo(options: argparse.Namespace, rest: list[str]) -> int:
     """Dashboard and backend side by side until Ctrl-C; the page stays up when the stream ends."""
-    from backend.supervisor import Supervisor
+    from backend.launch.supervisor import Supervisor
 
     begin_store(options)
     options.awaits_run = True
@@ -250,7 +250,7 @@ def tour(options: argparse.Namespace, rest: list[str]) -> int:
 def begin_store(options: argparse.Namespace) -> None:
     """A new store begins with a recorded run, which plays until the first batch is there; of a
     workload of one's own it would tell nothing."""
-    from storage.recordings import lay_recording
+    from storage.exchange.recordings import lay_recording
 
     if options.workload is None or options.workload in shipped_workloads():
         lay_recording(RECORDING, options.store)
@@ -267,7 +267,7 @@ def serve(options: argparse.Namespace, rest: list[str]) -> int:
 def replay(options: argparse.Namespace, rest: list[str]) -> int:
     """The dashboard on a recording that nothing may change."""
     from dashboard.web.cli import main as run_dashboard
-    from storage.recordings import unpacked
+    from storage.exchange.recordings import unpacked
 
     port = choose_port(options.host, options.port)
     with unpacked(Path(options.file)) as store:
@@ -277,14 +277,14 @@ def replay(options: argparse.Namespace, rest: list[str]) -> int:
 
 def backend(options: argparse.Namespace, rest: list[str]) -> int:
     """The pipeline in this process."""
-    from backend.cli import main as run_backend
+    from backend.launch.cli import main as run_backend
 
     return run_backend(pipeline_arguments(options))
 
 
 def branch(options: argparse.Namespace, rest: list[str]) -> int:
     """A recorded run again, with a knob changed from a batch on, at the lowest priority."""
-    from backend.cli import branch as run_branch
+    from backend.launch.cli import branch as run_branch
 
     os.nice(19)
     return run_branch(options)
@@ -332,7 +332,7 @@ def shell(options: argparse.Namespace, rest: list[str]) -> int:
 
 def doctor(options: argparse.Namespace, rest: list[str]) -> int:
     """What is here and what is missing."""
-    from backend.doctor import examine
+    from backend.launch.doctor import examine
 
     environment = Environment(ROOT)
     store = (
@@ -345,7 +345,7 @@ def doctor(options: argparse.Namespace, rest: list[str]) -> int:
 
 def look_at_store(url: str) -> "Diagnosis":
     """Whether the store can be opened, and what it holds."""
-    from backend.doctor import Diagnosis
+    from backend.launch.doctor import Diagnosis
     from storage.store import StoreError, StoreMissing, open_reader
 
     try:

@@ -20,7 +20,7 @@ from typing import Final
 
 import pyspark
 
-from backend.hosts.spark.java import find_java
+from backend.hosts.spark.session.java import find_java
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 SPARK_HOME: Final = Path(pyspark.__file__).parent

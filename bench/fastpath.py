@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from backend.hosts.contract import InputSource
 from backend.hosts.publish import batch_name
-from backend.hosts.spark.session import build_session
+from backend.hosts.spark.session.session import build_session
 from backend.operators.contract import BatchResult
 from backend.operators.parts import QUERY_IDS
 from backend.operators.task import stream_folder

@@ -17,10 +17,10 @@ from backend.engine.job import InputJob, RunJob
 from backend.engine.loop import Loop
 from backend.hosts.batches import Batches, Timings, batch_result
 from backend.hosts.contract import InputSource
-from backend.hosts.spark.inputs import Inputs
-from backend.hosts.spark.jobs import BatchJobs
-from backend.hosts.spark.runner import LOCAL_CHECKPOINTS, TRIGGER
-from backend.hosts.spark.tasks import PATH, RowSource, run_task, tag_of
+from backend.hosts.spark.run.inputs import Inputs
+from backend.hosts.spark.run.jobs import BatchJobs
+from backend.hosts.spark.run.runner import LOCAL_CHECKPOINTS, TRIGGER
+from backend.hosts.spark.run.tasks import PATH, RowSource, run_task, tag_of
 from backend.operators.contract import BatchResult
 from backend.workloads.spec import SinkSpec, Workload
 from bench.processes import tree_cpu_s
@@ -111,7 +111,7 @@ class OnStream:
 def product(
     session: SparkSession, workload: Workload, source: InputSource, folder: Path
 ) -> OnStream:
-    """Batches as backend.hosts.spark.runner runs them: one job, the sink, decisions, the store."""
+    """Batches as backend.hosts.spark.run.runner runs them: job, sink, decisions, the store."""
     loop = Noted(workload, source, folder)
     jobs = BatchJobs(session, [source], SinkSpec(str(folder / "matches")))
     inputs = Inputs(session, [source], folder / "spool", once=False)

@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import pandas_udf
 
 from backend.cql import parse_query
-from backend.hosts.spark.session import build_session
+from backend.hosts.spark.session.session import build_session
 from backend.model.knobs import KnobSettings
 from backend.model.schema import Schema
 from backend.systems.agreedy.knobs import AgreedyKnobs
@@ -29,8 +29,8 @@ from backend.systems.agreedy.overhead import Overhead
 from backend.systems.agreedy.unit import FilterUnit
 from backend.systems.contract import BatchRan, UnitJob
 from backend.workloads.correlated import CorrelatedSource
-from backend.workloads.functions import built_in
 from backend.workloads.library import probe
+from backend.workloads.loading import built_in
 from bench import filters_counted
 from bench.on_spark import STREAM, OnSpark, in_parquet, spool
 from bench.timing import table

@@ -20,8 +20,8 @@ from backend.hosts.local import LocalHost
 from backend.workloads.sources import open_source
 from backend.workloads.spec import SinkSpec, Workload, load_workload, shipped_workloads
 from bench.fastpath_lanes import Noted
-from storage.database import open_for_writing, parse_url
-from storage.migrations import prepare
+from storage.tables.database import open_for_writing, parse_url
+from storage.tables.migrations import prepare
 from storage.vocabulary.records import BatchRecord
 from storage.writer import EngineWriter
 

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import sync_playwright
 
-from backend.doctor import find_chromium
+from backend.launch.doctor import find_chromium
 from backend.workloads.spec import load_workload, shipped_workloads
 from bench.growth import EXPORT, MINUTES, WORKLOADS, measured
 from bench.pages import measure_recording

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from backend.doctor import find_chromium
+from backend.launch.doctor import find_chromium
 from bench.pages import measure_idle, measure_pages
 from bench.processes import CHROMIUM, ROOT, address_of, cpu_s
 from bench.timing import spread

@@ -19,7 +19,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from backend.cql import parse_query
-from backend.hosts.spark.session import build_session
+from backend.hosts.spark.session.session import build_session
 from backend.model.knobs import KnobSettings
 from backend.systems.asc.knobs import AscKnobs
 from backend.systems.asc.unit import SelectionUnit

@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 from backend.hosts.batches import Timings, batch_result
 from backend.hosts.contract import InputSource
-from backend.hosts.spark.jobs import BatchJobs
-from backend.hosts.spark.tasks import PATH, RowSource, tag_of
+from backend.hosts.spark.run.jobs import BatchJobs
+from backend.hosts.spark.run.tasks import PATH, RowSource, tag_of
 from backend.model.schema import Schema
 from backend.operators.contract import BatchPlan, BatchResult, Operator
 from backend.workloads.replay import Feeder, read_spooled

@@ -13,7 +13,7 @@ from typing import Final
 
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
-from backend.doctor import find_chromium
+from backend.launch.doctor import find_chromium
 from bench.png import smaller
 from bench.processes import CHROMIUM, ROOT, replaying
 

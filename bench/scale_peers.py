@@ -75,7 +75,7 @@ def _polars(text: str) -> Any:
 
 def spark_counts(path: Path, texts: Sequence[str], whole_stage: bool) -> Counts:
     """A session of its own; whole_stage: with whole-stage code generation, Spark's default."""
-    from backend.hosts.spark.session import build_session
+    from backend.hosts.spark.session.session import build_session
 
     with TemporaryDirectory() as scratch:
         own = {"spark.sql.codegen.wholeStage": str(whole_stage).lower()}

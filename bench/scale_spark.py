@@ -27,7 +27,7 @@ from backend.cql import parse_query
 from backend.hosts.batches import Batches, Timings, batch_result
 from backend.hosts.contract import InputSource
 from backend.hosts.networks import HostJob
-from backend.hosts.spark.session import build_session
+from backend.hosts.spark.session.session import build_session
 from backend.model.events import SelectionPlan
 from backend.operators.contract import BatchPlan, BatchResult
 from backend.operators.selection.operator import SelectionOperator

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from backend.cql import parse_query
-from backend.hosts.spark.session import build_session
+from backend.hosts.spark.session.session import build_session
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import PlanKind, SelectionPlan
 from backend.operators.selection.operator import SelectionOperator

@@ -21,7 +21,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from backend.hosts.spark.session import build_session
+from backend.hosts.spark.session.session import build_session
 from bench.fastpath_lanes import OnStream, Took
 from bench.on_spark import spool
 from bench.stream_data import WINDOW, Answered, DifferentResults, Question, aggregate, join

@@ -18,13 +18,13 @@ from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from backend.cql import parse_query
 from backend.hosts.batches import Timings, batch_result
 from backend.hosts.contract import InputSource
-from backend.hosts.spark.inputs import FILES_TOGETHER, Inputs
-from backend.hosts.spark.jobs import BatchJobs
-from backend.hosts.spark.tasks import tag_of
+from backend.hosts.spark.run.inputs import FILES_TOGETHER, Inputs
+from backend.hosts.spark.run.jobs import BatchJobs
+from backend.hosts.spark.run.tasks import tag_of
 from backend.model.events import SelectionPlan
 from backend.operators.contract import BatchPlan, BatchResult, Operator
-from backend.operators.network.job import NetworkJob, StreamTime
-from backend.operators.network.shard import Places, query_folder
+from backend.operators.network.core.job import NetworkJob, StreamTime
+from backend.operators.network.shards.shard import Places, query_folder
 from backend.operators.selection.operator import SelectionOperator
 from backend.systems.asc.constructs import build_constructs
 from backend.systems.asc.shipping import shipped_plan
@@ -74,8 +74,8 @@ def selection() -> Operator:
 
 
 class Product(OnStream):
-    """Batches of a question as backend.hosts.spark.runner runs them, without the loop that decides
-    between them. n_shards: 0: no network, a selection."""
+    """Batches of a question as backend.hosts.spark.run.runner runs them, without the loop that
+    decides between them. n_shards: 0: no network, a selection."""
 
     def __init__(
         self, session: SparkSession, question: Question, folder: Path, n_shards: int = 1

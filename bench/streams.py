@@ -1,7 +1,7 @@
 """Where the product runs its batches: in a call from a Spark stream.
 
 The way from Java to Python is another one there than on the main thread, and a faster one
-(backend.hosts.spark.session).
+(backend.hosts.spark.session.session).
 """
 
 from __future__ import annotations

@@ -9,12 +9,14 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine, func, select
 
-from storage import commands, export, history, series, sql, unit_history, values
-from storage.database import describe, disposed_on_error, open_for_reading, parse_url
 from storage.errors import translated
-from storage.liveness import Signs, as_seen
-from storage.migrations import check
-from storage.rows import (
+from storage.exchange import commands, export
+from storage.exchange.liveness import Signs, as_seen
+from storage.reading import history, series, sql, unit_history, values
+from storage.reading.series import Key, SeriesId, Span
+from storage.tables.database import describe, disposed_on_error, open_for_reading, parse_url
+from storage.tables.migrations import check
+from storage.tables.rows import (
     Change,
     Cursor,
     DecisionCounts,
@@ -29,8 +31,7 @@ from storage.rows import (
     StoredMisfit,
     StoredResult,
 )
-from storage.schema import CommandRow, CommitRow
-from storage.series import Key, SeriesId, Span
+from storage.tables.schema import CommandRow, CommitRow
 from storage.vocabulary.records import Batch, Command, Entity, Knob, PlanVersion, Run, Unit
 
 _CURSOR = select(

@@ -7,7 +7,6 @@ PostgreSQL).
 
 from __future__ import annotations
 
-from storage.commands import CommandWriter, open_command_writer
 from storage.errors import (
     BadRecord,
     NotAStore,
@@ -22,6 +21,7 @@ from storage.errors import (
     StoreTooOld,
     UnknownRun,
 )
+from storage.exchange.commands import CommandWriter, open_command_writer
 from storage.reader import Reader, open_reader
 from storage.writer import EngineWriter, open_engine_writer
 

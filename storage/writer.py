@@ -23,9 +23,12 @@ from sqlalchemy import (
     update,
 )
 
-from storage import commands, decode, encode, export, history, retention, write_rows
-from storage.checks import check_record
-from storage.database import (
+from storage.errors import RunExists, RunLives, StoreAway, UnknownRun, translated
+from storage.exchange import commands, export
+from storage.exchange.liveness import LIVE_STATES, gone_note, is_gone, may_live
+from storage.reading import history
+from storage.tables import decode, encode
+from storage.tables.database import (
     begun,
     describe,
     disposed_on_error,
@@ -35,10 +38,8 @@ from storage.database import (
     patiently,
     reading,
 )
-from storage.errors import RunExists, RunLives, StoreAway, UnknownRun, translated
-from storage.liveness import LIVE_STATES, gone_note, is_gone, may_live
-from storage.migrations import prepare
-from storage.schema import BatchRow, CommitRow, RunRow
+from storage.tables.migrations import prepare
+from storage.tables.schema import BatchRow, CommitRow, RunRow
 from storage.vocabulary.branches import BRANCH
 from storage.vocabulary.kinds import Phase, RunState
 from storage.vocabulary.records import (
@@ -53,7 +54,9 @@ from storage.vocabulary.records import (
     Run,
     Unit,
 )
-from storage.write_rows import RunCache
+from storage.writing import retention, write_rows
+from storage.writing.checks import check_record
+from storage.writing.write_rows import RunCache
 
 FINAL_STATES: Final = ("ended", "interrupted", "failed")
 #: Key of the advisory lock under which commits get their cursors on PostgreSQL.

@@ -56,7 +56,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The one Spark session of the run, as the product makes it; started when first asked for."""
-    from backend.hosts.spark.session import build_session
+    from backend.hosts.spark.session.session import build_session
 
     session = build_session("local[2]", "planwatch-tests", tmp_path_factory.mktemp("spark"))
     yield session

@@ -18,8 +18,8 @@ from backend.model.conditions import ContinuousQuery
 from backend.model.functions import Functions
 from backend.model.schema import Schema
 from backend.operators.contract import BatchResult
-from backend.operators.network.homes import MemoryShard, ShardHome
-from backend.operators.network.shard import NetworkTask, Places
+from backend.operators.network.shards.homes import MemoryShard, ShardHome
+from backend.operators.network.shards.shard import NetworkTask, Places
 from backend.operators.task import BatchTask
 from backend.systems.contract import System
 from backend.systems.registry import SYSTEMS
@@ -29,7 +29,7 @@ from backend.workloads.relations import SlidingRelation
 from backend.workloads.sources import MemorySource
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
 from backend.workloads.stored import StoredRelation
-from storage.resume import LastState, last_state
+from storage.reading.resume import LastState, last_state
 from storage.store import open_command_writer, open_engine_writer, open_reader
 from storage.vocabulary.records import Command, Input, Run
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from backend.doctor import CHROMIUM_VARIABLE, find_chromium, find_git, find_postgres
+from backend.launch.doctor import CHROMIUM_VARIABLE, find_chromium, find_git, find_postgres
 
 #: How long a package manager may take.
 INSTALL_WITHIN_S: Final = 600

@@ -10,7 +10,7 @@ from typing import Any
 from backend.engine.listening import RunsListening
 from backend.model.knobs import KnobValue
 from backend.operators.contract import BatchPlan, BatchResult, Operator
-from backend.operators.network.job import NetworkJob
+from backend.operators.network.core.job import NetworkJob
 from storage.vocabulary.kinds import Phase
 
 Operators = Mapping[str, Mapping[str, Operator]]

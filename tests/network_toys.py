@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from backend.model.schema import Attribute, Schema
-from backend.operators.network.blocks import Block, Column64
-from backend.operators.network.contract import Surroundings
-from backend.operators.network.job import NetworkJob, StreamTime
-from backend.operators.network.plan import (
+from backend.operators.network.core.blocks import Block, Column64
+from backend.operators.network.core.contract import Surroundings
+from backend.operators.network.core.job import NetworkJob, StreamTime
+from backend.operators.network.core.plan import (
     AggregateCall,
     AggregateOp,
     NetworkPlan,

@@ -20,7 +20,7 @@ from backend.engine.settings import SEPARATOR
 from backend.model.ids import source_id
 from backend.model.knobs import KnobSpec
 from backend.systems.contract import Refused
-from storage.commands import CommandWriter
+from storage.exchange.commands import CommandWriter
 from storage.reader import Reader
 from storage.vocabulary.branches import BranchOf, branch_of
 from storage.vocabulary.records import Command, Decision, Event, Knob, Run

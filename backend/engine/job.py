@@ -10,7 +10,7 @@ from backend.engine.pace import StepOf
 from backend.model.conditions import ContinuousQuery, WindowMember
 from backend.model.functions import Functions
 from backend.model.schema import Schema
-from backend.operators.network.job import StreamTime
+from backend.operators.network.core.job import StreamTime
 from backend.systems.contract import System
 from backend.systems.registry import SYSTEMS
 from backend.workloads.relations import SlidingRelation

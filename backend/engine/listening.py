@@ -12,7 +12,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from backend.operators.contract import BatchResult, UnitResult
-from backend.operators.network.job import NetworkJob
+from backend.operators.network.core.job import NetworkJob
 from backend.systems.stream.sysstream import sys_tuples
 from storage.vocabulary.records import Entity, Sample
 

@@ -38,7 +38,7 @@ from backend.model.ids import source_id
 from backend.model.knobs import KnobValue
 from backend.operators.contract import BatchPlan, BatchResult, InputResult
 from backend.systems.contract import Recorded, ShowsDecisions, SystemUnit
-from storage.resume import LastState
+from storage.reading.resume import LastState
 from storage.vocabulary.kinds import Phase
 from storage.vocabulary.records import Batch, BatchRecord, Command, Entity, Event, Run, Sample
 from storage.writer import EngineWriter

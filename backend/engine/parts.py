@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from backend.engine.settings import ScopedSettings, knobs_of, taken_up
 from backend.model.knobs import KnobSettings
 from backend.systems.contract import HasParts, SystemUnit
-from storage.resume import LastState
+from storage.reading.resume import LastState
 
 
 class UnitParts:

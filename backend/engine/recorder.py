@@ -11,7 +11,7 @@ from backend.engine.job import RunJob
 from backend.engine.settings import ScopedSettings
 from backend.model.ids import SYSTEM, knob_entity, output_id, source_id, source_queue
 from backend.operators.contract import BatchResult, InputResult, Match
-from backend.operators.network.reports import NetworkReport
+from backend.operators.network.core.reports import NetworkReport
 from storage.vocabulary.kinds import InputState
 from storage.vocabulary.load import load_matrix, skew
 from storage.vocabulary.records import (

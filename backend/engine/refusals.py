@@ -7,7 +7,7 @@ from typing import Final
 
 from backend.engine.running import BrokeOff
 from backend.systems.contract import Refused
-from storage.texts import storable
+from storage.tables.texts import storable
 from storage.vocabulary.records import Command
 
 log = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from backend.model.conditions import ContinuousQuery
 from backend.model.ids import unit_entity
 from backend.systems.contract import UnitState
 from backend.workloads.queries import read_query
-from storage.resume import LastQuery, LastState
+from storage.reading.resume import LastQuery, LastState
 from storage.vocabulary.records import Input, Json, Run
 
 #: In a run's settings: the names of the queries its workload file had.

@@ -11,7 +11,7 @@ from backend.engine.knobs import ENGINE_KNOBS, INPUT_KNOBS, RATE
 from backend.model.ids import source_id
 from backend.model.knobs import KnobSettings, KnobSpec, KnobValue
 from backend.systems.contract import Refused
-from storage.resume import LastState
+from storage.reading.resume import LastState
 from storage.vocabulary.records import Knob
 
 #: The scope of the engine's own knobs.

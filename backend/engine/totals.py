@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from backend.model.ids import SYSTEM, unit_entity
 from backend.operators.contract import BatchResult
 from backend.systems.contract import Recorded
-from storage.resume import LastState
+from storage.reading.resume import LastState
 from storage.vocabulary.records import Sample
 
 Values = dict[str, tuple[float | None, str]]

@@ -19,7 +19,7 @@ from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.ids import entity_id, unit_entity
 from backend.operators.contract import BatchPlan, BatchResult, Operator
-from backend.operators.network.job import NetworkJob
+from backend.operators.network.core.job import NetworkJob
 from backend.systems import contract
 from backend.systems.contract import (
     BatchRan,
@@ -31,7 +31,7 @@ from backend.systems.contract import (
 )
 from backend.systems.stream.sysstream import SYS_ARRIVING, SYS_TIME
 from backend.workloads.sysstream import SYSSTREAM
-from storage.resume import LastState
+from storage.reading.resume import LastState
 from storage.vocabulary.records import Entity, Event, Sample, Unit
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Final
 
 from backend.hosts.publish import newest_batch
-from backend.operators.network.redo_log import StateLost
-from backend.operators.network.shard import Places
+from backend.operators.network.shards.redo_log import StateLost
+from backend.operators.network.shards.shard import Places
 from backend.systems.contract import Refused
 from backend.workloads.flushing import flush
 

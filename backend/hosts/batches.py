@@ -14,9 +14,9 @@ from backend.hosts.listening import Listener
 from backend.hosts.networks import HostJob, Networks, with_late
 from backend.hosts.publish import FolderSink
 from backend.operators.contract import BatchPlan, BatchResult, InputResult, UnitResult
-from backend.operators.network.redo_log import Pack
-from backend.operators.network.shard import Places
-from backend.operators.network.shard_reports import MergedShards, ShardReport
+from backend.operators.network.shards.redo_log import Pack
+from backend.operators.network.shards.shard import Places
+from backend.operators.network.shards.shard_reports import MergedShards, ShardReport
 from backend.operators.parts import sink_schema
 from backend.operators.reports import Merged, TaskReport, merged
 from backend.operators.task import TaskInput, TaskJob, stream_folder

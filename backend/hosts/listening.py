@@ -10,10 +10,10 @@ import pyarrow as pa
 from backend.hosts.networks import Networks
 from backend.hosts.publish import FolderSink
 from backend.operators.contract import UnitResult
-from backend.operators.network.homes import MemoryShard, ShardHome
-from backend.operators.network.input_manager import Arrived
-from backend.operators.network.job import NetworkJob
-from backend.operators.network.shard import NetworkTask, run_shard
+from backend.operators.network.core.job import NetworkJob
+from backend.operators.network.shards.homes import MemoryShard, ShardHome
+from backend.operators.network.shards.input_manager import Arrived
+from backend.operators.network.shards.shard import NetworkTask, run_shard
 from backend.workloads.sysstream import SYSSTREAM
 
 _NOTHING: Final[tuple[str, ...]] = ()

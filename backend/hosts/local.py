@@ -22,10 +22,10 @@ from backend.hosts.agreement import Mark, Upcoming, check_agreement, check_state
 from backend.hosts.batches import Batches, Timings, batch_result
 from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
 from backend.hosts.networks import Gathered, HostJob, rooms
-from backend.operators.network.contract import Watch
-from backend.operators.network.homes import MemoryShard, ShardHome
-from backend.operators.network.shard import NetworkTask, Places
-from backend.operators.network.shard_reports import ShardReport
+from backend.operators.network.core.contract import Watch
+from backend.operators.network.shards.homes import MemoryShard, ShardHome
+from backend.operators.network.shards.shard import NetworkTask, Places
+from backend.operators.network.shards.shard_reports import ShardReport
 from backend.operators.task import CHUNK_TUPLES, Arrivals, BatchTask
 from backend.workloads.sources import ReplaySource
 from backend.workloads.spec import SinkSpec

@@ -14,19 +14,19 @@ from backend.hosts.contract import InputSource
 from backend.hosts.publish import FolderSink
 from backend.model.schema import Attribute
 from backend.operators.contract import InputResult
-from backend.operators.network.arrow import answer_schema
-from backend.operators.network.contract import Watch
-from backend.operators.network.homes import ShardHome
-from backend.operators.network.input_manager import Arrived
-from backend.operators.network.job import NetworkJob, Schedule
-from backend.operators.network.redo_log import Pack, RedoLog
-from backend.operators.network.shard import (
+from backend.operators.network.core.contract import Watch
+from backend.operators.network.core.job import NetworkJob, Schedule
+from backend.operators.network.expressions.arrow import answer_schema
+from backend.operators.network.shards.homes import ShardHome
+from backend.operators.network.shards.input_manager import Arrived
+from backend.operators.network.shards.redo_log import Pack, RedoLog
+from backend.operators.network.shards.shard import (
     NetworkTask,
     Places,
     query_folder,
     run_shard,
 )
-from backend.operators.network.shard_reports import MergedShards, ShardReport, merged_shards
+from backend.operators.network.shards.shard_reports import MergedShards, ShardReport, merged_shards
 from backend.operators.reports import MISFITS_SHOWN, Merged
 from backend.operators.task import Arrivals, TaskJob, typed, unfit
 from backend.workloads.spec import SinkSpec

@@ -19,10 +19,10 @@ from backend.model.functions import Functions
 from backend.model.knobs import KnobSettings, KnobSpec
 from backend.model.schema import Schema
 from backend.operators.contract import Operator, UnitResult
-from backend.operators.network.job import NetworkJob, StreamTime
-from backend.operators.network.plan import NetworkPlan
-from backend.operators.network.reports import NetworkReport
-from backend.operators.network.tuning import Tuning
+from backend.operators.network.core.job import NetworkJob, StreamTime
+from backend.operators.network.core.plan import NetworkPlan
+from backend.operators.network.core.reports import NetworkReport
+from backend.operators.network.core.tuning import Tuning
 from backend.workloads.relations import SlidingRelation
 from backend.workloads.stored import StoredRelation
 from storage.vocabulary.graph import PlanGraph

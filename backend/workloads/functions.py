@@ -1,4 +1,4 @@
-"""Functions that queries call by name: how a module registers them, and how one is loaded.
+"""Functions that queries call by name: how a module registers them.
 
 A module of a workload registers by decorating; tables are what it names at its top level::
 
@@ -13,15 +13,10 @@ selects nothing); a tuple it raises an exception for is kept aside with the erro
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import importlib.util
 import ipaddress
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, TypeVar
 
@@ -134,48 +129,3 @@ def functions_of(module: ModuleType) -> Functions:
         elif isinstance(value, LookupTable):
             tables[name] = value
     return Functions(functions, tables)
-
-
-def built_in() -> Functions:
-    """The functions every workload has."""
-    return functions_of(importlib.import_module("backend.workloads.library"))
-
-
-def load_functions(named: Iterable[str], beside: Path) -> Functions:
-    """The built-in functions and those of the modules a workload names.
-
-    named: dotted module names, or paths ending in .py, relative to the file ``beside``.
-    Raises FunctionError with what went wrong while importing them.
-    """
-    found = built_in()
-    for module in named:
-        more = functions_of(_imported(module, beside))
-        both = {name.lower() for name in found.functions} & {n.lower() for n in more.functions}
-        if both:
-            message = f"{module} registers {min(both)!r}, which is registered already; rename it"
-            raise FunctionError(message)
-        found = Functions({**found.functions, **more.functions}, {**found.tables, **more.tables})
-    return found
-
-
-def _imported(named: str, beside: Path) -> ModuleType:
-    try:
-        if not named.endswith(".py"):
-            return importlib.import_module(named)
-        path = (beside.parent / Path(named).expanduser()).absolute()
-        if not path.is_file():
-            raise FunctionError(f"there is no file {path}")
-        digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]
-        name = f"planwatch_functions_{path.stem}_{digest}"
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-        return module
-    except FunctionError:
-        raise
-    except Exception as error:
-        message = f"{named} cannot be imported: {type(error).__name__}: {error}"
-        raise FunctionError(message) from error

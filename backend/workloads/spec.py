@@ -16,7 +16,8 @@ from backend.model.knobs import KnobRefused, KnobSpec
 from backend.model.schema import Schema, SchemaError
 from backend.workloads.built_in import BUILT_IN, built_in_schema, check_options
 from backend.workloads.files import FILE_FORMATS, beside, check_first_file, existing_path
-from backend.workloads.functions import FunctionError, load_functions
+from backend.workloads.functions import FunctionError
+from backend.workloads.loading import load_functions
 from backend.workloads.queries import query_asked, read_query
 from backend.workloads.shipped import shipped_workloads
 from backend.workloads.sysstream import SYSSTREAM

@@ -9,7 +9,12 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from backend.operators.network.join_tuning import CacheSpec, JoinTuning, PipelineProfile, Segment
+from backend.operators.network.joins.join_tuning import (
+    CacheSpec,
+    JoinTuning,
+    PipelineProfile,
+    Segment,
+)
 from backend.systems.joins.decide.settings import JoinSettings
 from bench.experiments.join_data import (
     THREE_WAY,

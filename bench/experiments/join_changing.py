@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.operators.network.join_tuning import CacheSpec, JoinTuning, Segment
+from backend.operators.network.joins.join_tuning import CacheSpec, JoinTuning, Segment
 from backend.systems.joins.decide.settings import JoinSettings
 from bench.experiments.join_caching import SMALL, WITH, JoinSizes, adaptive
 from bench.experiments.join_data import THREE_WAY, R, S, T, burst

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from backend.operators.network.join_tuning import JoinTuning
+from backend.operators.network.joins.join_tuning import JoinTuning
 from bench.experiments.join_caching import SMALL, JoinSizes, adaptive, measured_weight
 from bench.experiments.join_data import POINTS, four_way, on_one_attribute
 from bench.experiments.join_running import Arrivals, forced

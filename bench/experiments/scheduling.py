@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import pyarrow.compute as pc
 
-from backend.operators.network.job import Policy
+from backend.operators.network.core.job import Policy
 from backend.workloads.flights import flights_table
 from bench.experiments.command import write
 from bench.experiments.results import FigureResult, PaperClaim, Plot, Series, listed, verdict

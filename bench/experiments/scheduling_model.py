@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple
 
-from backend.operators.network.job import Policy
-from backend.operators.network.scheduling import Ready, choose
+from backend.operators.network.core.job import Policy
+from backend.operators.network.core.scheduling import Ready, choose
 from backend.systems.stream.chains.progress import Step, slopes_of
 
 _NEXT_TO_NOTHING: Final = 1e-9

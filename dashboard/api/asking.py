@@ -19,7 +19,7 @@ from dashboard.panels.turns import previewed
 from dashboard.serving.errors import ApiError
 from dashboard.serving.knob_check import check_value
 from dashboard.views.unreplayed import VERDICT, why_not
-from storage.sql import SqlAnswer, SqlBusy, SqlRefused
+from storage.reading.sql import SqlAnswer, SqlBusy, SqlRefused
 
 LONGEST_SQL: Final = 8000
 FORMATS: Final = ("json", "csv", "parquet")

@@ -9,7 +9,7 @@ from dashboard.api.params import Param
 from dashboard.api.registry import ApiCall
 from dashboard.serving.encode import plain
 from dashboard.serving.errors import ApiError, missing
-from storage.liveness import LIVE_STATES
+from storage.exchange.liveness import LIVE_STATES
 from storage.vocabulary.records import Run
 
 BEFORE_FIRST: Final = -1

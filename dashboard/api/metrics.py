@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dashboard.serving.services import Services
-from storage.liveness import LIVE_STATES
+from storage.exchange.liveness import LIVE_STATES
 from storage.vocabulary.records import Run
 
 MEDIA: Final = "text/plain"

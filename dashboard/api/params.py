@@ -10,7 +10,7 @@ from flask import Request
 from werkzeug.exceptions import BadRequest, UnsupportedMediaType
 
 from dashboard.serving.errors import ApiError
-from storage.texts import why_unstorable
+from storage.tables.texts import why_unstorable
 
 _WORDS = {"integer": "a whole number", "number": "a number", "string": "text"}
 _INT64 = 2**63 - 1

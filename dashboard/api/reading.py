@@ -11,7 +11,7 @@ from dashboard.api.common import find_run, flat, flat_type, read_number
 from dashboard.api.registry import ApiCall
 from dashboard.serving.errors import ApiError, missing
 from dashboard.views.events import names
-from storage.rows import DecisionEntry, SeriesData, StoredMisfit, StoredResult
+from storage.tables.rows import DecisionEntry, SeriesData, StoredMisfit, StoredResult
 from storage.vocabulary.kinds import InputState
 from storage.vocabulary.records import (
     Batch,

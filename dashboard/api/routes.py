@@ -14,7 +14,7 @@ from dashboard.api.params import Param
 from dashboard.api.registry import ApiCall, Handler, Method, Route
 from dashboard.serving.compression import EVENTS
 from dashboard.views.alerts import AlertState
-from storage.rows import StoredMisfit, StoredResult
+from storage.tables.rows import StoredMisfit, StoredResult
 from storage.vocabulary.records import Command, Entity, Knob, PlanVersion, Unit
 
 API_VERSION: Final = "1.0"

@@ -31,7 +31,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from urllib.parse import parse_qs, urlencode
 
 from dashboard.base.opening import default_run
-from storage.liveness import LIVE_STATES
+from storage.exchange.liveness import LIVE_STATES
 from storage.vocabulary.records import Run
 
 Mode: TypeAlias = Literal["live", "frozen", "replay"]

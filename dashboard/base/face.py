@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from storage.reader import Reader
-from storage.rows import SeriesData
+from storage.tables.rows import SeriesData
 from storage.vocabulary.records import PlanVersion
 
 #: What a card of the plan graph shows.

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TextIO
 
 from dashboard.console.client import ApiClient, Unanswered
-from storage.liveness import LIVE_STATES
+from storage.exchange.liveness import LIVE_STATES
 from storage.vocabulary.records import INTAKE, SIGN, TAU
 
 #: ``under SYSTEM CQL``

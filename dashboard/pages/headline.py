@@ -23,7 +23,7 @@ from dashboard.views.gain import Gain, GainSource, column, turning_points
 from dashboard.views.plan import Values
 from dashboard.views.plan_parts import leading_to
 from storage.reader import Reader
-from storage.rows import DecisionEntry
+from storage.tables.rows import DecisionEntry
 from storage.vocabulary.records import PlanVersion
 
 #: (title, plan) of the units shown

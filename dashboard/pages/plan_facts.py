@@ -16,7 +16,7 @@ from dashboard.views.headroom import next_words
 from dashboard.views.spreads import Spreads, build_spreads, keys_of, since_of
 from dashboard.views.stretch import stretch_words
 from storage.reader import Reader
-from storage.rows import SeriesData
+from storage.tables.rows import SeriesData
 from storage.vocabulary.records import Batch, Entity, PlanVersion
 
 _RECENT_BATCHES: Final = 240

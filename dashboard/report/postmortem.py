@@ -21,7 +21,7 @@ from dashboard.views.numbers import known
 from dashboard.views.postmortem import Sentence, Story, tell
 from dashboard.views.stretch import stretch_words
 from storage.reader import Reader
-from storage.rows import DecisionCounts, DecisionEntry, SeriesData
+from storage.tables.rows import DecisionCounts, DecisionEntry, SeriesData
 from storage.vocabulary.records import Command, PlanVersion, Run
 
 MOST_EVENTS: Final = 5000

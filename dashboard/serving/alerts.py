@@ -15,7 +15,7 @@ from dashboard.serving.settings import is_loopback
 from dashboard.views.alerts import AlertState, rules_of, states_of
 from dashboard.views.book import Book
 from storage.errors import StoreError
-from storage.liveness import LIVE_STATES
+from storage.exchange.liveness import LIVE_STATES
 from storage.reader import Reader
 from storage.vocabulary.records import Run
 

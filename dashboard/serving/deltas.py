@@ -26,7 +26,7 @@ from dashboard.base.face import faces, followed
 from dashboard.views.numbers import rounded, thinned
 from dashboard.views.plan import SIZED, sizes_of
 from storage.reader import Reader
-from storage.rows import Change, SeriesData
+from storage.tables.rows import Change, SeriesData
 from storage.vocabulary.records import Batch, Run
 
 Delta: TypeAlias = dict[str, Any]

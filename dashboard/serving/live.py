@@ -18,7 +18,7 @@ from dashboard.serving.deltas import Delta, Known, build, encoded, merged, snaps
 from dashboard.serving.pacing import Cadence
 from storage.errors import StoreError
 from storage.reader import Reader
-from storage.rows import Change, Cursor
+from storage.tables.rows import Change, Cursor
 
 LOGGER = logging.getLogger(__name__)
 HEARTBEAT_S: Final = 10.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from storage.rows import Cursor
+from storage.tables.rows import Cursor
 
 #: Between two deltas. A page drawn at each of five batches a second takes half a core of its own,
 #: and numbers that change more often than this are not read.

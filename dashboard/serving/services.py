@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from dashboard.serving.live import Hub
 from dashboard.serving.settings import Settings
-from storage.commands import CommandWriter
+from storage.exchange.commands import CommandWriter
 from storage.one_moment import MomentReader
 from storage.reader import Reader
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 from dashboard.views.numbers import known
 from dashboard.views.plan import points
 from dashboard.views.results import cell_text, whole_of
-from storage.rows import SeriesData, StoredResult
+from storage.tables.rows import SeriesData, StoredResult
 from storage.vocabulary.records import SIGN, TAU
 
 #: What a query did batch by batch: elements of an answer, or tuples that were selected.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from storage.rows import SeriesData
+from storage.tables.rows import SeriesData
 from storage.vocabulary.records import Entity
 
 #: Id of the engine itself, which every run has.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from dashboard.views.compare import ComparedPair, ComparedStretch
-from storage.liveness import LIVE_STATES
+from storage.exchange.liveness import LIVE_STATES
 from storage.vocabulary.branches import BranchOf, branch_of, branch_words
 from storage.vocabulary.records import Run
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from storage.rows import DecisionEntry
+from storage.tables.rows import DecisionEntry
 
 
 class RecordedChoices(NamedTuple):

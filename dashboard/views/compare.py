@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dashboard.components.names import named
 from dashboard.views.effects import KnobEffect, before_and_after
 from dashboard.views.numbers import known
-from storage.rows import DecisionEntry, SeriesData
+from storage.tables.rows import DecisionEntry, SeriesData
 from storage.vocabulary.records import Batch, PlanVersion, Run
 
 #: property of the engine -> (words, unit, smaller is better; None = neither)

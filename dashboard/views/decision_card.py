@@ -36,9 +36,9 @@ from dashboard.views.decisions import (
     sign_of,
 )
 from dashboard.views.orders import compare_orders
-from storage.rows import DecisionEntry
-from storage.thinning import ROLLED_UP
+from storage.tables.rows import DecisionEntry
 from storage.vocabulary.records import Decision, Knob, PlanVersion
+from storage.writing.thinning import ROLLED_UP
 
 #: detail key -> (what it is, value of the trigger knob that watches it)
 WATCHED: Final = {

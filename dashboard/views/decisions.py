@@ -13,7 +13,7 @@ from dashboard.components.formats import show, with_mu
 from dashboard.components.kinds import VERDICTS, verdict
 from dashboard.components.names import named
 from dashboard.views.orders import OrderItem
-from storage.rows import DecisionCounts, DecisionEntry
+from storage.tables.rows import DecisionCounts, DecisionEntry
 from storage.vocabulary.records import Decision
 
 MIN_SAMPLES: Final = 30

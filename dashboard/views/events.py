@@ -10,7 +10,7 @@ from typing import Final
 
 from dashboard.components.names import named, words_of
 from dashboard.views.orders import compare_orders
-from storage.rows import StoredEvent
+from storage.tables.rows import StoredEvent
 from storage.vocabulary.records import PlanVersion
 
 _UNNAMED: Final = "plan changed"

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from dashboard.components.formats import THIN, show
 from dashboard.views.numbers import known, thinned
-from storage.rows import SeriesData
+from storage.tables.rows import SeriesData
 
 Tone: TypeAlias = Literal["gain", "loss", "quiet"]
 #: batch, value, and its 95 % band where there is one

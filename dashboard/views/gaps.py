@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from dashboard.components.formats import duration
-from storage.rows import StoredEvent
+from storage.tables.rows import StoredEvent
 
 
 class Gap(NamedTuple):

@@ -11,7 +11,7 @@ from dashboard.components.kinds import verdict
 from dashboard.components.names import named
 from dashboard.views.decisions import CHANGE_OF, metric_words, sign_of
 from dashboard.views.numbers import form_of, shown_unit
-from storage.rows import DecisionEntry
+from storage.tables.rows import DecisionEntry
 from storage.vocabulary.headroom import Headroom, read
 from storage.vocabulary.records import Decision
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from storage.rows import StoredInput
+from storage.tables.rows import StoredInput
 from storage.vocabulary.records import INTAKE, InputBatch, Knob, Unit
 
 #: States of streams that can be paused, resumed or removed.

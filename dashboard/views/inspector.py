@@ -13,7 +13,7 @@ from dashboard.views.book import SYSTEM, Book
 from dashboard.views.decision_card import order_names
 from dashboard.views.numbers import form_of, rounded, shown_unit
 from dashboard.views.plan import PlanStep, Values
-from storage.rows import DecisionEntry
+from storage.tables.rows import DecisionEntry
 from storage.vocabulary import registry
 from storage.vocabulary.records import Decision, Entity
 

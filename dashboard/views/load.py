@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from storage.rows import StoredMatrix
+from storage.tables.rows import StoredMatrix
 from storage.vocabulary.load import COLUMNS, skew
 
 #: What a part is measured by, the first that is told.

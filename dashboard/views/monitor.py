@@ -14,7 +14,7 @@ from dashboard.components.names import words_of
 from dashboard.views.book import QUERY_NAMED, SYSTEM, Book
 from dashboard.views.numbers import form_of, known, shown_unit
 from dashboard.views.plan import Values, points
-from storage.rows import SeriesData
+from storage.tables.rows import SeriesData
 from storage.vocabulary import registry
 
 #: Between graphs, between entity and property, and in front of a title, in the address.

@@ -11,7 +11,7 @@ from dashboard.base.face import Card, Skip
 from dashboard.components.kinds import LADDER, node_kind
 from dashboard.views.book import SYSTEM
 from dashboard.views.numbers import rounded
-from storage.rows import SeriesData
+from storage.tables.rows import SeriesData
 from storage.vocabulary.records import Entity, PlanVersion
 
 Values: TypeAlias = Mapping[str, Mapping[str, float | None]]

@@ -14,7 +14,7 @@ from dashboard.components.formats import duration, show, stamp
 from dashboard.components.names import named
 from dashboard.views.decisions import sampled
 from dashboard.views.gaps import gaps_of
-from storage.rows import DecisionEntry, StoredEvent
+from storage.tables.rows import DecisionEntry, StoredEvent
 from storage.vocabulary.records import Batch, Command, Run
 
 #: What comes so many batches after another thing is told beside it.

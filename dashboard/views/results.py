@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from storage.rows import StoredMisfit, StoredResult
+from storage.tables.rows import StoredMisfit, StoredResult
 from storage.vocabulary.records import SIGN, TAU, Command, Entity, Run
 
 Values: TypeAlias = Mapping[str, Mapping[str, float | None]]

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from dashboard.base.face import WatchedNumber, watching
 from dashboard.components.formats import show
 from dashboard.views.standing import ALIVE, RunStanding, standing
-from storage.liveness import LIVE_STATES
+from storage.exchange.liveness import LIVE_STATES
 from storage.vocabulary.branches import BranchOf, branch_of
 from storage.vocabulary.records import Run
 

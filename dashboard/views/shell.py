@@ -15,7 +15,7 @@ from dashboard.views.events import difference, names
 from dashboard.views.gaps import gaps_of
 from dashboard.views.numbers import rounded
 from dashboard.views.pace import PaceShown
-from storage.rows import SeriesData, StoredEvent
+from storage.tables.rows import SeriesData, StoredEvent
 from storage.vocabulary.records import PlanVersion, Run
 
 MOST_EVENTS: Final = 600

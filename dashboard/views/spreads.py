@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from dashboard.components.kinds import node_kind
 from dashboard.views.numbers import known, rounded
 from dashboard.views.plan import Node, PlanStep, steps
-from storage.rows import SeriesData
+from storage.tables.rows import SeriesData
 from storage.vocabulary.records import Entity, PlanVersion
 
 #: Batches looked back on, at most.

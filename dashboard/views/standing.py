@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from dashboard.components.formats import age, show
-from storage.liveness import LIVE_STATES
+from storage.exchange.liveness import LIVE_STATES
 from storage.vocabulary.kinds import Phase
 
 Word: TypeAlias = Literal[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dashboard.components.formats import show
-from storage.rows import RollupSpan
+from storage.tables.rows import RollupSpan
 
 
 def stretch_words(found: RollupSpan | None) -> str:

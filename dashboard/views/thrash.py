@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeVar
 from dashboard.components.formats import show
 from dashboard.views.decisions import MIN_SAMPLES, cost_unit
 from dashboard.views.events import names
-from storage.rows import DecisionEntry
+from storage.tables.rows import DecisionEntry
 from storage.vocabulary.records import PlanVersion
 
 #: A plan returned to within so many lambdas counts as a loop.

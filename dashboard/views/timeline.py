@@ -17,7 +17,7 @@ from dashboard.base.face import WatchedNumber, watching
 from dashboard.components.formats import Format, show
 from dashboard.views.book import SYSTEM
 from dashboard.views.gaps import Gap, gaps_of
-from storage.rows import SeriesData, StoredEvent
+from storage.tables.rows import SeriesData, StoredEvent
 
 
 class TimelineTrace(NamedTuple):

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from storage.database import parse_url
+from storage.tables.database import parse_url
 
 LOGGER = logging.getLogger(__name__)
 VARIABLE = "PLANWATCH_TOKEN"

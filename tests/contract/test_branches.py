@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from backend.cli import branch as run_branch
 from backend.engine.branch import read_record
 from backend.engine.branching import BranchProcesses
 from backend.engine.knobs import KNOBS
-from backend.hosts.spark.in_process import InProcessLaunch
-from backend.hosts.spark.launch import LaunchSettings
+from backend.hosts.in_process import InProcessLaunch
+from backend.hosts.spark.start.launch import LaunchSettings
+from backend.launch.cli import branch as run_branch
 from backend.model.ids import source_id
 from backend.systems.contract import Refused
 from backend.workloads.spec import load_workload
 from run import build_parser
-from storage.resume import last_state
+from storage.reading.resume import last_state
 from storage.store import Reader, open_command_writer, open_engine_writer, open_reader
 from storage.vocabulary.branches import BranchOf, branch_of
 from storage.vocabulary.records import Decision

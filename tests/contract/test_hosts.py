@@ -69,7 +69,7 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
     if request.param == "local":
         yield lambda loop, inputs, sink, once=True: LocalHost(loop, inputs, sink, 170, once)
         return
-    from backend.hosts.spark.runner import RunHost
+    from backend.hosts.spark.run.runner import RunHost
 
     spark = request.getfixturevalue("spark")
 

@@ -16,8 +16,8 @@ from backend.hosts.contract import BatchLoop, InputSource
 from backend.hosts.local import LocalHost
 from backend.model.knobs import KnobValue
 from backend.model.schema import Attribute, Schema
-from backend.operators.network.job import NetworkJob, StreamTime
-from backend.operators.network.plan import (
+from backend.operators.network.core.job import NetworkJob, StreamTime
+from backend.operators.network.core.plan import (
     AggregateCall,
     AggregateOp,
     JoinOp,
@@ -53,7 +53,7 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
 
         yield here
         return
-    from backend.hosts.spark.runner import RunHost
+    from backend.hosts.spark.run.runner import RunHost
 
     spark = request.getfixturevalue("spark")
 

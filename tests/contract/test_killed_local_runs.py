@@ -27,7 +27,7 @@ from backend.hosts.rehearsal import rehearse
 from backend.workloads.sources import open_source
 from backend.workloads.spec import SinkSpec, Workload, load_workload
 from storage.errors import StoreError
-from storage.resume import last_state
+from storage.reading.resume import last_state
 from storage.store import open_reader
 from storage.vocabulary.records import Input, Run
 from storage.writer import open_engine_writer

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from storage import sql
-from storage.sql import SqlRefused
+from storage.reading import sql
+from storage.reading.sql import SqlRefused
 from storage.store import Reader, open_command_writer, open_engine_writer, open_reader
 from tests.contract.store_builders import START, new_run, record
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, inspect, text
 
-from storage import database, migration_v2, migrations
-from storage.resume import last_state
-from storage.rows import Cursor, StoredInput, StoredInputBatch
-from storage.schema import METADATA
+from storage.reading.resume import last_state
 from storage.store import Reader, StoreTooOld, open_engine_writer, open_reader
+from storage.tables import database, migration_v2, migrations
+from storage.tables.rows import Cursor, StoredInput, StoredInputBatch
+from storage.tables.schema import METADATA
 from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.records import Event, Input, InputBatch, Unit
 from tests.contract import old_store

@@ -11,8 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from storage.resume import LastQuery, last_state
-from storage.rows import StoredInput
+from storage.reading.resume import LastQuery, last_state
 from storage.store import (
     EngineWriter,
     Reader,
@@ -22,6 +21,7 @@ from storage.store import (
     open_engine_writer,
     open_reader,
 )
+from storage.tables.rows import StoredInput
 from storage.vocabulary.records import Entity, Event, Input, InputBatch, Sample, Unit
 from tests.contract.store_builders import (
     START,

@@ -13,14 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event, select, update
 
-from storage.columns import dump_json
-from storage.database import open_for_reading, open_for_writing, parse_url
-from storage.rows import RollupSpan
-from storage.schema import MatrixRow, RollupRow, SampleRow, SeriesRow
 from storage.store import EngineWriter, Reader, open_engine_writer
-from storage.thinning import SHORT
-from storage.thinning import rolled_up as rolled_up_detail
+from storage.tables.columns import dump_json
+from storage.tables.database import open_for_reading, open_for_writing, parse_url
+from storage.tables.rows import RollupSpan
+from storage.tables.schema import MatrixRow, RollupRow, SampleRow, SeriesRow
 from storage.vocabulary.records import Matrix, Sample
+from storage.writing.thinning import SHORT
+from storage.writing.thinning import rolled_up as rolled_up_detail
 from tests.contract.store_builders import START, begin, decision, record
 from tests.oracles.store import roll_up
 

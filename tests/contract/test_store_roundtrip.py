@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from storage.rows import Cursor, DecisionCounts, DecisionEntry
 from storage.store import Reader, open_command_writer, open_engine_writer, open_reader
+from storage.tables.rows import Cursor, DecisionCounts, DecisionEntry
 from storage.vocabulary.records import Command, Json, Run
 from tests.golden import store_v2 as golden
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from storage.rows import RollupSpan
 from storage.store import EngineWriter, Reader
+from storage.tables.rows import RollupSpan
 from storage.vocabulary.records import BatchRecord, Sample
 from tests.contract.store_builders import START, batch, begin, record
 from tests.oracles.store import SlowStore

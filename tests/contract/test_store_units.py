@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from storage.rows import MatrixKey, StoredInput, StoredInputBatch
 from storage.store import BadRecord, EngineWriter, Reader, open_engine_writer, open_reader
+from storage.tables.rows import MatrixKey, StoredInput, StoredInputBatch
 from storage.vocabulary.records import (
     BatchRecord,
     DecisionOutcome,

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from storage.rows import Cursor
 from storage.store import (
     BadRecord,
     CommandWriter,
@@ -27,6 +26,7 @@ from storage.store import (
     open_engine_writer,
     open_reader,
 )
+from storage.tables.rows import Cursor
 from storage.vocabulary.records import (
     CommandAnswer,
     Entity,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from storage.schema import METADATA, Base
+from storage.tables.schema import METADATA, Base
 from storage.vocabulary.kinds import (
     EntityKind,
     EventKind,

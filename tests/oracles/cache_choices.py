@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from typing import Protocol
 
-from backend.operators.network.join_tuning import Segment
+from backend.operators.network.joins.join_tuning import Segment
 from backend.systems.joins.decide.candidates import CacheCandidate
 from backend.systems.joins.decide.selection import CacheSelection
 

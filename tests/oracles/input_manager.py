@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backend.operators.network.job import StreamTime
+from backend.operators.network.core.job import StreamTime
 
 #: Ticks end here.
 END = 2**61

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from backend.operators.network.join_tuning import (
+from backend.operators.network.joins.join_tuning import (
     FIRST_BLOCKS,
     RUN_BLOCKS,
     CacheCounts,

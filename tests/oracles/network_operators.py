@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from backend.operators.network.plan import AggregateCall, AggregateOp, AntiJoinOp
+from backend.operators.network.core.plan import AggregateCall, AggregateOp, AntiJoinOp
 
 Row: TypeAlias = tuple[Any, ...]
 Relation: TypeAlias = Counter[Row]

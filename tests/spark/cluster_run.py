@@ -7,8 +7,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from backend.hosts.spark.runner import RunHost
-from backend.hosts.spark.session import build_session
+from backend.hosts.spark.run.runner import RunHost
+from backend.hosts.spark.session.session import build_session
 from backend.workloads.spec import SinkSpec
 from tests.contract.test_hosts_networks import SCHEMAS, inputs, network
 from tests.loops import FixedLoop

@@ -15,8 +15,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from backend.hosts.contract import InputSource
-from backend.hosts.spark.runner import RunHost
-from backend.hosts.spark.session import build_session
+from backend.hosts.spark.run.runner import RunHost
+from backend.hosts.spark.session.session import build_session
 from backend.operators.contract import BatchPlan, BatchResult
 from backend.workloads.sources import MemorySource
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec

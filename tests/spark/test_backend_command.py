@@ -15,13 +15,13 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from backend.watchdog import GRACE_S
+from backend.launch.watchdog import GRACE_S
 from storage.errors import StoreError
 from storage.store import open_reader
 from tests.spark.plans import json_lines
 
 ROOT = Path(__file__).resolve().parents[2]
-CODE = "import sys; from backend.cli import main; sys.exit(main(sys.argv[1:]))"
+CODE = "import sys; from backend.launch.cli import main; sys.exit(main(sys.argv[1:]))"
 COMMAND = (sys.executable, "-c", CODE)
 WORKLOAD = """
 [streams.S]

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from backend.hosts.spark.session import DAEMON
+from backend.hosts.spark.session.session import DAEMON
 from backend.model.ids import entity_id
 from storage.errors import StoreError
 from storage.store import open_reader
@@ -23,7 +23,7 @@ from storage.vocabulary.records import Run
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 ROOT = Path(__file__).resolve().parents[2]
-CODE = "import sys; from backend.cli import main; sys.exit(main(sys.argv[1:]))"
+CODE = "import sys; from backend.launch.cli import main; sys.exit(main(sys.argv[1:]))"
 WORKLOAD = """
 [streams.S]
 schema = "a1 int, a2 int"

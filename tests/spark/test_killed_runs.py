@@ -100,7 +100,7 @@ class Killed:
         self.out = folder / "out"
 
     def start(self, *more: str) -> subprocess.Popen[bytes]:
-        code = "import sys; from backend.cli import main; sys.exit(main(sys.argv[1:]))"
+        code = "import sys; from backend.launch.cli import main; sys.exit(main(sys.argv[1:]))"
         command = [sys.executable, "-c", code, str(self.path), "--store", str(self.store)]
         command += ["--conf", f"spark.driver.extraJavaOptions={QUICK_JAVA}", *more]
         return subprocess.Popen(

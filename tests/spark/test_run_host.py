@@ -17,21 +17,21 @@ from pyspark.sql import SparkSession
 from backend.hosts.agreement import Upcoming, spark_upcoming
 from backend.hosts.contract import InputsFailed, InputSource
 from backend.hosts.networks import HostJob
-from backend.hosts.spark.parcel import Parcel, Shipping
-from backend.hosts.spark.runner import STATUS_S, RunFailed, RunHost
-from backend.hosts.spark.warming import warm_workers
+from backend.hosts.spark.run.parcel import Parcel, Shipping
+from backend.hosts.spark.run.runner import STATUS_S, RunFailed, RunHost
+from backend.hosts.spark.start.warming import warm_workers
 from backend.model.knobs import KnobValue
 from backend.model.schema import Schema
 from backend.operators.contract import Chunk, Emitted
-from backend.operators.network.job import NetworkJob, Schedule, StreamTime
-from backend.operators.network.plan import (
+from backend.operators.network.core.job import NetworkJob, Schedule, StreamTime
+from backend.operators.network.core.plan import (
     NetworkPlan,
     PlannedAnswer,
     PlannedOperator,
     ShardGroup,
     StreamInput,
 )
-from backend.operators.network.shard import NetworkTask
+from backend.operators.network.shards.shard import NetworkTask
 from backend.operators.selection.operator import SelectionOperator
 from backend.operators.task import TaskInput, TaskJob
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
@@ -311,7 +311,7 @@ def test_a_killed_run_goes_on_and_loses_or_doubles_nothing(tmp_path: Path) -> No
 def test_workers_are_warmed_by_a_match_and_a_rehearsal(
     spark: SparkSession, caplog: pytest.LogCaptureFixture, has_networks: bool
 ) -> None:
-    with caplog.at_level("DEBUG", logger="backend.hosts.spark.warming"):
+    with caplog.at_level("DEBUG", logger="backend.hosts.spark.start.warming"):
         thread = warm_workers(spark, has_networks)
         thread.join(timeout=120)
     assert not thread.is_alive()

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from backend.hosts.spark.session import PRINTED
+from backend.hosts.spark.session.session import PRINTED
 from bench.streams import called_by_stream
 
 

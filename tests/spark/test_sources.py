@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from backend.hosts.spark.sources import parse_json
+from backend.hosts.spark.run.sources import parse_json
 from backend.model.schema import Schema
 from backend.workloads.contract import CORRUPT
 

@@ -19,11 +19,11 @@ from backend.model.functions import Function, Functions, Parameter
 from backend.model.knobs import KnobSettings
 from backend.model.schema import Schema
 from backend.operators.contract import Chunk, UnitResult
-from backend.operators.network.homes import MemoryShard
-from backend.operators.network.input_manager import Arrived
-from backend.operators.network.job import NetworkJob, StreamTime
-from backend.operators.network.reports import NetworkReport
-from backend.operators.network.shard import NetworkTask, run_shard
+from backend.operators.network.core.job import NetworkJob, StreamTime
+from backend.operators.network.core.reports import NetworkReport
+from backend.operators.network.shards.homes import MemoryShard
+from backend.operators.network.shards.input_manager import Arrived
+from backend.operators.network.shards.shard import NetworkTask, run_shard
 from backend.systems.contract import BatchRan, Observation, Recorded, System, SystemUnit, UnitJob
 from backend.systems.registry import SYSTEMS
 from backend.workloads.queries import read_query

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from backend.adaptive.core import Evaluations
 from backend.model.functions import Functions
 from backend.model.knobs import KnobSettings
-from backend.operators.network.reports import NetworkReport
+from backend.operators.network.core.reports import NetworkReport
 from backend.systems.registry import SYSTEMS
 from backend.systems.stream.chains.core import CHAINS
 from backend.systems.stream.compiling import compile_queries

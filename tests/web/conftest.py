@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
 
-from backend.doctor import find_chromium
+from backend.launch.doctor import find_chromium
 from dashboard.base.face import faces
 from dashboard.serving.bundle import ASSETS
 from storage.reader import Reader

@@ -16,7 +16,7 @@ from threading import Thread
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from storage.liveness import LIVE_STATES
+from storage.exchange.liveness import LIVE_STATES
 from storage.store import open_reader
 from tests.web.conftest import until
 

@@ -12,7 +12,7 @@ from backend.engine.knobs import KNOBS
 from backend.model.knobs import KnobSpec
 from dashboard.views.shell import pack
 from dashboard.views.standing import standing
-from storage.rows import SeriesData
+from storage.tables.rows import SeriesData
 from tests.web.conftest import Ask
 
 pytestmark = pytest.mark.web

@@ -8,7 +8,7 @@ import time
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from storage.commands import open_command_writer
+from storage.exchange.commands import open_command_writer
 from tests.web.conftest import OpenPage, until, visit
 from tests.web.site import N_ENDED, STALLED, Site
 

@@ -13,11 +13,11 @@ from typing import Any, Final
 from backend.adaptive.core import Evaluations
 from backend.adaptive.memory import PAGE_BYTES, Bid, Grant, MemoryUse
 from backend.model.knobs import KnobSettings, KnobSpec
-from backend.operators.network.job import NetworkJob
-from backend.operators.network.join_tuning import CacheSpec, JoinTuning, Segment
-from backend.operators.network.plan import JoinOp, NetworkPlan
-from backend.operators.network.reports import NetworkReport
-from backend.operators.network.tuning import Tuning
+from backend.operators.network.core.job import NetworkJob
+from backend.operators.network.core.plan import JoinOp, NetworkPlan
+from backend.operators.network.core.reports import NetworkReport
+from backend.operators.network.core.tuning import Tuning
+from backend.operators.network.joins.join_tuning import CacheSpec, JoinTuning, Segment
 from backend.systems.contract import (
     CoreKind,
     CoreNews,

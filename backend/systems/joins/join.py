@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Final
 
 from backend.adaptive.core import Evaluations
-from backend.operators.network.join_tuning import JoinProfile
-from backend.operators.network.pipelines import probe_orders
-from backend.operators.network.plan import JoinOp, NetworkPlan, RelationInput, StreamInput
-from backend.operators.network.reports import NetworkReport
+from backend.operators.network.core.pipelines import probe_orders
+from backend.operators.network.core.plan import JoinOp, NetworkPlan, RelationInput, StreamInput
+from backend.operators.network.core.reports import NetworkReport
+from backend.operators.network.joins.join_tuning import JoinProfile
 from backend.systems.joins.decide.candidates import CacheCandidate, candidates
 from backend.systems.joins.decide.controller import JoinController
 from backend.systems.joins.decide.settings import JoinSettings

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from backend.adaptive.memory import PAGE_BYTES, MemoryUse, Tier
 from backend.model.ids import entity_id
-from backend.operators.network.join_tuning import CacheCounts, JoinProfile
-from backend.operators.network.reports import NetworkReport
+from backend.operators.network.core.reports import NetworkReport
+from backend.operators.network.joins.join_tuning import CacheCounts, JoinProfile
 from backend.systems.contract import LaidOutNetwork, UnitState
 from backend.systems.joins.decide.candidates import CacheCandidate, conflicts
 from backend.systems.joins.decide.estimates import CacheEstimate

@@ -7,7 +7,13 @@ from collections.abc import Iterator
 from backend.cql.nodes import Call, Node, Table
 from backend.cql.types import expressions_in
 from backend.model.functions import Functions
-from backend.operators.network.plan import JoinOp, NetworkPlan, OperatorWork, ProjectOp, SelectOp
+from backend.operators.network.core.plan import (
+    JoinOp,
+    NetworkPlan,
+    OperatorWork,
+    ProjectOp,
+    SelectOp,
+)
 
 
 def called_functions(plan: NetworkPlan, known: Functions) -> Functions:

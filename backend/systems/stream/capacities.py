@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from backend.model.knobs import KnobSpec
-from backend.operators.network.job import queue_id
-from backend.operators.network.plan import NetworkPlan
+from backend.operators.network.core.job import queue_id
+from backend.operators.network.core.plan import NetworkPlan
 
 #: The knob of a queue.
 CAPACITY: Final = KnobSpec(

@@ -9,7 +9,7 @@ from typing import Final
 from backend.cql.answers import Implicit, answer_fields, answers_a_stream
 from backend.cql.logical import Logical
 from backend.model.conditions import ContinuousQuery
-from backend.operators.network.plan import (
+from backend.operators.network.core.plan import (
     AggregateOp,
     AntiJoinOp,
     DistinctOp,

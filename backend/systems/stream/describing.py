@@ -9,7 +9,7 @@ from typing import Final
 from backend.cql.nodes import At, Column, Node, Widened
 from backend.cql.printer import format_expression
 from backend.cql.types import rebuilt
-from backend.operators.network.plan import (
+from backend.operators.network.core.plan import (
     AggregateCall,
     AggregateOp,
     AntiJoinOp,

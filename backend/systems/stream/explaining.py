@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backend.operators.network.plan import NetworkPlan, RelationInput, StreamInput, name_read
+from backend.operators.network.core.plan import NetworkPlan, RelationInput, StreamInput, name_read
 from backend.systems.stream.compiling import kind_of
 from backend.systems.stream.describing import described
 

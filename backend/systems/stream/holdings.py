@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from backend.model.ids import entity_id
-from backend.operators.network.plan import NetworkPlan
+from backend.operators.network.core.plan import NetworkPlan
 from backend.systems.stream.describing import DescribedOperator
 from storage.vocabulary.records import Json
 
@@ -36,7 +36,7 @@ def holdings(
     names: Mapping[str, str],
 ) -> tuple[Holding, ...]:
     """Of all operators of a plan, stores first."""
-    from backend.operators.network.layouts import store_layout  # loads kernels
+    from backend.operators.network.stores.layouts import store_layout  # loads kernels
 
     found = []
     for store in store_layout(plan):

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from backend.cql.nodes import NOWHERE, At, Call, Compare, Node
 from backend.cql.types import expressions_in, family
 from backend.model.schema import FLOAT_TYPES
-from backend.operators.network.blocks import dtype_of
+from backend.operators.network.core.blocks import dtype_of
 from backend.systems.stream.trees import OperatorTree, all_hold, join, moved, places_in, project
 
 #: The tuples of a tree that fulfil conditions.

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from backend.model.conditions import ContinuousQuery
 from backend.model.ids import entity_id, source_id, source_queue, unit_entity
-from backend.operators.network.job import queue_id
-from backend.operators.network.plan import NetworkPlan, RelationInput, StreamInput
+from backend.operators.network.core.job import queue_id
+from backend.operators.network.core.plan import NetworkPlan, RelationInput, StreamInput
 from backend.systems.publishing import query_entity
 from backend.systems.stream.capacities import Capacities
 from backend.systems.stream.describing import DescribedOperator, described

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from backend.cql.nodes import NOWHERE, At, Node
 from backend.model.schema import Attribute
-from backend.operators.network.plan import (
+from backend.operators.network.core.plan import (
     AggregateOp,
     AntiJoinOp,
     JoinOp,

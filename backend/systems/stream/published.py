@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from backend.model.ids import entity_id, unit_entity
-from backend.operators.network.plan import JoinOp
-from backend.operators.network.reports import NetworkReport, OperatorCounts, QueueCurve
+from backend.operators.network.core.plan import JoinOp
+from backend.operators.network.core.reports import NetworkReport, OperatorCounts, QueueCurve
 from backend.systems.publishing import Values, samples_of
 from backend.systems.stream.holdings import Holding
 from backend.systems.stream.layout import NetworkLayout

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from backend.cql.nodes import Node
-from backend.operators.network.plan import (
+from backend.operators.network.core.plan import (
     AggregateOp,
     AntiJoinOp,
     DistinctOp,

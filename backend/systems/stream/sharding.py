@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from backend.model.schema import FLOAT_TYPES
-from backend.operators.network.blocks import dtype_of
-from backend.operators.network.plan import (
+from backend.operators.network.core.blocks import dtype_of
+from backend.operators.network.core.plan import (
     AggregateOp,
     AntiJoinOp,
     At,

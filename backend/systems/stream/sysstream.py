@@ -8,7 +8,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from backend.model.schema import Attribute, Schema
-from backend.operators.network.job import StreamTime
+from backend.operators.network.core.job import StreamTime
 from backend.workloads.sysstream import SYS_SCHEMA
 from backend.workloads.text_values import ARROW_TYPES
 from storage.vocabulary.records import Entity, Sample

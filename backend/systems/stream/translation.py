@@ -18,8 +18,8 @@ from backend.cql.logical import Logical
 from backend.cql.printer import name_of
 from backend.cql.types import common_type, conjuncts, family, rebuilt, type_of
 from backend.model.schema import Attribute
-from backend.operators.network.blocks import dtype_of
-from backend.operators.network.plan import (
+from backend.operators.network.core.blocks import dtype_of
+from backend.operators.network.core.plan import (
     AggregateCall,
     AggregateOp,
     AntiJoinOp,

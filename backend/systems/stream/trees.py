@@ -11,7 +11,7 @@ from lark import Token
 from backend.cql.nodes import At, Logic, Node
 from backend.cql.types import expressions_in, rebuilt
 from backend.model.schema import Attribute
-from backend.operators.network.plan import (
+from backend.operators.network.core.plan import (
     AggregateOp,
     AntiJoinOp,
     DistinctOp,

@@ -15,8 +15,8 @@ from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.functions import Functions
 from backend.model.knobs import KnobSettings, KnobSpec
 from backend.operators.contract import UnitResult
-from backend.operators.network.job import NetworkJob, Schedule
-from backend.operators.network.plan import NetworkPlan
+from backend.operators.network.core.job import NetworkJob, Schedule
+from backend.operators.network.core.plan import NetworkPlan
 from backend.systems.contract import (
     BatchRan,
     CoreKind,

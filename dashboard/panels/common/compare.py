@@ -39,7 +39,7 @@ from dashboard.views.compare import (
     run_words,
 )
 from storage.reader import Reader
-from storage.rows import DecisionEntry
+from storage.tables.rows import DecisionEntry
 from storage.vocabulary.branches import branch_of
 from storage.vocabulary.records import Run
 

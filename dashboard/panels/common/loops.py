@@ -18,7 +18,7 @@ from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet
 from dashboard.panels.facts import knobs_of
 from dashboard.views.thrash import DEFAULT_WINDOW, WINDOW_LAMBDAS, Flip, FlipLoop, find_loops
 from storage.reader import Reader
-from storage.rows import DecisionEntry
+from storage.tables.rows import DecisionEntry
 
 #: Plan versions looked at, newest ones.
 MAX_PLANS: Final = 200

@@ -34,7 +34,7 @@ from dashboard.views.results import (
     pick,
 )
 from storage.reader import Reader
-from storage.rows import StoredResult
+from storage.tables.rows import StoredResult
 
 N_TUPLES: Final = 20
 N_MISFITS: Final = 20

@@ -24,7 +24,7 @@ from dashboard.views.compare import address
 from dashboard.views.pace import held_of
 from dashboard.views.runs import RunLine, RunNumbers, RunsView, build_runs, headline, numbers_of
 from dashboard.views.shell import period
-from storage.liveness import LIVE_STATES
+from storage.exchange.liveness import LIVE_STATES
 from storage.reader import Reader
 from storage.vocabulary.records import Run
 

@@ -17,7 +17,7 @@ from dashboard.components.states import empty
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.serving.services import Services
 from storage.reader import Reader
-from storage.sql import MOST_ROWS, TIME_S, SqlAnswer, SqlRefused
+from storage.reading.sql import MOST_ROWS, TIME_S, SqlAnswer, SqlRefused
 
 #: Rows on the page; files have all.
 SHOWN: Final = 500

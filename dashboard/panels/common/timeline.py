@@ -31,7 +31,7 @@ from dashboard.views.timeline import (
     properties,
 )
 from storage.reader import Reader
-from storage.rows import StoredEvent
+from storage.tables.rows import StoredEvent
 
 MAX_POINTS: Final = 1000
 MAX_EVENTS: Final = 1000

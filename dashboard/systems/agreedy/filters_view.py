@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast, get_args
 from dashboard.components.names import named
 from dashboard.views.book import Book
 from dashboard.views.decision_costs import digits, number_of
-from storage.rows import SeriesData
+from storage.tables.rows import SeriesData
 from storage.vocabulary.headroom import overtaking_words
 from storage.vocabulary.records import Decision, Matrix, PlanVersion
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from dashboard.views.numbers import known
-from storage.rows import SeriesData
+from storage.tables.rows import SeriesData
 from storage.vocabulary.records import Entity, Matrix
 
 MATRIX: Final = "race"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from dashboard.components.formats import show
-from storage.rows import DecisionEntry
+from storage.tables.rows import DecisionEntry
 
 RECHECKED: Final = ("alpha",)
 _METRIC: Final = "drops per us"

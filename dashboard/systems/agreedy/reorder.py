@@ -23,7 +23,7 @@ from dashboard.systems.agreedy.filter_rule import (
     proposed,
     swept,
 )
-from storage.rows import DecisionEntry
+from storage.tables.rows import DecisionEntry
 from storage.vocabulary.records import Json
 
 #: Windows hold no more batches that hardly drop anything.

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from dashboard.base.face import Skip
 from dashboard.components.formats import show
 from dashboard.systems.asc.matrix_view import region_label
-from storage.rows import DecisionEntry
+from storage.tables.rows import DecisionEntry
 from storage.vocabulary.records import Json, Matrix, PlanVersion
 
 HYBRID: Final = "hybrid"

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from dashboard.components.formats import show
 from dashboard.views.numbers import Z_95
-from storage.rows import SeriesData
+from storage.tables.rows import SeriesData
 
 TOTAL: Final = "regret_saved_total"
 ERROR: Final = "regret_saved_se"

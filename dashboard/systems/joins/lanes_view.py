@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from dashboard.systems.joins.market_view import CACHE, state_of
 from dashboard.views.book import Book
-from storage.rows import SeriesData
+from storage.tables.rows import SeriesData
 
 STATE: Final = "cache_state"
 #: Lanes that are drawn: those longest in use.

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from dashboard.components.formats import show
 from dashboard.systems.joins.market_view import POOL
 from dashboard.views.book import Book
-from storage.rows import SeriesData
+from storage.tables.rows import SeriesData
 
 ELEMENTS: Final = "caching_elements_total"
 SPENT: Final = "caching_spent_total"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from dashboard.views.book import Book
-from storage.rows import StoredMatrix
+from storage.tables.rows import StoredMatrix
 
 VIEW: Final = "join view"
 BIDS: Final = "cache bids"

@@ -18,7 +18,7 @@ from dashboard.base.face import told as told_of
 from dashboard.views.choices import RecordedChoices, read_choices
 from dashboard.views.effects import of_choices
 from dashboard.views.numbers import FEWEST
-from storage.rows import DecisionEntry
+from storage.tables.rows import DecisionEntry
 from storage.vocabulary.records import Decision
 from tests.unit.asc.stream import Stream, b_filters, settings, tuples
 from tests.unit.stream_system.test_chaining import Watched, counts

@@ -22,7 +22,7 @@ from dashboard.views.compare import (
     parse,
     plan_difference,
 )
-from storage.rows import DecisionEntry, SeriesData
+from storage.tables.rows import DecisionEntry, SeriesData
 from storage.vocabulary.records import PlanVersion
 from tests.contract.store_builders import batch, decision
 from tests.unit.dashboard_pages.figures import checked

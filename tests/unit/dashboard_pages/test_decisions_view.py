@@ -9,7 +9,7 @@ import pytest
 from dashboard.panels.common.decision_card import scale_of
 from dashboard.views.decision_card import build_card, knob_text, order_names
 from dashboard.views.decisions import build_list, count_words, pick, saved_per_1000
-from storage.rows import DecisionCounts, DecisionEntry
+from storage.tables.rows import DecisionCounts, DecisionEntry
 from storage.vocabulary.records import Decision, DecisionOutcome, Knob, PlanVersion
 
 COUNTS = DecisionCounts(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dashboard.views.events import plan_title, titled
-from storage.rows import StoredEvent
+from storage.tables.rows import StoredEvent
 from storage.vocabulary.kinds import EventKind
 from storage.vocabulary.records import Event, PlanVersion
 

@@ -29,8 +29,8 @@ from dashboard.views.decision_card import build_card
 from dashboard.views.decisions import build_list
 from dashboard.views.plan import graph_plan, plan_nodes, steps
 from dashboard.views.thrash import find_loops
-from storage.rows import SeriesData
 from storage.store import Reader, open_reader
+from storage.tables.rows import SeriesData
 from storage.vocabulary.records import Knob, Matrix
 from tests.web.recorded_filters import (
     INDEPENDENT,

@@ -12,7 +12,7 @@ from dashboard.systems.asc.gain import FIRST, TUPLES, ledger_gain
 from dashboard.systems.asc.regret_view import ERROR, TOTAL
 from dashboard.systems.joins.words import CACHES
 from dashboard.views.gain import Columns, CurvePoint, column, ratio_gain, turning_points
-from storage.rows import SeriesData
+from storage.tables.rows import SeriesData
 
 
 def _ledger(saved: float, error: float) -> Columns:

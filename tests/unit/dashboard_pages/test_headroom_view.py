@@ -6,7 +6,7 @@ from typing import Any
 
 from dashboard.components.formats import show
 from dashboard.views.headroom import build_headroom, build_why_not, next_words, of_entity
-from storage.rows import DecisionEntry
+from storage.tables.rows import DecisionEntry
 from storage.vocabulary.records import Decision
 
 PAIR = {

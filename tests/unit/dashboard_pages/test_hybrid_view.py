@@ -17,7 +17,7 @@ from dashboard.systems.asc.hybrid_view import (
     build_ways,
     named_decision,
 )
-from storage.rows import DecisionEntry
+from storage.tables.rows import DecisionEntry
 from storage.vocabulary.records import Matrix
 from tests.unit.asc.stream import Stream, a_filters, settings, tuples
 

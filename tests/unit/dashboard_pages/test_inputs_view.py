@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dashboard.views.inputs import input_rows
-from storage.rows import StoredInput
+from storage.tables.rows import StoredInput
 from storage.vocabulary.records import Input, Knob
 
 

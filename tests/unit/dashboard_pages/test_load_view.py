@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from backend.engine.recorder import partition_load, partition_samples
-from backend.operators.network.reports import NetworkReport, OperatorCounts
-from backend.operators.network.shard_reports import merged_network
+from backend.operators.network.core.reports import NetworkReport, OperatorCounts
+from backend.operators.network.shards.shard_reports import merged_network
 from backend.systems.stream.published import shard_load
 from dashboard.views.load import build_load, words_of
-from storage.rows import StoredMatrix
+from storage.tables.rows import StoredMatrix
 from storage.vocabulary.load import load_matrix, skew
 
 

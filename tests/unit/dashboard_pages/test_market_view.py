@@ -17,7 +17,7 @@ from dashboard.systems.joins.matrices_view import build_candidates, build_join_v
 from dashboard.systems.joins.pipelines_view import build_pipelines
 from dashboard.views.book import Book
 from dashboard.views.takes import build_takes
-from storage.rows import SeriesData, StoredMatrix
+from storage.tables.rows import SeriesData, StoredMatrix
 from storage.vocabulary.records import Entity, Knob, Matrix
 from tests.unit.dashboard_pages.figures import checked
 

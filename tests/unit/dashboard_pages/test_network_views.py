@@ -19,7 +19,7 @@ from dashboard.views.monitor import Asked, address, build_monitor, picked
 from dashboard.views.plan import graph_values, sizes_of
 from dashboard.views.plan_parts import leading_to, outputs_of, shared_by
 from dashboard.views.results import build_tuples
-from storage.rows import SeriesData, StoredResult
+from storage.tables.rows import SeriesData, StoredResult
 from storage.vocabulary.records import SIGN, TAU, Decision, Entity, Matrix, PlanVersion
 from tests.unit.dashboard_pages.figures import checked
 

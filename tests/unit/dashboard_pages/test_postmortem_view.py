@@ -12,8 +12,8 @@ import pytest
 from dashboard.report import page_of, postmortem
 from dashboard.report.postmortem import records_of, story_of
 from dashboard.views.postmortem import tell
-from storage.rows import DecisionEntry, StoredEvent
 from storage.store import Reader, open_command_writer, open_engine_writer, open_reader
+from storage.tables.rows import DecisionEntry, StoredEvent
 from storage.vocabulary.records import Command, DecisionOutcome, Event
 from tests.contract.store_builders import START, batch, decision, new_run
 from tests.web.recorded import record

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dashboard.systems.agreedy.rechecks import read_checks, recheck
-from storage.rows import DecisionEntry
+from storage.tables.rows import DecisionEntry
 from tests.unit.agreedy.stream import Stream, independent_drops, query_of, settings
 
 ALPHAS = (0.2, 0.5, 0.8, 0.95)

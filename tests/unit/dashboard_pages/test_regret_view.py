@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.systems.asc.regret_figure import draw_regret
 from dashboard.systems.asc.regret_view import LINES, RegretView, build_regret
-from storage.rows import SeriesData
+from storage.tables.rows import SeriesData
 from tests.unit.dashboard_pages.figures import checked
 
 NAN = float("nan")

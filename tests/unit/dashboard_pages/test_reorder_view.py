@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dashboard.systems.agreedy.reorder import OrderStep, read_steps, reorder
 from dashboard.systems.agreedy.replay import of_steps
-from storage.rows import DecisionEntry
+from storage.tables.rows import DecisionEntry
 from storage.vocabulary.rank_rule import REORDERED
 from tests.unit.agreedy.stream import Drops, Stream, independent_drops, query_of, settings
 

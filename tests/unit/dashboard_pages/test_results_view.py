@@ -13,7 +13,7 @@ from dashboard.views.results import (
     pick,
     sink_words,
 )
-from storage.rows import StoredMisfit, StoredResult
+from storage.tables.rows import StoredMisfit, StoredResult
 from storage.vocabulary.records import Command, Entity, Run
 
 

@@ -10,7 +10,7 @@ from dashboard.figures.boxes import loop_boxes, loop_numbers
 from dashboard.figures.theme import palette
 from dashboard.panels.common.loops import advice
 from dashboard.views.thrash import FlipLoop, find_loops
-from storage.rows import DecisionEntry
+from storage.tables.rows import DecisionEntry
 from storage.vocabulary.records import Decision, DecisionOutcome, PlanVersion
 
 

@@ -11,7 +11,7 @@ from dashboard.panels.common.timeline import WholeRun, draw
 from dashboard.panels.contract import Sheet
 from dashboard.views.gaps import parted
 from dashboard.views.timeline import TimelineView, build_numbers, build_timeline, mu_at, properties
-from storage.rows import SeriesData, StoredEvent
+from storage.tables.rows import SeriesData, StoredEvent
 from storage.vocabulary.records import Event
 from tests.unit.dashboard_pages.figures import checked
 from tests.unit.dashboard_shell.samples import context

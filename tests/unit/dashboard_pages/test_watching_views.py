@@ -8,7 +8,7 @@ import pytest
 from dashboard.systems.asc.hybrid_view import skips_of
 from dashboard.views.plan import limits_of, plan_nodes
 from dashboard.views.spreads import EWMA_WEIGHT, WINDOW, build_spreads, keys_of, since_of
-from storage.rows import SeriesData
+from storage.tables.rows import SeriesData
 from storage.vocabulary.records import Entity, PlanVersion
 
 NODES = [

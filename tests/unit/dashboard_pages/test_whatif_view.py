@@ -20,7 +20,7 @@ from dashboard.systems.asc.whatif_view import (
     redecide,
 )
 from dashboard.views.numbers import FEWEST
-from storage.rows import DecisionEntry
+from storage.tables.rows import DecisionEntry
 from tests.unit.asc.stream import Stream, a_filters, b_filters, settings, tuples
 
 KNOBS = st.fixed_dictionaries(

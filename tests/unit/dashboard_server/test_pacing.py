@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.serving.pacing import PACE_S, WAIT_S, Cadence
-from storage.rows import Cursor
+from storage.tables.rows import Cursor
 
 POLL_S = 0.05
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dashboard.base.context import Context, Moment
-from storage.rows import DecisionEntry, SeriesData, StoredEvent
+from storage.tables.rows import DecisionEntry, SeriesData, StoredEvent
 from storage.vocabulary.kinds import RunState
 from storage.vocabulary.records import Decision, Event, Input, PlanVersion, Run
 

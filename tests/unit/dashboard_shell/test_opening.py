@@ -9,7 +9,7 @@ import pytest
 from dashboard.base.opening import Opening, build_opening, default_run
 from run import RECORDING
 from storage.errors import StoreMissing
-from storage.recordings import lay_recording
+from storage.exchange.recordings import lay_recording
 from storage.store import open_reader
 from storage.vocabulary.records import Run
 from tests.unit.dashboard_shell.samples import run

@@ -18,7 +18,7 @@ from dashboard.views.inspector import build_inspector, reasons
 from dashboard.views.knobs import audit, group_knobs, pending
 from dashboard.views.numbers import form_of, known, shown_unit
 from dashboard.views.shell import MOST_EVENTS, MOST_QUIET, build_snapshot, period, pick_events
-from storage.rows import StoredEvent
+from storage.tables.rows import StoredEvent
 from storage.vocabulary.kinds import EntityKind
 from storage.vocabulary.records import Command, Entity, Event, Knob
 from tests.oracles import plan_graphs as oracle

@@ -16,7 +16,7 @@ from backend.engine.loop import Loop
 from backend.hosts.contract import InputSource
 from backend.hosts.local import LocalHost
 from backend.model.functions import Functions
-from backend.operators.network.join_tuning import JoinTuning
+from backend.operators.network.joins.join_tuning import JoinTuning
 from backend.systems.joins.core import AdaptiveJoins
 from backend.systems.joins.join import AdaptiveJoin, input_names
 from backend.systems.stream.unit import NetworkUnit

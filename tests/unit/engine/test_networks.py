@@ -18,7 +18,7 @@ from backend.model.schema import Schema
 from backend.workloads.linear_road import CAR_SCHEMA
 from backend.workloads.spec import load_workload, shipped_workloads
 from backend.workloads.stored import StoredRelation
-from storage.resume import last_state
+from storage.reading.resume import last_state
 from storage.vocabulary.graph import PlanGraph
 from tests.engine_runs import RUN_ID, WORKLOAD, EngineRun
 

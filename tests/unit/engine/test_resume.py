@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from backend.engine.resume import obstacle
-from backend.hosts.spark.facts import HIDDEN, source_facts
+from backend.hosts.spark.start.facts import HIDDEN, source_facts
 from backend.model.ids import unit_entity
 from backend.workloads.spec import SourceSpec, StreamSpec
-from storage.resume import last_state
+from storage.reading.resume import last_state
 from storage.vocabulary.records import Input, Json
 from tests.engine_runs import RUN_ID, WORKLOAD, EngineRun
 from tests.systems.running import FUNCTIONS, SCHEMA

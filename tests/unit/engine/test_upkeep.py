@@ -13,7 +13,7 @@ import pytest
 from backend.engine import upkeep
 from backend.engine.upkeep import HEARTBEAT_S, Upkeep
 from backend.model.schema import Schema
-from storage import database
+from storage.tables import database
 from storage.vocabulary.kinds import Phase
 from tests.engine_runs import RUN_ID, EngineRun
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import run
-from backend.operators.network.join_tuning import JoinTuning
+from backend.operators.network.joins.join_tuning import JoinTuning
 from bench.experiments import joins
 from bench.experiments.join_caching import (
     CACHE,

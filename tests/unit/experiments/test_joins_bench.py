@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backend.operators.network.join_tuning import JoinTuning
+from backend.operators.network.joins.join_tuning import JoinTuning
 from backend.systems.joins.decide.shape import JoinShape
 from bench import joins
 from bench.experiments.join_trees import is_connected, trees

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import run
-from backend.operators.network.job import Policy
+from backend.operators.network.core.job import Policy
 from bench.experiments import scheduling
 from bench.experiments.scheduling import BURSTY, FIRST, SECOND, STEADY
 from bench.experiments.scheduling_model import Path, least_memory, memory

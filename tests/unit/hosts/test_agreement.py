@@ -16,23 +16,23 @@ from backend.hosts.agreement import Mark, Upcoming, check_agreement, check_state
 from backend.hosts.contract import InputSource
 from backend.hosts.local import LocalHost
 from backend.hosts.publish import FolderSink, SinkAhead, newest_batch
-from backend.hosts.spark.places import check_whole
+from backend.hosts.spark.start.places import check_whole
 from backend.model.schema import Schema
-from backend.operators.network.job import NetworkJob, StreamTime
-from backend.operators.network.plan import (
+from backend.operators.network.core.job import NetworkJob, StreamTime
+from backend.operators.network.core.plan import (
     NetworkPlan,
     PlannedAnswer,
     PlannedOperator,
     ShardGroup,
     StreamInput,
 )
-from backend.operators.network.shard import Places
+from backend.operators.network.shards.shard import Places
 from backend.operators.parts import sink_schema
 from backend.systems.contract import Refused
 from backend.workloads.replay import TAKEN
 from backend.workloads.sources import MemorySource
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
-from storage.resume import LastState
+from storage.reading.resume import LastState
 from storage.vocabulary.records import Run
 from tests.loops import FixedLoop
 

@@ -18,7 +18,7 @@ import pytest
 
 from tests.docs.tree import ROOT
 
-CODE = "import sys; from backend.cli import main; sys.exit(main(sys.argv[1:]))"
+CODE = "import sys; from backend.launch.cli import main; sys.exit(main(sys.argv[1:]))"
 WORKLOAD = """
 [streams.S]
 schema = "t bigint, k int"

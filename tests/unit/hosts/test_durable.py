@@ -12,13 +12,13 @@ from backend.hosts.compact import FILES_TOGETHER
 from backend.hosts.contract import InputSource
 from backend.hosts.local import LocalHost
 from backend.hosts.publish import FolderSink
-from backend.hosts.spark.taken import TakenSoFar, flush_plan
+from backend.hosts.spark.run.taken import TakenSoFar, flush_plan
 from backend.operators.parts import sink_schema
 from backend.workloads.replay import Feeder
 from backend.workloads.sources import MemorySource
 from backend.workloads.spec import SinkSpec, WorkloadError, load_workload
-from storage.database import pragma
 from storage.store import open_engine_writer
+from storage.tables.database import pragma
 from tests.loops import FixedLoop
 from tests.unit.hosts.test_agreement import MEMORY, S, network
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from backend.hosts.contract import InputsFailed
-from backend.hosts.spark import endings
-from backend.hosts.spark.endings import why_failed
-from backend.hosts.spark.runner import RunFailed
+from backend.hosts.spark.run.runner import RunFailed
+from backend.hosts.spark.start import endings
+from backend.hosts.spark.start.endings import why_failed
 from storage.errors import StoreFull
 
 Start = Callable[[str], "subprocess.Popen[bytes]"]

@@ -14,7 +14,7 @@ from storage.errors import StoreError
 from storage.store import open_command_writer, open_reader
 from tests.docs.tree import ROOT
 
-CODE = "import sys; from backend.cli import main; sys.exit(main(sys.argv[1:]))"
+CODE = "import sys; from backend.launch.cli import main; sys.exit(main(sys.argv[1:]))"
 WORKLOAD = """
 [streams.S]
 schema = "t bigint, a int"

@@ -7,8 +7,8 @@ from pathlib import Path
 from backend.hosts.contract import InputSource
 from backend.hosts.local import LocalHost
 from backend.model.schema import Schema
-from backend.operators.network.job import NetworkJob, StreamTime
-from backend.operators.network.plan import (
+from backend.operators.network.core.job import NetworkJob, StreamTime
+from backend.operators.network.core.plan import (
     NetworkPlan,
     PlannedAnswer,
     PlannedOperator,

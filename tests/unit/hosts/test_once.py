@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from backend.hosts.spark.once import nothing_decided, taken_once
-from backend.hosts.spark.session import patient
+from backend.hosts.spark.session.session import patient
+from backend.hosts.spark.start.once import nothing_decided, taken_once
 from backend.model.schema import Schema
 from backend.workloads.spec import SourceSpec, StreamSpec
 

@@ -16,9 +16,9 @@ from numba.core.dispatcher import Dispatcher
 
 from backend.hosts import rehearsal
 from backend.operators import network
-from backend.operators.network.homes import Attached, Done, Replay
-from backend.operators.network.job import NetworkJob
-from backend.operators.network.shard import Places
+from backend.operators.network.core.job import NetworkJob
+from backend.operators.network.shards.homes import Attached, Done, Replay
+from backend.operators.network.shards.shard import Places
 
 #: Those that take long to compile.
 SLOW = {

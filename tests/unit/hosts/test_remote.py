@@ -11,13 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from backend.cli import main
-from backend.hosts.spark.places import check_places, why_lost
-from backend.hosts.spark.remote import is_remote
-from backend.hosts.spark.shipping import PYTHON, ROOT, shipped, workers_environment, workers_python
-from backend.hosts.spark.tasks import here
+from backend.hosts.spark.run.tasks import here
+from backend.hosts.spark.session.remote import is_remote
+from backend.hosts.spark.session.shipping import (
+    PYTHON,
+    ROOT,
+    shipped,
+    workers_environment,
+    workers_python,
+)
+from backend.hosts.spark.start.places import check_places, why_lost
+from backend.launch.cli import main
 from backend.model.schema import Schema
-from backend.operators.network.shard import Places
+from backend.operators.network.shards.shard import Places
 from backend.systems.contract import Refused
 from backend.workloads.spec import (
     SinkSpec,
@@ -134,7 +140,7 @@ def test_code_travels_with_its_times_beside_archives_that_were_asked_for(tmp_pat
     assert folder == "planwatch-code"
     with tarfile.open(archive) as found:
         times = {one.name: one.mtime for one in found.getmembers()}
-    own = "backend/hosts/spark/tasks.py"
+    own = "backend/hosts/spark/run/tasks.py"
     # numba knows what it compiled by the time of its source
     assert times[own] == os.stat(ROOT / own).st_mtime
     assert "storage/vocabulary/records.py" in times

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.hosts.spark import session
+from backend.hosts.spark.session import session
 
 OWN = "spark.python.unix.domain.socket"
 

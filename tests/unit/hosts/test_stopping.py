@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from backend.watchdog import GRACE_S
+from backend.launch.watchdog import GRACE_S
 from tests.docs.tree import ROOT
 
-CODE = "import sys; from backend.cli import main; sys.exit(main(sys.argv[1:]))"
+CODE = "import sys; from backend.launch.cli import main; sys.exit(main(sys.argv[1:]))"
 #: It takes an hour, and lets no other thread of its process run meanwhile.
 STUCK = """
 import re

@@ -13,19 +13,19 @@ import pyarrow as pa
 import pytest
 
 from backend.hosts.networks import HostJob
-from backend.hosts.spark import tasks
-from backend.hosts.spark.tasks import PLACE, TARGET, RowSource, run_task, tag_in, tag_of
+from backend.hosts.spark.run import tasks
+from backend.hosts.spark.run.tasks import PLACE, TARGET, RowSource, run_task, tag_in, tag_of
 from backend.model.schema import Schema
-from backend.operators.network.job import NetworkJob, StreamTime
-from backend.operators.network.plan import (
+from backend.operators.network.core.job import NetworkJob, StreamTime
+from backend.operators.network.core.plan import (
     NetworkPlan,
     PlannedAnswer,
     PlannedOperator,
     ShardGroup,
     StreamInput,
 )
-from backend.operators.network.shard import NetworkTask, Places
-from backend.operators.network.shard_reports import ShardReport
+from backend.operators.network.shards.shard import NetworkTask, Places
+from backend.operators.network.shards.shard_reports import ShardReport
 from backend.operators.reports import TaskReport, merged
 from backend.operators.task import TaskInput, TaskJob
 from backend.workloads.contract import CORRUPT

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.operators.network.join_tuning import CacheCounts, PipelineProfile, Segment
+from backend.operators.network.joins.join_tuning import CacheCounts, PipelineProfile, Segment
 from backend.systems.joins.decide.candidates import CacheCandidate, prefix_candidates
 from backend.systems.joins.decide.costs import (
     PipelineFlow,

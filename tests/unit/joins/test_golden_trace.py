@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from backend.operators.network.join_tuning import JoinTuning
+from backend.operators.network.joins.join_tuning import JoinTuning
 from storage.vocabulary.records import Decision, DecisionOutcome
 from tests.golden_files import check_golden
 from tests.unit.joins.running import TunedJoin

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from backend.operators.network.join_tuning import PipelineProfile
+from backend.operators.network.joins.join_tuning import PipelineProfile
 from backend.systems.joins.decide.ordering import OrderCheck, PipelineOrder
 from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.decide.shape import JoinShape

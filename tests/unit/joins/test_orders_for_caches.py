@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backend.operators.network.join_tuning import PipelineProfile
+from backend.operators.network.joins.join_tuning import PipelineProfile
 from backend.systems.joins.decide.ordering import PipelineOrder
 from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.decide.shape import JoinShape

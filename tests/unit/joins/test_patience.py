@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from backend.operators.network.join_tuning import CacheSpec, JoinTuning, Segment
+from backend.operators.network.joins.join_tuning import CacheSpec, JoinTuning, Segment
 from backend.systems.joins.decide.activity import Activity, InputActivity
 from backend.systems.joins.decide.patience import MOST, Patience
 from backend.systems.joins.decide.settings import JoinSettings

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from backend.operators.network.join_tuning import Segment
+from backend.operators.network.joins.join_tuning import Segment
 from backend.systems.joins.decide.candidates import CacheCandidate
 from backend.systems.joins.decide.states import CacheState, CacheStates, Cause
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from backend.hosts.spark import archive as module
-from backend.hosts.spark.archive import (
+from backend.hosts.spark.session import archive as module
+from backend.hosts.spark.session.archive import (
     RECORDING,
     archive_of,
     java_options,
     prepare,
     prepare_beside,
 )
-from backend.hosts.spark.java import JavaFound
+from backend.hosts.spark.session.java import JavaFound
 
 JAVA = JavaFound(Path("/usr/lib/jvm/java"), "17.0.15", "PATH")
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import run
-from backend.cli import parser as backend_options
-from backend.environment import SetupFailed
-from backend.ports import PortRefused
+from backend.launch.cli import parser as backend_options
+from backend.launch.environment import SetupFailed
+from backend.launch.ports import PortRefused
 from dashboard.web.cli import build_parser as dashboard_options
 from storage.store import StoreTooNew
 

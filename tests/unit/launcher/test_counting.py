@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from backend.counting import Counting
+from backend.launch.counting import Counting
 
 
 class Terminal(io.StringIO):

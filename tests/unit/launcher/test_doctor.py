@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from backend import doctor
-from backend.doctor import Diagnosis, examine, find_chromium, find_postgres, look_around
-from backend.environment import DEV, RUN, Environment
+from backend.launch import doctor
+from backend.launch.doctor import Diagnosis, examine, find_chromium, find_postgres, look_around
+from backend.launch.environment import DEV, RUN, Environment
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_no_java_outside_the_environment_is_only_a_note(
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr("backend.hosts.spark.java.find_spec", lambda name: None)
+    monkeypatch.setattr("backend.hosts.spark.session.java.find_spec", lambda name: None)
     assert found(environment, "Java").state == "note"
 
 

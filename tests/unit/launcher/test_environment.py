@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from backend import environment as module
-from backend.environment import RUN, Environment, SetupFailed, explain_pip
+from backend.launch import environment as module
+from backend.launch.environment import RUN, Environment, SetupFailed, explain_pip
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,8 @@ def test_one_whose_python_is_gone_is_made_from_nothing(made: Environment) -> Non
 
 def test_this_process_is_not_in_it(made: Environment) -> None:
     assert not made.is_current
-    code = "import sys; from backend.environment import Environment; from pathlib import Path; "
+    code = "import sys; from pathlib import Path; "
+    code += "from backend.launch.environment import Environment; "
     code += "print(Environment(Path(sys.argv[1])).is_current)"
     answer = subprocess.run(
         [made.python, "-c", code, str(made.root)],

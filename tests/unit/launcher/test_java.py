@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from backend.hosts.spark import java
-from backend.hosts.spark.java import JavaMissing, find_java, major_version
+from backend.hosts.spark.session import java
+from backend.hosts.spark.session.java import JavaMissing, find_java, major_version
 
 _ECHO = "#!/bin/sh\nprintf '%s\\n' \"$@\"\n"
 

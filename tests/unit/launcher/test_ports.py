@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from backend import ports
-from backend.ports import PortRefused, choose_port
+from backend.launch import ports
+from backend.launch.ports import PortRefused, choose_port
 
 HOST = "127.0.0.1"
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from backend.progress import PipReader, ProgressLine, follow
+from backend.launch.progress import PipReader, ProgressLine, follow
 
 LINES = [
     ("Looking in indexes: somewhere", None),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from backend.operators.network.blocks import NEVER, Block, concat, empty
-from backend.operators.network.contract import NetworkOperator, Surroundings
-from backend.operators.network.job import NetworkJob
-from backend.operators.network.network import Network
-from backend.operators.network.reports import NetworkReport
+from backend.operators.network.core.blocks import NEVER, Block, concat, empty
+from backend.operators.network.core.contract import NetworkOperator, Surroundings
+from backend.operators.network.core.job import NetworkJob
+from backend.operators.network.core.network import Network
+from backend.operators.network.core.reports import NetworkReport
 
 
 class Collected:

@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from backend.model.schema import Attribute
-from backend.operators.network.blocks import Block, Column64, dtype_of
-from backend.operators.network.plan import NetworkPlan, PlannedOperator, StreamInput, WindowOp
+from backend.operators.network.core.blocks import Block, Column64, dtype_of
+from backend.operators.network.core.plan import NetworkPlan, PlannedOperator, StreamInput, WindowOp
 from tests.oracles.network_windows import Row, Signed
 
 Fields = tuple[Attribute, ...]

@@ -13,8 +13,8 @@ from lark import Token
 from backend.cql import nodes
 from backend.cql.types import type_of
 from backend.model.schema import FLOAT_TYPES, Schema
-from backend.operators.network.blocks import Block, Column64
-from backend.operators.network.strings import Strings
+from backend.operators.network.core.blocks import Block, Column64
+from backend.operators.network.core.strings import Strings
 
 HERE = Token("NAME", "here")
 FIELDS = Schema.parse(

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 
 from backend.model.functions import Functions
 from backend.model.schema import Attribute, Schema
-from backend.operators.network.blocks import Block, Column64, dtype_of, empty
-from backend.operators.network.contract import Clock, NetworkOperator, Surroundings
-from backend.operators.network.making import make
-from backend.operators.network.plan import (
+from backend.operators.network.core.blocks import Block, Column64, dtype_of, empty
+from backend.operators.network.core.contract import Clock, NetworkOperator, Surroundings
+from backend.operators.network.core.plan import (
     NetworkPlan,
     OperatorWork,
     PlannedOperator,
     StreamInput,
 )
-from backend.operators.network.regions import MemoryRegions
-from backend.operators.network.strings import Strings
+from backend.operators.network.core.regions import MemoryRegions
+from backend.operators.network.core.strings import Strings
+from backend.operators.network.shards.making import make
 from tests.oracles.network_operators import Element, Row
 
 #: No element is later.

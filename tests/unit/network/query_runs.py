@@ -11,17 +11,17 @@ import pyarrow as pa
 
 from backend.model.functions import Functions
 from backend.model.schema import Attribute, Schema
-from backend.operators.network.blocks import Block
-from backend.operators.network.contract import Clock, Surroundings
-from backend.operators.network.job import NetworkJob, Schedule, StreamTime
-from backend.operators.network.join_tuning import JoinTuning
-from backend.operators.network.keyed import shards_of
-from backend.operators.network.making import make
-from backend.operators.network.netting import net
-from backend.operators.network.plan import At, NetworkPlan, RelationInput, StreamInput
-from backend.operators.network.regions import MemoryRegions
-from backend.operators.network.strings import Strings
-from backend.operators.network.tuning import as_tuned
+from backend.operators.network.core.blocks import Block
+from backend.operators.network.core.contract import Clock, Surroundings
+from backend.operators.network.core.job import NetworkJob, Schedule, StreamTime
+from backend.operators.network.core.plan import At, NetworkPlan, RelationInput, StreamInput
+from backend.operators.network.core.regions import MemoryRegions
+from backend.operators.network.core.strings import Strings
+from backend.operators.network.core.tuning import as_tuned
+from backend.operators.network.joins.join_tuning import JoinTuning
+from backend.operators.network.relational.netting import net
+from backend.operators.network.shards.keyed import shards_of
+from backend.operators.network.shards.making import make
 from backend.workloads.text_values import ARROW_TYPES
 from tests.oracles.cql_semantics import Elements, Row
 from tests.unit.network.collecting import CollectingNetwork

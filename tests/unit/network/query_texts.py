@@ -11,7 +11,7 @@ from backend.cql import parse_query
 from backend.cql.logical import numbered
 from backend.model.conditions import ContinuousQuery
 from backend.model.schema import Attribute, Schema
-from backend.operators.network.plan import NetworkPlan
+from backend.operators.network.core.plan import NetworkPlan
 from backend.systems.stream.compiling import compile_queries
 from backend.systems.stream.rewrites import JoinTrees
 

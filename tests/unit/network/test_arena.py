@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.operators.network.arena import Arena
-from backend.operators.network.regions import MemoryRegions, Regions
+from backend.operators.network.core.regions import MemoryRegions, Regions
+from backend.operators.network.shards.arena import Arena
 
 
 def change(regions: Regions, rng: random.Random) -> None:

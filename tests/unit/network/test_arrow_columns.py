@@ -13,17 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.model.schema import Attribute
-from backend.operators.network.arrow import (
+from backend.operators.network.core.blocks import Block, dtype_of
+from backend.operators.network.core.regions import MemoryRegions
+from backend.operators.network.core.strings import Strings
+from backend.operators.network.expressions.arrow import (
     answer_batch,
     answer_schema,
     arrow_column,
     column64,
     columns64,
 )
-from backend.operators.network.blocks import Block, dtype_of
-from backend.operators.network.keyed import shards_of
-from backend.operators.network.regions import MemoryRegions
-from backend.operators.network.strings import Strings
+from backend.operators.network.shards.keyed import shards_of
 from backend.workloads.text_values import ARROW_TYPES
 
 VALUES: dict[str, st.SearchStrategy[Any]] = {

@@ -17,9 +17,8 @@ from backend.cql.nodes import Node
 from backend.cql.parser import plan_of
 from backend.cql.runnable import check
 from backend.model.conditions import TRUE, ContinuousQuery
-from backend.operators.network.expressions import compile_expression
-from backend.operators.network.job import Policy, Schedule
-from backend.operators.network.plan import (
+from backend.operators.network.core.job import Policy, Schedule
+from backend.operators.network.core.plan import (
     JoinOp,
     NetworkPlan,
     OperatorWork,
@@ -27,8 +26,9 @@ from backend.operators.network.plan import (
     SelectOp,
     StreamInput,
 )
-from backend.operators.network.regions import MemoryRegions
-from backend.operators.network.strings import Strings
+from backend.operators.network.core.regions import MemoryRegions
+from backend.operators.network.core.strings import Strings
+from backend.operators.network.expressions.expressions import compile_expression
 from backend.systems.stream.compiling import compile_queries
 from backend.systems.stream.explaining import explain
 from backend.systems.stream.rewrites import JoinTrees

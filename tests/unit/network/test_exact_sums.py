@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from backend.operators.network.blocks import Column64
-from backend.operators.network.episodes import BeforeAfter, EpisodeFinder, Episodes
-from backend.operators.network.exact_sums import FloatSums
-from backend.operators.network.keys import KeyTable
-from backend.operators.network.regions import MemoryRegions
+from backend.operators.network.core.blocks import Column64
+from backend.operators.network.core.regions import MemoryRegions
+from backend.operators.network.relational.episodes import BeforeAfter, EpisodeFinder, Episodes
+from backend.operators.network.relational.exact_sums import FloatSums
+from backend.operators.network.relational.keys import KeyTable
 
 
 class Summed:

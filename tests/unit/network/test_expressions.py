@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from backend.cql import nodes
 from backend.model.functions import Function, Functions, Parameter
-from backend.operators.network.blocks import empty
-from backend.operators.network.expressions import compile_expression
-from backend.operators.network.regions import MemoryRegions
-from backend.operators.network.strings import Strings
+from backend.operators.network.core.blocks import empty
+from backend.operators.network.core.regions import MemoryRegions
+from backend.operators.network.core.strings import Strings
+from backend.operators.network.expressions.expressions import compile_expression
 from tests.oracles.cql_expressions import value_of
 from tests.unit.network.expression_trees import (
     FIELDS,

@@ -17,13 +17,9 @@ from numpy.typing import NDArray
 
 from backend.model.schema import Attribute, Schema
 from backend.operators import parts
-from backend.operators.network import answers, homes, open_tick
-from backend.operators.network.answers import Answer
-from backend.operators.network.blocks import Block, concat, empty
-from backend.operators.network.input_manager import Arrived
-from backend.operators.network.job import NetworkJob, Schedule, StreamTime
-from backend.operators.network.netting import net
-from backend.operators.network.plan import (
+from backend.operators.network.core.blocks import Block, concat, empty
+from backend.operators.network.core.job import NetworkJob, Schedule, StreamTime
+from backend.operators.network.core.plan import (
     JoinOp,
     NetworkPlan,
     PlannedAnswer,
@@ -33,10 +29,15 @@ from backend.operators.network.plan import (
     ToStreamOp,
     WindowOp,
 )
-from backend.operators.network.regions import MemoryRegions
-from backend.operators.network.shard import NetworkTask, Places, run_shard
-from backend.operators.network.shard_reports import ShardReport
-from backend.operators.network.strings import Strings
+from backend.operators.network.core.regions import MemoryRegions
+from backend.operators.network.core.strings import Strings
+from backend.operators.network.relational import open_tick
+from backend.operators.network.relational.netting import net
+from backend.operators.network.shards import answers, homes
+from backend.operators.network.shards.answers import Answer
+from backend.operators.network.shards.input_manager import Arrived
+from backend.operators.network.shards.shard import NetworkTask, Places, run_shard
+from backend.operators.network.shards.shard_reports import ShardReport
 from tests.oracles.network_operators import Element
 from tests.unit.network.playing import FIELDS, block_of, elements_of, histories
 

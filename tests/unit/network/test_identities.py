@@ -9,18 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backend.model.schema import Schema
-from backend.operators.network.contract import Clock, Surroundings
-from backend.operators.network.job import NetworkJob, Schedule, StreamTime
-from backend.operators.network.making import make
-from backend.operators.network.plan import (
+from backend.operators.network.core.contract import Clock, Surroundings
+from backend.operators.network.core.job import NetworkJob, Schedule, StreamTime
+from backend.operators.network.core.plan import (
     NetworkPlan,
     PlannedAnswer,
     PlannedOperator,
     ToStreamOp,
     WindowOp,
 )
-from backend.operators.network.regions import MemoryRegions
-from backend.operators.network.strings import Strings
+from backend.operators.network.core.regions import MemoryRegions
+from backend.operators.network.core.strings import Strings
+from backend.operators.network.shards.making import make
 from tests.oracles.network_windows import Row, bag_at
 from tests.unit.network.collecting import CollectingNetwork
 from tests.unit.network.elements import GAPS, block_of, elements_of, fields, stream, window

@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backend.model.schema import Schema
-from backend.operators.network.input_manager import (
+from backend.operators.network.core.job import NetworkJob, StreamTime
+from backend.operators.network.core.plan import NetworkPlan
+from backend.operators.network.shards.input_manager import (
     Advance,
     Arrived,
     InputState,
     advance,
 )
-from backend.operators.network.job import NetworkJob, StreamTime
-from backend.operators.network.plan import NetworkPlan
 from backend.workloads.ticks import ANY_LEAP
 from tests.oracles.input_manager import in_time
 

@@ -13,16 +13,8 @@ import pytest
 from backend.adaptive.memory import PAGE_BYTES
 from backend.hosts.networks import _lasting
 from backend.model.schema import Attribute, Schema
-from backend.operators.network import homes
-from backend.operators.network.input_manager import Arrived
-from backend.operators.network.job import NetworkJob, StreamTime
-from backend.operators.network.join_tuning import (
-    CacheSpec,
-    JoinProfile,
-    JoinTuning,
-    Segment,
-)
-from backend.operators.network.plan import (
+from backend.operators.network.core.job import NetworkJob, StreamTime
+from backend.operators.network.core.plan import (
     JoinOp,
     NetworkPlan,
     PlannedAnswer,
@@ -31,8 +23,16 @@ from backend.operators.network.plan import (
     StreamInput,
     WindowOp,
 )
-from backend.operators.network.shard import NetworkTask, Places, run_shard
-from backend.operators.network.shard_reports import ShardReport
+from backend.operators.network.joins.join_tuning import (
+    CacheSpec,
+    JoinProfile,
+    JoinTuning,
+    Segment,
+)
+from backend.operators.network.shards import homes
+from backend.operators.network.shards.input_manager import Arrived
+from backend.operators.network.shards.shard import NetworkTask, Places, run_shard
+from backend.operators.network.shards.shard_reports import ShardReport
 
 FIELDS = (Attribute("k", "bigint"), Attribute("v", "bigint"))
 ORDERS = ((1, 2), (2, 0), (1, 0))

@@ -14,19 +14,19 @@ from hypothesis import strategies as st
 from lark import Token
 
 from backend.cql.nodes import At, Compare
-from backend.operators.network import stores
-from backend.operators.network.contract import Clock, Surroundings
-from backend.operators.network.joins import WindowJoin
-from backend.operators.network.plan import (
+from backend.operators.network.core.contract import Clock, Surroundings
+from backend.operators.network.core.plan import (
     JoinOp,
     NetworkPlan,
     PlannedOperator,
     StreamInput,
     WindowOp,
 )
-from backend.operators.network.regions import MemoryRegions
-from backend.operators.network.strings import Strings
-from backend.operators.network.windows import SeqWindow
+from backend.operators.network.core.regions import MemoryRegions
+from backend.operators.network.core.strings import Strings
+from backend.operators.network.joins.joins import WindowJoin
+from backend.operators.network.stores import stores
+from backend.operators.network.stores.windows import SeqWindow
 from tests.oracles.network_joins import join_at
 from tests.oracles.network_windows import Row, Signed, bag_at
 from tests.unit.network.elements import (

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from backend.operators.network.blocks import Column64
-from backend.operators.network.keys import KeyTable, SlotValues, exact_number
-from backend.operators.network.packing import n_words, pack, unpack
-from backend.operators.network.regions import MemoryRegions
+from backend.operators.network.core.blocks import Column64
+from backend.operators.network.core.regions import MemoryRegions
+from backend.operators.network.relational.keys import KeyTable, SlotValues, exact_number
+from backend.operators.network.relational.packing import n_words, pack, unpack
 
 INT, FLOAT = np.dtype(np.int64), np.dtype(np.float64)
 INTS = st.one_of(st.none(), st.integers(-3, 3), st.sampled_from([2**63 - 1, -(2**63)]))

@@ -9,10 +9,9 @@ from lark import Token
 
 from backend.cql.nodes import Arithmetic, Call, Compare, Literal
 from backend.model.functions import Function, Functions, Parameter
-from backend.operators.network.blocks import Block, Column64
-from backend.operators.network.contract import Clock, Surroundings
-from backend.operators.network.making import make
-from backend.operators.network.plan import (
+from backend.operators.network.core.blocks import Block, Column64
+from backend.operators.network.core.contract import Clock, Surroundings
+from backend.operators.network.core.plan import (
     At,
     NetworkPlan,
     PlannedOperator,
@@ -21,8 +20,9 @@ from backend.operators.network.plan import (
     SelectOp,
     StreamInput,
 )
-from backend.operators.network.regions import MemoryRegions
-from backend.operators.network.strings import Strings
+from backend.operators.network.core.regions import MemoryRegions
+from backend.operators.network.core.strings import Strings
+from backend.operators.network.shards.making import make
 from tests.oracles.network_operators import Element
 from tests.unit.network.playing import FIELDS, Player, cuts, fields_of, histories
 

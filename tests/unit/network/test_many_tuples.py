@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from backend.model.schema import Attribute
-from backend.operators.network.plan import AggregateCall, AggregateOp, AntiJoinOp, DistinctOp
+from backend.operators.network.core.plan import AggregateCall, AggregateOp, AntiJoinOp, DistinctOp
 from tests.oracles import network_operators as oracle
 from tests.oracles.network_operators import Element, Row, relations
 from tests.unit.network.playing import Player, fields_of

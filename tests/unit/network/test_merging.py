@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.operators.network.blocks import Block
-from backend.operators.network.merging import merged_inputs
+from backend.operators.network.core.blocks import Block
+from backend.operators.network.core.merging import merged_inputs
 
 #: By input the τ and signs of its elements.
 INPUTS = st.lists(

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.operators.network.netting import canonical_order, net
-from backend.operators.network.regions import MemoryRegions
-from backend.operators.network.strings import Strings
+from backend.operators.network.core.regions import MemoryRegions
+from backend.operators.network.core.strings import Strings
+from backend.operators.network.relational.netting import canonical_order, net
 from tests.oracles.network_operators import Element, canonical
 from tests.unit.network.playing import FIELDS, block_of, elements_of, histories
 

@@ -11,18 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.model.schema import Attribute, Schema
-from backend.operators.network.blocks import Block, Column64, concat
-from backend.operators.network.contract import Clock, Surroundings
-from backend.operators.network.job import NetworkJob, Schedule, StreamTime, queue_id
-from backend.operators.network.plan import (
+from backend.operators.network.core.blocks import Block, Column64, concat
+from backend.operators.network.core.contract import Clock, Surroundings
+from backend.operators.network.core.job import NetworkJob, Schedule, StreamTime, queue_id
+from backend.operators.network.core.plan import (
     NetworkPlan,
     PlannedAnswer,
     PlannedOperator,
     SetOp,
     StreamInput,
 )
-from backend.operators.network.regions import MemoryRegions
-from backend.operators.network.strings import Strings
+from backend.operators.network.core.regions import MemoryRegions
+from backend.operators.network.core.strings import Strings
 from tests.unit.network.collecting import CollectingNetwork
 
 FIELDS = (Attribute("a", "bigint"),)

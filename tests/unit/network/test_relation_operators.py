@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from backend.model.schema import Attribute
-from backend.operators.network.plan import (
+from backend.operators.network.core.plan import (
     AggregateCall,
     AggregateOp,
     AntiJoinOp,

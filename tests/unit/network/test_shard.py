@@ -15,11 +15,8 @@ from backend.hosts.networks import rooms
 from backend.model.functions import Function, Functions, Parameter
 from backend.model.schema import Attribute, Schema
 from backend.operators.contract import UnitResult
-from backend.operators.network import homes
-from backend.operators.network.homes import Done, MemoryShard
-from backend.operators.network.input_manager import Arrived, Released
-from backend.operators.network.job import NetworkJob
-from backend.operators.network.plan import (
+from backend.operators.network.core.job import NetworkJob
+from backend.operators.network.core.plan import (
     AggregateCall,
     AggregateOp,
     At,
@@ -33,20 +30,23 @@ from backend.operators.network.plan import (
     StreamInput,
     WindowOp,
 )
-from backend.operators.network.redo_log import RedoSegment, StateDamaged, StateLost
-from backend.operators.network.reports import (
+from backend.operators.network.core.reports import (
     AnswerElement,
     NetworkReport,
     OperatorCounts,
     QueueCurve,
 )
-from backend.operators.network.shard import (
+from backend.operators.network.shards import homes
+from backend.operators.network.shards.homes import Done, MemoryShard
+from backend.operators.network.shards.input_manager import Arrived, Released
+from backend.operators.network.shards.redo_log import RedoSegment, StateDamaged, StateLost
+from backend.operators.network.shards.shard import (
     NetworkTask,
     Places,
     ReshardingRefused,
     run_shard,
 )
-from backend.operators.network.shard_reports import (
+from backend.operators.network.shards.shard_reports import (
     RECENT_ELEMENTS,
     MergedShards,
     ShardReport,

@@ -22,19 +22,19 @@ import pyarrow.dataset
 import pytest
 
 from backend.hosts.publish import FolderSink
-from backend.operators.network import homes
-from backend.operators.network.answers import answer_fields
-from backend.operators.network.arrow import answer_schema
-from backend.operators.network.homes import MemoryShard, ShardHome
-from backend.operators.network.input_manager import Arrived
-from backend.operators.network.job import NetworkJob
-from backend.operators.network.shard import (
+from backend.operators.network.core.job import NetworkJob
+from backend.operators.network.expressions.arrow import answer_schema
+from backend.operators.network.shards import homes
+from backend.operators.network.shards.answers import answer_fields
+from backend.operators.network.shards.homes import MemoryShard, ShardHome
+from backend.operators.network.shards.input_manager import Arrived
+from backend.operators.network.shards.shard import (
     NetworkTask,
     Places,
     query_folder,
     run_shard,
 )
-from backend.operators.network.shard_reports import ShardReport
+from backend.operators.network.shards.shard_reports import ShardReport
 from tests.network_toys import make, sums_job
 
 N_BATCHES = 40

@@ -15,13 +15,9 @@ from lark import Token
 
 from backend.cql.nodes import At
 from backend.model.schema import Schema
-from backend.operators.network import stores
-from backend.operators.network.arena import Arena
-from backend.operators.network.contract import Clock, Surroundings
-from backend.operators.network.job import NetworkJob, Schedule, StreamTime
-from backend.operators.network.layouts import store_layout
-from backend.operators.network.making import make
-from backend.operators.network.plan import (
+from backend.operators.network.core.contract import Clock, Surroundings
+from backend.operators.network.core.job import NetworkJob, Schedule, StreamTime
+from backend.operators.network.core.plan import (
     JoinOp,
     NetworkPlan,
     PlannedAnswer,
@@ -30,10 +26,14 @@ from backend.operators.network.plan import (
     StreamInput,
     WindowOp,
 )
-from backend.operators.network.regions import MemoryRegions, Regions
-from backend.operators.network.reports import StubReport
-from backend.operators.network.store_reports import store_reports
-from backend.operators.network.strings import Strings
+from backend.operators.network.core.regions import MemoryRegions, Regions
+from backend.operators.network.core.reports import StubReport
+from backend.operators.network.core.strings import Strings
+from backend.operators.network.shards.arena import Arena
+from backend.operators.network.shards.making import make
+from backend.operators.network.stores import stores
+from backend.operators.network.stores.layouts import store_layout
+from backend.operators.network.stores.store_reports import store_reports
 from tests.oracles.network_joins import join_at
 from tests.oracles.network_windows import Arrival, Row, Signed, bag_at, window_at
 from tests.unit.network.collecting import CollectingNetwork

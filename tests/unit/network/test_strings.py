@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.operators.network.regions import MemoryRegions
-from backend.operators.network.strings import Strings
+from backend.operators.network.core.regions import MemoryRegions
+from backend.operators.network.core.strings import Strings
 
 TEXTS = st.text(st.characters(max_codepoint=0x1F600), max_size=4)
 #: Strings that come in a batch; whether ranks are asked for at its end.

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.operators.network import to_stream
-from backend.operators.network.plan import ToStreamOp
+from backend.operators.network.core.plan import ToStreamOp
+from backend.operators.network.relational import to_stream
 from tests.oracles import network_operators as oracle
 from tests.oracles.network_operators import Element, Relation, relations, streamed
 from tests.unit.network.playing import FIELDS, LAST, Player, cuts, fields_of, histories

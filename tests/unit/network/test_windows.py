@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.operators.network import stores
-from backend.operators.network.contract import Clock, Surroundings
-from backend.operators.network.plan import ProjectOp, WindowOp
-from backend.operators.network.regions import MemoryRegions
-from backend.operators.network.strings import Strings
-from backend.operators.network.windows import SeqWindow
+from backend.operators.network.core.contract import Clock, Surroundings
+from backend.operators.network.core.plan import ProjectOp, WindowOp
+from backend.operators.network.core.regions import MemoryRegions
+from backend.operators.network.core.strings import Strings
+from backend.operators.network.stores import stores
+from backend.operators.network.stores.windows import SeqWindow
 from tests.oracles.network_windows import Arrival, Signed, bag_at, window_at
 from tests.unit.network.elements import (
     GAPS,

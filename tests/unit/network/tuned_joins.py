@@ -10,24 +10,24 @@ from typing import Any
 import numpy as np
 
 from backend.adaptive.memory import PAGE_BYTES
-from backend.operators.network import cache_kernel as kernel
-from backend.operators.network.cache_rules import check_caches
-from backend.operators.network.contract import Clock, Surroundings
-from backend.operators.network.join_caches import CacheArrays, NotedScopes
-from backend.operators.network.join_tuning import (
+from backend.operators.network.core.contract import Clock, Surroundings
+from backend.operators.network.core.pipelines import classes_of
+from backend.operators.network.core.plan import JoinOp, NetworkPlan
+from backend.operators.network.core.regions import MemoryRegions
+from backend.operators.network.core.strings import Strings
+from backend.operators.network.core.tuning import as_tuned
+from backend.operators.network.joins import cache_kernel as kernel
+from backend.operators.network.joins.cache_rules import check_caches
+from backend.operators.network.joins.join_caches import CacheArrays, NotedScopes
+from backend.operators.network.joins.join_tuning import (
     CacheSpec,
     JoinProfile,
     JoinTuning,
     Segment,
 )
-from backend.operators.network.joins import WindowJoin
-from backend.operators.network.pipelines import classes_of
-from backend.operators.network.plan import JoinOp, NetworkPlan
-from backend.operators.network.regions import MemoryRegions
-from backend.operators.network.stores import Store
-from backend.operators.network.strings import Strings
-from backend.operators.network.synopses import synopses
-from backend.operators.network.tuning import as_tuned
+from backend.operators.network.joins.joins import WindowJoin
+from backend.operators.network.stores.stores import Store
+from backend.operators.network.stores.synopses import synopses
 from tests.oracles.join_caches import Tuple, check_entries
 from tests.oracles.network_windows import Signed
 from tests.unit.network.elements import block_of, elements_of

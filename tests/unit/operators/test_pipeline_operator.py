@@ -19,7 +19,7 @@ from backend.model.schema import Schema
 from backend.operators.filters.native import NativeEvaluator
 from backend.operators.filters.pipeline import PipelineOperator
 from backend.systems.agreedy.pipeline import pipeline_of
-from backend.workloads.functions import built_in
+from backend.workloads.loading import built_in
 from backend.workloads.relations import SlidingRelation
 from backend.workloads.sources import MemorySource
 from tests.oracles.filter_executor import execute

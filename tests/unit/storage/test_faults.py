@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from storage import database, writer
+from storage import writer
 from storage.store import (
     NotAStore,
     Reader,
@@ -27,6 +27,7 @@ from storage.store import (
     open_engine_writer,
     open_reader,
 )
+from storage.tables import database
 from tests import two_units
 from tests.contract.store_builders import begin
 

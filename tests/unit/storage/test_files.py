@@ -14,9 +14,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, text
 
-from storage import database, migrations
 from storage import writer as store_writer
-from storage.schema import SCHEMA_VERSION
 from storage.store import (
     EngineWriter,
     NotAStore,
@@ -31,6 +29,8 @@ from storage.store import (
     open_engine_writer,
     open_reader,
 )
+from storage.tables import database, migrations
+from storage.tables.schema import SCHEMA_VERSION
 from storage.vocabulary.records import Sample
 from tests.contract.store_builders import START, begin, new_run, record
 from tests.golden import store_v2 as golden

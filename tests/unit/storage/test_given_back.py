@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from storage import database
 from storage.store import EngineWriter, open_engine_writer, open_reader
+from storage.tables import database
 from storage.vocabulary.records import Matrix
 from tests.contract.store_builders import START, begin, record
 

@@ -142,7 +142,7 @@ def test_runs_of_other_hosts_and_ended_runs_are_left_alone(
 
 
 def test_a_process_of_another_user_counts_as_living() -> None:
-    from storage.liveness import process_exists
+    from storage.exchange.liveness import process_exists
 
     assert process_exists(1)
     assert not process_exists(0)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from storage.resume import last_state
-from storage.rows import Cursor
+from storage.reading.resume import last_state
 from storage.store import EngineWriter, Reader, open_engine_writer, open_reader
+from storage.tables.rows import Cursor
 from tests.golden import store_v2 as golden
 
 RUN, UNIT = golden.RUN.id, golden.UNIT.id

@@ -15,9 +15,9 @@ from types import SimpleNamespace
 import pytest
 
 from storage.errors import NotAStore, StoreError, StoreFull
+from storage.exchange.recordings import pack, unpacked
 from storage.reader import open_reader
-from storage.recordings import pack, unpacked
-from storage.sql import Value
+from storage.reading.sql import Value
 from tests import two_units
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from storage import sql
-from storage.sql import SqlBusy, SqlRefused
+from storage.reading import sql
+from storage.reading.sql import SqlBusy, SqlRefused
 from storage.store import NotAStore, Reader, open_reader
 from tests import two_units
 

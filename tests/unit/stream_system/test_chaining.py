@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from backend.operators.network.job import Policy
-from backend.operators.network.plan import NetworkPlan, PlannedAnswer
-from backend.operators.network.reports import OperatorCounts
+from backend.operators.network.core.job import Policy
+from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer
+from backend.operators.network.core.reports import OperatorCounts
 from backend.systems.stream.chains.bursts import waiting
 from backend.systems.stream.chains.chaining import IN_A_ROW, MIN_GAIN, Chaining, ChainWatch
 from backend.systems.stream.chains.measured import FADING, LEAST_US, NetworkProfile

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.model.schema import Attribute
-from backend.operators.network.job import Policy
-from backend.operators.network.plan import (
+from backend.operators.network.core.job import Policy
+from backend.operators.network.core.plan import (
     DistinctOp,
     JoinOp,
     NetworkPlan,
@@ -19,7 +19,7 @@ from backend.operators.network.plan import (
     PlannedOperator,
     StreamInput,
 )
-from backend.operators.network.scheduling import Ready, choose
+from backend.operators.network.core.scheduling import Ready, choose
 from backend.systems.stream.chains.bursts import N_BLOCKS, waiting
 from backend.systems.stream.chains.progress import (
     Step,

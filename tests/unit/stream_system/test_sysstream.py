@@ -15,8 +15,8 @@ from backend.hosts.listening import Listener
 from backend.hosts.networks import Networks
 from backend.model.schema import Attribute
 from backend.operators.contract import BatchResult
-from backend.operators.network.job import NetworkJob
-from backend.operators.network.plan import (
+from backend.operators.network.core.job import NetworkJob
+from backend.operators.network.core.plan import (
     AggregateCall,
     AggregateOp,
     NetworkPlan,

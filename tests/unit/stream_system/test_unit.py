@@ -11,7 +11,7 @@ from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.ids import entity_id
 from backend.model.knobs import KnobSettings
 from backend.model.schema import Schema
-from backend.operators.network.job import NetworkJob, StreamTime
+from backend.operators.network.core.job import NetworkJob, StreamTime
 from backend.systems.contract import Refused, UnitJob, UnitState
 from backend.systems.registry import STREAM as SYSTEM
 from backend.systems.stream.layout import NetworkLayout

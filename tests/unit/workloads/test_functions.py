@@ -15,14 +15,14 @@ from backend.workloads.functions import (
     FunctionError,
     PrefixTable,
     ValueTable,
-    built_in,
     filter_function,
-    load_functions,
 )
+from backend.workloads.loading import built_in, load_functions
 
 MODULE = """
 from backend.workloads.functions import PrefixTable, filter_function
 from backend.workloads.library import matches
+from backend.workloads.loading import built_in, load_functions
 
 @filter_function("a int, Known table")
 def Odd(a, known):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from backend.operators.network.join_tuning import JoinProfile
+from backend.operators.network.joins.join_tuning import JoinProfile
 
 #: Changes are shares of no less than these: a tenth of all elements, a quarter of all operations.
 _FEW_ELEMENTS, _FEW_OPERATIONS = 0.1, 0.25

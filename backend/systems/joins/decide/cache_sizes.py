@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.adaptive.memory import PAGE_BYTES, Tier
-from backend.operators.network.join_tuning import (
+from backend.operators.network.joins.join_tuning import (
     FIRST_BLOCKS,
     RUN_BLOCKS,
     CacheCounts,

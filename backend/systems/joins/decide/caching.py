@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from backend.adaptive.memory import PAGE_BYTES, Tier
-from backend.operators.network.join_tuning import CacheSpec, JoinTuning, Segment
+from backend.operators.network.joins.join_tuning import CacheSpec, JoinTuning, Segment
 from backend.systems.joins.decide.activity import Activity
 from backend.systems.joins.decide.cache_pages import CachePages
 from backend.systems.joins.decide.candidates import CacheCandidate, candidates

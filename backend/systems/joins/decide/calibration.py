@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from backend.operators.network.join_tuning import JoinProfile
+from backend.operators.network.joins.join_tuning import JoinProfile
 
 #: Whole batches without caches that are to be seen before any is priced, and as many with caches
 #: before what is assumed of these gives way.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
 
-from backend.operators.network.join_tuning import CacheSpec, Segment
+from backend.operators.network.joins.join_tuning import CacheSpec, Segment
 from backend.systems.joins.decide.shape import JoinShape, Orders
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from backend.operators.network.join_tuning import Segment
+from backend.operators.network.joins.join_tuning import Segment
 from backend.systems.joins.decide.candidates import CacheCandidate
 from backend.systems.joins.decide.estimates import CacheEstimate
 from backend.systems.joins.decide.selection import CacheSelection, Choice

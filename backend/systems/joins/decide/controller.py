@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.adaptive.core import Evaluations, FollowUp
-from backend.operators.network.join_tuning import (
+from backend.operators.network.joins.join_tuning import (
     JoinProfile,
     JoinTuning,
     PipelineProfile,

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from backend.adaptive.memory import Tier
 from backend.adaptive.stats import Z95
-from backend.operators.network.join_tuning import JoinProfile, Segment
+from backend.operators.network.joins.join_tuning import JoinProfile, Segment
 from backend.systems.joins.decide.cache_sizes import CacheSizes
 from backend.systems.joins.decide.calibration import Calibration, n_operations
 from backend.systems.joins.decide.candidates import CacheCandidate

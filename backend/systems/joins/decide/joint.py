@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from itertools import chain, combinations, product
 from typing import Final, NamedTuple, TypeAlias
 
-from backend.operators.network.join_tuning import Segment
+from backend.operators.network.joins.join_tuning import Segment
 from backend.systems.joins.decide.candidates import CacheCandidate
 from backend.systems.joins.decide.costs import maintenance_cost, reader_costs
 from backend.systems.joins.decide.join_model import JoinModel

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from backend.operators.network.join_tuning import CacheCounts, Segment, ShadowCounts
+from backend.operators.network.joins.join_tuning import CacheCounts, Segment, ShadowCounts
 from backend.systems.joins.decide.candidates import CacheCandidate
 from backend.systems.joins.decide.costs import PipelineFlow
 from backend.systems.joins.decide.join_model import LookupPlace

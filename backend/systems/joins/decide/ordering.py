@@ -42,7 +42,7 @@ from backend.adaptive.ordering.policies import (
 from backend.adaptive.ordering.view import MatrixView
 from backend.adaptive.ordering.window import ProfileWindow
 from backend.model.filters import known_outcomes
-from backend.operators.network.join_tuning import PipelineProfile
+from backend.operators.network.joins.join_tuning import PipelineProfile
 from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.decide.shape import JoinShape
 from storage.vocabulary.headroom import Headroom

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from backend.operators.network.join_tuning import JoinTuning
+from backend.operators.network.joins.join_tuning import JoinTuning
 from backend.systems.joins.decide.activity import Activity, UsualActivity, enough_elements
 from backend.systems.joins.decide.settings import JoinSettings
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Final, NamedTuple, TypeAlias
 
-from backend.operators.network.join_tuning import Segment
+from backend.operators.network.joins.join_tuning import Segment
 from backend.systems.joins.decide.covering import greedy
 from backend.systems.joins.decide.selection import (
     CacheSelection,

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
-from backend.operators.network.join_tuning import Segment
+from backend.operators.network.joins.join_tuning import Segment
 from backend.systems.joins.decide.candidates import CacheCandidate, conflicts
 
 #: Cache -> the segments it is used for.

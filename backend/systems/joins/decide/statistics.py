@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.operators.network.join_tuning import (
+from backend.operators.network.joins.join_tuning import (
     CacheCounts,
     JoinProfile,
     PipelineProfile,

@@ -9,7 +9,7 @@ from backend.adaptive.evidence import choices_detail, finite, plan_detail
 from backend.adaptive.headroom import recorded
 from backend.adaptive.ordering.findings import pair_detail
 from backend.adaptive.words import arrows, count, numbers, percent, significant, why_kept
-from backend.operators.network.join_tuning import Segment
+from backend.operators.network.joins.join_tuning import Segment
 from backend.systems.joins.decide.changes import CacheChange, PricedCandidate
 from backend.systems.joins.decide.headroom import cache_headroom, tree_headroom
 from backend.systems.joins.decide.joint_orders import TreeCheck

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Final
 
-from backend.operators.network.job import Policy
-from backend.operators.network.scheduling import Ready, rank
+from backend.operators.network.core.job import Policy
+from backend.operators.network.core.scheduling import Ready, rank
 from backend.systems.stream.chains.progress import Step
 
 #: A burst is worked off in so many blocks a path.

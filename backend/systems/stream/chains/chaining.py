@@ -11,7 +11,7 @@ from backend.adaptive.core import Evaluations
 from backend.adaptive.evidence import choices_detail
 from backend.adaptive.headroom import recorded, saving, waiting_for
 from backend.adaptive.words import arrows, number, numbers, percent, too_thin
-from backend.operators.network.job import Policy
+from backend.operators.network.core.job import Policy
 from backend.systems.stream.chains.bursts import waiting
 from backend.systems.stream.chains.headroom import chain_headroom
 from backend.systems.stream.chains.measured import NetworkProfile

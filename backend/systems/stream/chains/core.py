@@ -9,10 +9,10 @@ from typing import Any, Final, cast
 from backend.adaptive.core import Evaluations
 from backend.adaptive.memory import Bid, Grant, MemoryUse
 from backend.model.knobs import KnobSettings, KnobSpec
-from backend.operators.network.job import NetworkJob, Policy
-from backend.operators.network.plan import NetworkPlan
-from backend.operators.network.reports import NetworkReport
-from backend.operators.network.tuning import Tuning
+from backend.operators.network.core.job import NetworkJob, Policy
+from backend.operators.network.core.plan import NetworkPlan
+from backend.operators.network.core.reports import NetworkReport
+from backend.operators.network.core.tuning import Tuning
 from backend.systems.contract import (
     CoreKind,
     CoreNews,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from backend.operators.network.plan import NetworkPlan
-from backend.operators.network.reports import OperatorCounts
+from backend.operators.network.core.plan import NetworkPlan
+from backend.operators.network.core.reports import OperatorCounts
 
 #: What a batch keeps of its weight when another one is over.
 FADING: Final = 0.5

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
-from backend.operators.network.plan import NetworkPlan
+from backend.operators.network.core.plan import NetworkPlan
 
 #: Slopes that differ by less are equal.
 EQUAL: Final = 1e-12

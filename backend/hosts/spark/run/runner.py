@@ -1,0 +1,371 @@
+"""A run on Spark: one streaming query over all inputs, one job a batch; workers do the work."""
+
+from __future__ import annotations
+
+import logging
+import re
+import shutil
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import starmap
+from pathlib import Path
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from backend.hosts.agreement import Mark
+from backend.hosts.batches import BatchFound, Timings, batch_result
+from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
+from backend.hosts.networks import rooms
+from backend.hosts.spark.run.inputs import Inputs
+from backend.hosts.spark.run.jobs import BatchJobs
+from backend.hosts.spark.run.taken import TakenSoFar, flush_plan
+from backend.hosts.spark.run.tasks import tag_of
+from backend.hosts.spark.session.remote import is_remote, unseen_by_workers
+from backend.hosts.spark.session.session import hush
+from backend.operators.network.shards.shard import Places
+from backend.operators.reports import Merged
+from backend.workloads.replay import TAKEN, Feeder, mark_end
+from backend.workloads.spec import SinkSpec
+from storage.vocabulary.kinds import Phase
+
+__all__ = ["RunFailed", "RunHost"]
+
+log = logging.getLogger(__name__)
+#: Pause between batches; the floor of an empty micro-batch is about as long.
+TRIGGER = "200 milliseconds"
+POLL_S = 0.1
+#: What takes so long between batches, Spark is asked about.
+STATUS_S = 1.0
+#: The last line of a Python traceback in the message of a Java exception.
+_RAISED = re.compile(
+    r"^(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt|Lost|Damaged|Refused): .*$", re.MULTILINE
+)
+#: Of what is said in a sentence of ours the name says nothing.
+_OURS = re.compile(r"^(?:\w+\.)*(?:StateLost|StateDamaged|ReshardingRefused): ")
+#: A batch in flight may finish for so long when the run is stopped.
+STOP_GRACE_S = 4.0
+_CHECKPOINTS = "spark.sql.streaming.checkpoint"
+#: For checkpoints on this machine: renames without a program forked for each, no checksum files.
+LOCAL_CHECKPOINTS = {
+    f"{_CHECKPOINTS}FileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
+    "FileSystemBasedCheckpointFileManager",
+    f"{_CHECKPOINTS}.fileChecksum.enabled": "false",
+}
+
+
+#: What Spark says that it does, by how it begins (MicroBatchExecution).
+_STATUS: Mapping[str, Phase] = {
+    "Initializing": "Spark starts the query",
+    "Getting offsets": "the source is asked for tuples",
+    "Waiting": "waits for input",
+}
+
+
+class RunFailed(Exception):
+    """A batch, or Spark itself, failed; the message says the cause."""
+
+
+class RunHost:
+    """Executes one run. A killed one goes on in the same folder.
+
+    inputs: what it reads; sink: its path is the run's own folder. folder: the run's own, on every
+    machine with workers, for checkpoint, spool and state. once: take what is there, and end.
+    keeps_rate: its streams come at their rates, else as fast as possible. Raises RunFailed where
+    workers do not see the folder.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        loop: BatchLoop,
+        inputs: Sequence[InputSource],
+        sink: SinkSpec,
+        folder: Path,
+        once: bool,
+        keeps_rate: bool = True,
+    ) -> None:
+        self.stopping = threading.Event()
+        _check_workers(session, folder)
+        self._keeps_rate, self._is_durable = keeps_rate, sink.durable
+        self._session, self._loop, self._once = session, loop, once
+        self._sources, self._folder = tuple(inputs), folder
+        self._spool = folder / "spool"
+        self._arenas = _arenas(session, folder.name)
+        places = Places(str(folder / "state"), str(self._arenas / uuid.uuid4().hex), sink.durable)
+        self._jobs = BatchJobs(session, inputs, sink, places)
+        loop.listens(self._jobs.listener)
+        self._taken = TakenSoFar(self._spool / TAKEN, sink.durable)
+        self._jobs.networks.ended = self._taken.ended
+        self._rooms: Mapping[str, int] = {}
+        self._read = self._taken.read
+        self._feeders = {one.name: self._feeder(one) for one in inputs if one.replay is not None}
+        self._inputs = Inputs(session, inputs, self._spool, once)
+        self._failures = dict(self._inputs.failures)
+        self._jobs.networks.ended |= self._failures.keys()
+        self._error: BaseException | None = None
+        self._last_batch, self._asks_at = -1, 0.0
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """Inputs that have failed, and why."""
+        return dict(self._failures)
+
+    def run(self) -> str:
+        """Run to the end of the inputs or a stop; why it ended. Raises InputsFailed, RunFailed."""
+        if self._inputs.frame is None:
+            raise InputsFailed("; ".join(self._reasons()))
+        query = self._start(self._inputs.frame)
+        try:
+            self._attend(query)
+            if self._mark_ends(query):
+                query = self._writer(self._inputs.frame).trigger(availableNow=True).start()
+                self._attend(query)
+        finally:
+            self._stop(query)
+        failure = self._error or (None if self._is_stopped else query.exception())
+        if failure is not None:
+            raise RunFailed(worker_cause(failure)) from failure
+        if self._loop.stop_requested.is_set():
+            return "stopped by command"
+        if self.stopping.is_set():
+            return "stopped"
+        self._note_failures()
+        if len(self._failures) == len(self._sources):
+            raise InputsFailed("; ".join(self._reasons()))
+        return "; ".join(["the stream reached its end", *self._reasons()])
+
+    def _attend(self, query: StreamingQuery) -> None:
+        """Until the query or the run is over."""
+        self._begins("Spark starts the query")
+        while query.isActive and not self._is_over():
+            if time.monotonic() >= self._asks_at and not self._loop.in_batch:
+                self._begins(self._phase_between(query))
+            self._loop.idle()
+            self._loop.between_batches()
+            time.sleep(POLL_S)
+
+    def _begins(self, phase: Phase) -> None:
+        """The engine does this from now on; when it lasts, Spark is asked what it does."""
+        self._asks_at = time.monotonic() + STATUS_S
+        self._loop.begins(phase)
+
+    def _phase_between(self, query: StreamingQuery) -> Phase:
+        """What Spark does while no batch is under way."""
+        status = str(query.status["message"])
+        for begin, phase in _STATUS.items():
+            if status.startswith(begin):
+                return phase
+        progress = query.lastProgress
+        done = -1 if progress is None else progress.batchId
+        return "Spark plans the batch" if done >= self._last_batch else "Spark commits the batch"
+
+    def _mark_ends(self, query: StreamingQuery) -> bool:
+        """Tell networks that native sources, all of whose tuples were taken, have ended; whether
+        there was one to tell of. The marks are taken by one batch more."""
+        is_done = self._takes_what_is_there and not self._is_stopped and self._error is None
+        if not is_done or query.exception() is not None:
+            return False
+        waiting = self._read - self._jobs.networks.ended
+        names = [name for name in self._inputs.rows.native if name in waiting]
+        for name in names:
+            mark_end(self._spool, tag_of(name))
+        return bool(names)
+
+    def _feeder(self, source: InputSource) -> Feeder:
+        loop, name = self._loop, source.name
+        assert source.replay is not None
+        return Feeder(
+            source.replay,
+            self._spool,
+            lambda: float(loop.input_knob(name, "rate")) if self._keeps_rate else 0.0,
+            lambda: "stop" if self._once else str(loop.input_knob(name, "at_end")),
+            start=max(source.start, self._taken.through.get(name, 0)),
+            prefix=tag_of(name),
+            limit=lambda: self._limit(name),
+            marks_end=lambda: name in self._read or self._takes_what_is_there,
+            rests=lambda: loop.input_knob(name, "intake") != "on",
+            durable=self._is_durable,
+        )
+
+    def _limit(self, name: str) -> int | None:
+        """Tuples of an input that may wait to be taken."""
+        most = int(self._loop.input_knob(name, "max_batch_tuples"))
+        limits = [
+            *([most] if most > 0 else []),
+            *([self._rooms[name]] if name in self._rooms else []),
+        ]
+        return min(limits, default=None)
+
+    def _start(self, frame: DataFrame) -> StreamingQuery:
+        for feeder in self._feeders.values():
+            feeder.start()
+        for key, value in LOCAL_CHECKPOINTS.items():
+            self._session.conf.set(key, value)
+        writer = self._writer(frame)
+        if self._takes_what_is_there:
+            self._spool_all()
+            return writer.trigger(availableNow=True).start()
+        return writer.trigger(processingTime=TRIGGER).start()
+
+    def _writer(self, frame: DataFrame) -> DataStreamWriter:
+        writer = frame.writeStream.foreachBatch(self._batch).queryName(self._folder.name)
+        return writer.option("checkpointLocation", str(self._folder / "checkpoint"))
+
+    @property
+    def _takes_what_is_there(self) -> bool:
+        """The query takes what is there when it starts, and ends."""
+        return self._once and bool(self._inputs.rows.native)
+
+    def _spool_all(self) -> None:
+        """Wait until all that such a query takes is there."""
+        for feeder in self._feeders.values():
+            feeder.ahead_tuples = None
+        while any(starmap(self._is_awaited, self._feeders.items())) and not self._is_stopped:
+            self._loop.between_batches()
+            self.stopping.wait(POLL_S)
+
+    def _is_awaited(self, name: str, feeder: Feeder) -> bool:
+        """Tuples of the stream are still to come; not so while it is paused."""
+        is_on = self._loop.input_knob(name, "intake") == "on"
+        return is_on and not feeder.finished and feeder.error is None
+
+    def _batch(self, frame: DataFrame, batch_id: int) -> None:
+        while not self._loop.may_begin():
+            if self._is_stopped:
+                raise RunFailed("the run was stopped while it was held")  # the batch is not done
+            time.sleep(POLL_S)
+        timings = Timings(self._begins)
+        plan = self._loop.begin_batch(batch_id)
+        self._read = frozenset(name for one in plan.networks.values() for name in one.streams)
+        try:
+            found = self._jobs.run(frame, self._inputs.rows, plan, timings)
+            self._note_time(found)
+            if self._is_durable:
+                flush_plan(self._folder)
+            facts = {one.name: self._facts(one, found.inputs[one.name]) for one in self._sources}
+            self._loop.end_batch(batch_result(batch_id, found, facts, timings))
+            consumed = {n: f.n_consumed for n, f in self._feeders.items()}
+            ran = (*plan.networks, *self._jobs.listener.ran)
+            mark = Mark(batch_id, ran)
+            self._taken.write(mark, consumed, self._jobs.networks.ended, self._read)
+            self._last_batch = batch_id
+            self._begins("Spark commits the batch")
+        except BaseException as error:
+            self._loop.abandon_batch()
+            if not self._is_stopped:
+                self._error = error
+            raise  # also when it was cut off by a stop: Spark would commit what was not done
+
+    def _note_time(self, found: BatchFound) -> None:
+        """Which streams are ahead of others that a network reads, and which have ended."""
+        self._rooms = rooms(found.networks)
+        inputs = found.inputs.items()
+        again = {name for name, one in inputs if one.through or one.result.n_tuples}
+        ended = {name for name, one in inputs if one.ended or one.result.failure}
+        before = self._jobs.networks.ended - again
+        self._jobs.networks.ended = before | ended | self._failures.keys()
+
+    def _facts(self, source: InputSource, found: Merged) -> dict[str, object]:
+        """What is known of an input beside what tasks told; a failed one is read no more."""
+        name = source.name
+        feeder = self._feeders.get(name)
+        if found.result.failure:
+            self._failures.setdefault(name, found.result.failure)
+            if feeder is not None:
+                feeder.stop()
+        if feeder is not None:
+            feeder.consumed_to(found.through)
+        self._note_failures()
+        facts: dict[str, object] = {"failure": self._failures.get(name, "")}
+        if feeder is not None:
+            is_over = feeder.finished and feeder.backlog == 0
+            facts |= {"backlog_tuples": feeder.backlog, "ended": is_over}
+            begun = max(source.start, self._taken.through.get(name, 0))
+            facts["rounds"] = replace(source, start=begun).rounds(feeder.n_consumed)
+        return facts
+
+    def _note_failures(self) -> None:
+        for name, feeder in self._feeders.items():
+            if feeder.error is not None:
+                self._failures.setdefault(name, cause(feeder.error))
+
+    def _reasons(self) -> list[str]:
+        return [f"{name}: {why}" for name, why in self._failures.items()]
+
+    @property
+    def _is_stopped(self) -> bool:
+        return self.stopping.is_set() or self._loop.stop_requested.is_set()
+
+    def _is_over(self) -> bool:
+        if self._is_stopped:
+            return True
+        if self._inputs.rows.native or self._loop.in_batch:
+            return False
+        self._note_failures()
+        return all(self._is_done(name, feeder) for name, feeder in self._feeders.items())
+
+    def _is_done(self, name: str, feeder: Feeder) -> bool:
+        """The input's tuples were all taken, or those that there will be."""
+        if name in self._read and name not in self._jobs.networks.ended:
+            return False
+        if self._loop.input_knob(name, "intake") == "removed":
+            return feeder.backlog == 0
+        if feeder.error is not None:
+            return feeder.backlog == 0
+        return name in self._failures or (feeder.finished and feeder.backlog == 0)
+
+    def _stop(self, query: StreamingQuery) -> None:
+        if self._is_stopped:
+            hush(self._session)
+        for feeder in self._feeders.values():
+            feeder.stop()
+        deadline = time.monotonic() + STOP_GRACE_S
+        while query.isActive and self._loop.in_batch and time.monotonic() < deadline:
+            time.sleep(0.02)
+        if self.stopping.is_set():
+            self._loop.ending("stopped")
+        try:
+            if query.isActive:
+                query.stop()
+        except (PySparkException, Py4JError) as error:
+            # the JVM may be gone already: a terminal sends its signal to the whole group
+            log.info("Spark had stopped before the query: %s", type(error).__name__)
+        self._jobs.close()
+        if self._arenas.is_absolute():
+            shutil.rmtree(self._arenas, ignore_errors=True)
+
+
+def _check_workers(session: SparkSession, folder: Path) -> None:
+    """Workers on other machines run our code, and see the folder. Raises RunFailed."""
+    try:
+        unseen = unseen_by_workers(session, folder)
+    except (PySparkException, Py4JError) as error:
+        raise RunFailed(f"workers cannot run our code: {worker_cause(error)}") from error
+    if unseen:
+        raise RunFailed("; ".join(unseen))
+
+
+def _arenas(session: SparkSession, run_id: str) -> Path:
+    """Where the arenas of a run are, on each machine that works: what an earlier incarnation of the
+    run left here goes. On other machines relative to a folder that Spark removes with its
+    executor."""
+    if is_remote(str(session.sparkContext.master)):
+        return Path("planwatch-arenas") / run_id
+    local = str(session.conf.get("spark.local.dir", tempfile.gettempdir()))
+    found = Path(local) / "planwatch-arenas" / run_id
+    shutil.rmtree(found, ignore_errors=True)
+    return found
+
+
+def worker_cause(error: BaseException) -> str:
+    """What went wrong, in one line: of an error in a worker the last line of its traceback."""
+    found = _RAISED.findall(str(error))
+    return _OURS.sub("", str(found[-1] if found else cause(error)))[:500]

@@ -1,0 +1,78 @@
+"""What a host runs for a unit whose operators keep state: a network, in shards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import pyarrow as pa
+
+from backend.model.functions import Functions
+from backend.model.schema import Schema
+from backend.operators.network.core.plan import NetworkPlan
+from backend.operators.network.core.tuning import Tuning
+from backend.workloads.ticks import ANY_LEAP
+
+Policy: TypeAlias = Literal["fifo", "round_robin", "greedy", "chain"]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamTime:
+    """How the tuples of a stream are put in time. timestamp: the attribute with their time, None:
+    τ is their number. tick_us: microseconds of a tick where that is a time (an integer counts
+    ticks). disorder: no tuple is more than so many ticks older than one before; older ones are late
+    and kept aside. n_tuples: of a stream that may begin anew at its end, whose time goes on.
+    max_leap: no tuple is more than so many ticks ahead of all before it; others are kept aside."""
+
+    timestamp: str | None
+    tick_us: int = 1_000_000
+    disorder: int = 0
+    n_tuples: int | None = None
+    max_leap: int = ANY_LEAP
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Which operator runs next, in a batch. chains: operator id -> (slope, chain number) for
+    'greedy' and 'chain', as last measured. costs: operator id -> what an element takes it, in any
+    unit (absent: 1); work: what a tuple that comes in costs in all, in that unit; 0: unknown, then
+    queues are emptied at every instant. capacity: queue (see ``queue_id``) -> the most elements
+    it may hold before its producer waits; absent: without limit. load: the share of the processor's
+    time that the arrivals of a batch take, > 1 lets queues grow."""
+
+    policy: Policy = "fifo"
+    slopes: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+    costs: Mapping[str, float] = field(default_factory=dict)
+    work: float = 0.0
+    capacity: Mapping[str, int] = field(default_factory=dict)
+    load: float = 0.9
+    block_tuples: int = 32_768
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkJob:
+    """A unit's network for one batch; can be pickled. streams: how each input's tuples are put in
+    time; schemas: of inputs. relations: stored relations by name, all their columns. functions:
+    those that queries may call. tunings: operator id -> how it is executed; absent: as planned.
+    Neither ``schedule`` nor ``tunings`` touches what comes out."""
+
+    plan: NetworkPlan
+    schemas: Mapping[str, Schema]
+    streams: Mapping[str, StreamTime]
+    relations: Mapping[str, pa.Table] = field(default_factory=dict)
+    functions: Functions = field(default_factory=Functions)
+    schedule: Schedule = Schedule()
+    n_shards: int = 1
+    tunings: Mapping[str, Tuning] = field(default_factory=dict)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The streams it reads."""
+        return tuple(self.streams)
+
+
+def queue_id(producer: str, consumer: str, port: int) -> str:
+    """The queue from an operator to an input of another; producer '' where tuples come in, consumer
+    '' where answers go out."""
+    return f"{producer}>{consumer}.{port}"

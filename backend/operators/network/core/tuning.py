@@ -1,0 +1,36 @@
+"""How operators are to be executed, and what they tell of that: the executor passes both on, and
+only the kind of operator and whoever decides on it know what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol, Self
+
+from backend.operators.network.core.plan import NetworkPlan, OperatorWork
+
+
+class Tuning(Protocol):
+    """How one operator is to be executed; results are the same under all. It can be pickled."""
+
+    def planned(self, work: OperatorWork) -> OperatorWork:
+        """The operator's work with what this decides of its plan. Raises TypeError for another kind
+        of operator."""
+
+
+class Profile(Protocol):
+    """What one operator saw in a batch besides its counts. It can be pickled."""
+
+    def merged(self, others: Sequence[Self]) -> Self:
+        """With those of other shards."""
+
+
+def as_tuned(plan: NetworkPlan, tunings: Mapping[str, Tuning]) -> NetworkPlan:
+    """The plan with what tunings decide of it. tunings: by operator."""
+    if not tunings:
+        return plan
+    operators = (
+        replace(one, work=tunings[one.id].planned(one.work)) if one.id in tunings else one
+        for one in plan.operators
+    )
+    return replace(plan, operators=tuple(operators))

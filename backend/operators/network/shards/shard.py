@@ -1,0 +1,367 @@
+"""A shard's part of a batch: state taken up, tuples put in order, the network run, answers written.
+
+Every shard is given all tuples of the batch, so that it knows their numbers and times, and takes in
+those that belong to it. A batch's effect is a function of the state after the one before, of the
+batch's tuples and of the plan; it may be run again, elsewhere, with the same outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, TypeAlias
+from urllib.parse import quote
+
+import numpy as np
+import pyarrow as pa
+
+from backend.model.schema import Schema
+from backend.operators.contract import KeptAside
+from backend.operators.network.core.blocks import Block
+from backend.operators.network.core.contract import (
+    AnswerTaker,
+    Clock,
+    NetworkOperator,
+    Surroundings,
+    Watch,
+)
+from backend.operators.network.core.job import NetworkJob
+from backend.operators.network.core.network import Network
+from backend.operators.network.core.plan import (
+    NetworkPlan,
+    PlannedOperator,
+    RelationInput,
+    StreamInput,
+)
+from backend.operators.network.core.regions import Regions
+from backend.operators.network.core.reports import NetworkReport
+from backend.operators.network.core.strings import Strings
+from backend.operators.network.core.tuning import as_tuned
+from backend.operators.network.expressions.arrow import answer_schema, columns64
+from backend.operators.network.shards.answers import Net, NetworkAnswers, answer_fields
+from backend.operators.network.shards.homes import Attached, Done, DurableShard, ShardHome
+from backend.operators.network.shards.input_manager import Advance, Arrived, Released, advance
+from backend.operators.network.shards.keyed import shards_of
+from backend.operators.network.shards.redo_log import RedoLog, RedoSegment
+from backend.operators.network.shards.shard_reports import ShardReport
+from backend.operators.parts import Parts
+from backend.operators.reports import MISFITS_SHOWN
+from backend.operators.task import stream_folder
+
+#: Makes an operator around what its regions hold.
+Make: TypeAlias = Callable[[PlannedOperator, Surroundings], NetworkOperator]
+#: Scopes of a shard's regions.
+_OPERATORS: Final = "operators"
+_STRINGS: Final = "strings"
+
+
+class ReshardingRefused(Exception):
+    """The number of shards is not the one the state is laid out by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the state of a run's units is kept. log: URL of the folder of all redo logs; arenas:
+    folder on each machine that works, of this incarnation of the run; a relative one is below a
+    folder that each worker has for itself. durable: as in RedoLog."""
+
+    log: str
+    arenas: str
+    durable: bool = False
+
+    def log_of(self, unit: str) -> RedoLog:
+        """A unit's redo log."""
+        return RedoLog(f"{self.log}/{quote(unit, safe='')}", self.durable)
+
+    def shard(self, unit: str, shard: int, n_shards: int) -> DurableShard:
+        """Where a shard of a unit is at home."""
+        folder = Path(self.arenas) / quote(unit, safe="") / str(shard)
+        return DurableShard(self.log_of(unit), folder, shard, n_shards)
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkTask:
+    """What the shards of a unit do in a batch. version: of the job, as its redo log knows it.
+
+    ended: inputs that had given their last tuple before the batch. folder, format: the run's part
+    of the sink, '' where nothing is written. make: makes operators; None: as the plan says.
+    """
+
+    unit: str
+    batch_id: int
+    job: NetworkJob
+    version: str
+    ended: frozenset[str]
+    folder: str
+    format: str
+    make: Make | None = None
+
+
+def query_folder(folder: str, query: str) -> str:
+    """Where the answer of a query lies: folders ``query=NAME`` are a column to readers."""
+    return f"{folder}/query={quote(query, safe='')}"
+
+
+def run_shard(
+    task: NetworkTask,
+    shard: int,
+    home: ShardHome,
+    arrived: Mapping[str, Sequence[Arrived]],
+    ended: Collection[str],
+    watch: Watch | None = None,
+) -> ShardReport:
+    """One shard's part of a batch. arrived: all its tuples, by input; ended: inputs that have given
+    their last one; watch: told of every scheduling decision. Raises StateLost, ReshardingRefused.
+    """
+
+    def job_of(version: str) -> NetworkJob | None:
+        if version == task.version:
+            return task.job
+        return home.job(version) if version else None
+
+    def replay(regions: Regions, version: str, segment: RedoSegment) -> int:
+        before, job = job_of(version), job_of(segment.version)
+        assert job is not None
+        _forget_gone(regions, None if before is None else before.plan, job.plan)
+        player = _Player(task.unit, job, shard, regions, task.make)
+        return player.play(segment.released, {}).n_made
+
+    with home.attached(task.batch_id, replay) as state:
+        before = job_of(state.version)
+        _check_shards(task, before)
+        _forget_gone(state.regions, None if before is None else before.plan, task.job.plan)
+        moved = advance(task.job, state.inputs, arrived, ended)
+        player = _Player(task.unit, task.job, shard, state.regions, task.make)
+        sink = _answers(task, shard, player, moved.released)
+        played = player.play(moved.released, sink.answers, watch)
+        parts = sink.close()
+        report = _told(sink, played, player, state, moved)
+        logged = _read_alone(task.job, moved.released)
+        segment = RedoSegment(task.version, logged, state.how == "new")
+        n_tuples = sum(one.n_tuples for one in played.operators.values())
+        done = Done(segment, moved.state, n_tuples, played.n_made)
+        n_bytes = home.done(task.batch_id, done)
+        report = replace(report, log_bytes=n_bytes)
+        player.strings.keep()
+        return _report(task, shard, report, parts, moved, arrived)
+
+
+def _check_shards(task: NetworkTask, before: NetworkJob | None) -> None:
+    if before is not None and before.n_shards != task.job.n_shards:
+        raise ReshardingRefused(
+            f"shards = {task.job.n_shards} is refused: the state of unit {task.unit} is laid "
+            f"out for {before.n_shards}; begin another run for another number"
+        )
+
+
+class _Player:
+    """A job's operators in a shard, made around its state. Only here are kernels loaded."""
+
+    def __init__(
+        self, unit: str, job: NetworkJob, shard: int, regions: Regions, make: Make | None
+    ) -> None:
+        from backend.operators.network.relational import netting
+        from backend.operators.network.shards import making
+        from backend.operators.network.stores import synopses
+
+        self._job = replace(job, plan=as_tuned(job.plan, job.tunings))
+        self._shard, self._make = shard, make or making.make
+        self._net, self._synopses = netting.net, synopses.synopses
+        self._regions = regions.scope(_OPERATORS)
+        self.strings = Strings(regions.scope(_STRINGS), f"{unit} {shard}")
+        self._key_of = {
+            input: place for group in job.plan.groups for input, place in group.keys.items()
+        }
+
+    @property
+    def plan(self) -> NetworkPlan:
+        """As it is run: with the probe orders that joins have now."""
+        return self._job.plan
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """Those whose answer, or a part of it, is made in this shard."""
+        members, answers = _members(self.plan, self._shard), self.plan.answers
+        return tuple(query for query, answer in answers.items() if answer.operator in members)
+
+    def net(self, query: str) -> Net | None:
+        """Nets whole ticks of a query's answer; None: they are net."""
+        fields = answer_fields(self.plan, query)
+        return None if self.plan.is_net(query) else lambda b: self._net(b, fields, self.strings)
+
+    def play(
+        self, released: Released, answers: Mapping[str, AnswerTaker], watch: Watch | None = None
+    ) -> NetworkReport:
+        """Have tuples go through the network. answers: who takes those of queries."""
+        job = self._job
+        if not released.has_begun:
+            return NetworkReport(heartbeat=released.heartbeat)
+        arrived = {name: (released.first[name], timed.tau) for name, timed in released.rows.items()}
+        surroundings = Surroundings(
+            job.plan,
+            self._regions,
+            self.strings,
+            Clock(released.begin, arrived),
+            _Relations(job, self._shard, self.strings, self._key_of),
+            job.functions,
+            job.tunings,
+        )
+        self._synopses(surroundings, "")  # stores follow the plan, also where none is left
+        members = _members(job.plan, self._shard)
+        own = [one for one in job.plan.operators if one.id in members]
+        operators = {one.id: self._make(one, surroundings) for one in own if one.inputs}
+        network = Network(job, members, operators, surroundings, answers)
+        arrivals = {
+            one.id: self._arrivals(one, one.work, released)
+            for one in own
+            if isinstance(one.work, StreamInput)
+        }
+        return network.step(arrivals, released.heartbeat, watch)
+
+    def _arrivals(self, one: PlannedOperator, work: StreamInput, released: Released) -> Block:
+        """What a stream's input takes in of a batch, in this shard."""
+        timed = released.rows[work.stream]
+        seq = released.first[work.stream] + np.arange(len(timed), dtype=np.int64)
+        schema = self._job.schemas[work.stream]
+        table = timed.tuples.select([schema.names[place] for place in work.columns])
+        tau = timed.tau
+        if one.id in self._key_of and self._job.n_shards > 1:
+            key = table.column(self._key_of[one.id])
+            rows = np.flatnonzero(shards_of(key, self._job.n_shards) == self._shard)
+            table, tau, seq = table.take(rows), tau[rows], seq[rows]
+        columns = columns64(table, one.fields, self.strings)
+        return Block(tau, np.ones(len(tau), np.int8), columns, seq)
+
+
+class _Relations(Mapping[str, Block]):
+    """Stored relations as their inputs take them in, in this shard; made when they are read."""
+
+    def __init__(
+        self, job: NetworkJob, shard: int, strings: Strings, key_of: Mapping[str, int]
+    ) -> None:
+        self._job, self._shard, self._strings, self._key_of = job, shard, strings, key_of
+        self._own = {
+            one.id: (one, one.work)
+            for one in job.plan.operators
+            if isinstance(one.work, RelationInput)
+        }
+
+    def __getitem__(self, id: str) -> Block:
+        one, work = self._own[id]
+        table = self._job.relations[work.relation].select(list(work.columns))
+        if id in self._key_of:
+            key = table.column(self._key_of[id])
+            table = table.filter(shards_of(key, self._job.n_shards) == self._shard)
+        n = table.num_rows
+        columns = columns64(table, one.fields, self._strings)
+        return Block(np.zeros(n, np.int64), np.ones(n, np.int8), columns)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._own)
+
+    def __len__(self) -> int:
+        return len(self._own)
+
+
+def _members(plan: NetworkPlan, shard: int) -> frozenset[str]:
+    """The operators that run in a shard; those of groups without keys do in shard 0."""
+    own = (group.operators for group in plan.groups if group.keys or shard == 0)
+    return frozenset(id for operators in own for id in operators)
+
+
+def _read_alone(job: NetworkJob, released: Released) -> Released:
+    """The same with the columns alone that the plan reads."""
+    read: dict[str, set[int]] = {name: set() for name in released.rows}
+    for one in job.plan.operators:
+        if isinstance(one.work, StreamInput):
+            read[one.work.stream].update(one.work.columns)
+    rows = {
+        name: replace(timed, tuples=timed.tuples.select(_names(job.schemas[name], read[name])))
+        for name, timed in released.rows.items()
+    }
+    return replace(released, rows=rows)
+
+
+def _names(schema: Schema, places: Collection[int]) -> list[str]:
+    return [name for place, name in enumerate(schema.names) if place in places]
+
+
+def _forget_gone(regions: Regions, before: NetworkPlan | None, now: NetworkPlan) -> None:
+    """Drop the state of operators that are no more."""
+    if before is None or before is now:
+        return
+    remaining = {one.id for one in now.operators}
+    for one in before.operators:
+        if one.id not in remaining:
+            regions.scope(_OPERATORS).drop(one.id)
+
+
+def _answers(task: NetworkTask, shard: int, player: _Player, released: Released) -> NetworkAnswers:
+    """The answers that come of a batch in this shard."""
+
+    def parts(query: str, schema: pa.Schema) -> Parts:
+        folder = query_folder(task.folder, query)
+        return Parts(folder, task.format, schema, task.batch_id, shard)
+
+    queries = player.queries if released.has_begun else ()
+    nets = {query: player.net(query) for query in queries}
+    return NetworkAnswers(player.plan, player.strings, nets, parts if task.folder else None)
+
+
+def _told(
+    sink: NetworkAnswers, played: NetworkReport, player: _Player, state: Attached, moved: Advance
+) -> NetworkReport:
+    """The network's report, with what is known around it; it may open regions."""
+    from backend.operators.network.stores.store_reports import store_reports
+
+    scopes = state.regions.scope(_OPERATORS)
+    return replace(
+        played,
+        answers={query: answer.n for query, answer in sink.answers.items()},
+        net={query: answer.net for query, answer in sink.answers.items()},
+        recent=sink.recent(),
+        n_late={name: len(late) for name, late in moved.late.items()},
+        pending={name: len(timed) for name, timed in moved.state.pending.items()},
+        state_bytes=state.regions.n_bytes,
+        attached={state.how: 1},
+        newest=max((one.high for one in moved.state.streams.values()), default=0),
+        stores={one.id: one for one in store_reports(player.plan, scopes)},
+    )
+
+
+def _report(
+    task: NetworkTask,
+    shard: int,
+    report: NetworkReport,
+    parts: Mapping[str, tuple[str, ...]],
+    moved: Advance,
+    arrived: Mapping[str, Sequence[Arrived]],
+) -> ShardReport:
+    """What all shards know alike is told by shard 0."""
+    if shard:
+        report = replace(report, n_late={}, pending={})
+        return ShardReport(task.unit, shard, report, parts)
+    kept = {name: late.kept_aside() for name, late in moved.late.items()}
+    shown = {name: tuple(found[:MISFITS_SHOWN]) for name, found in kept.items()}
+    n_tuples = sum(one.tuples.num_rows for chunks in arrived.values() for one in chunks)
+    return ShardReport(
+        task.unit,
+        shard,
+        replace(report, late=shown),
+        parts,
+        {name: _keep_aside(task, name, found) for name, found in kept.items()},
+        n_tuples - sum(map(len, moved.late.values())),
+        moved.slowest,
+    )
+
+
+def _keep_aside(task: NetworkTask, stream: str, late: Sequence[KeptAside]) -> tuple[str, ...]:
+    """Write late tuples where the stream's misfits go; the file's name in the staging folder."""
+    if not task.folder:
+        return ()
+    schema = answer_schema(task.job.schemas[stream].attributes)
+    folder = stream_folder(task.folder, stream)
+    parts = Parts(folder, task.format, schema, task.batch_id, 0)
+    parts.keep_aside(late)
+    return parts.close()

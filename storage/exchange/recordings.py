@@ -1,0 +1,135 @@
+"""Recordings: stores of one run as files, perhaps compressed by gzip."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import struct
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from storage.errors import NotAStore, StoreFull, StoreMissing, StoreReadOnly, damaged
+from storage.tables.database import parse_url
+from storage.tables.migrations import APPLICATION_ID
+
+#: How names of compressed recordings end, and how their content begins.
+PACKED: Final = ".gz"
+_MAGIC: Final = b"\x1f\x8b"
+#: Tighter takes much longer and wins little.
+_LEVEL: Final = 6
+#: Of SQLite's header: how it begins, bytes of a page, pages, and whose file it is.
+_HEADER: Final = struct.Struct(">16sH10xI36xI")
+_STORE_MAGIC: Final = b"SQLite format 3\0"
+#: Written as 1 in the two bytes there are for it.
+_LARGEST_PAGE: Final = 2**16
+_PIECE_BYTES: Final = 2**20
+#: Recordings become ten to thirty times as large; zeros alone become a thousand times as large.
+_MOST_RATIO: Final = 300
+
+
+def pack(recording: BinaryIO, out: BinaryIO) -> None:
+    """Compress a recording; the same one always becomes the same bytes."""
+    with gzip.GzipFile("", "wb", _LEVEL, out, mtime=0) as packed:
+        shutil.copyfileobj(recording, packed)
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[Path]:
+    """A file that opens as a store: the recording itself, or a copy of a compressed one that is
+    gone afterwards. Raises StoreMissing, StoreFull, and NotAStore for a damaged one."""
+    if not _is_packed(path):
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="planwatch-replay-") as folder:
+        copy = Path(folder) / (path.stem or path.name)
+        with copy.open("wb") as out:
+            _unpack(path, out)
+        yield copy
+
+
+def lay_recording(path: Path, url: str) -> bool:
+    """Begin a store in a file that does not exist with a compressed recording; True when it did.
+
+    Raises StoreMissing, NotAStore, StoreFull, and StoreReadOnly.
+    """
+    address = parse_url(url)
+    if address.get_backend_name() != "sqlite" or not address.database:
+        return False
+    target = Path(address.database)
+    if target.exists():
+        return False
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("wb") as file:
+            _unpack(path, file)
+        _begin(target, partial)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise StoreReadOnly(f"{target} cannot be made: {error.strerror}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return True
+
+
+def _begin(target: Path, content: Path) -> None:
+    """Of two processes one begins it, where files can have two names."""
+    try:
+        os.link(content, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        os.replace(content, target)
+
+
+def _is_packed(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:  # opening it as a store says what is wrong
+        return False
+
+
+def _unpack(path: Path, out: BinaryIO) -> None:
+    """Unpack what is a store by its first bytes, as far as they say it goes."""
+    try:
+        with gzip.open(path) as recording:
+            header = recording.read(_HEADER.size)
+            left = _size_of(path, header, Path(out.name).parent)
+            out.write(header)
+            while left and (piece := recording.read(min(left, _PIECE_BYTES))):
+                out.write(piece)
+                left -= len(piece)
+            follows = recording.read(1)  # at the end gzip compares its checksum
+    except FileNotFoundError as error:
+        raise StoreMissing(f"the recording {path} does not exist") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise NotAStore(f"{path} is damaged: {error}") from error
+    if left or follows:
+        raise NotAStore(f"{path} is damaged: it is not as long as its first bytes say")
+
+
+def _size_of(path: Path, header: bytes, folder: Path) -> int:
+    """Bytes to come after the header of a store. Raises NotAStore, and StoreFull."""
+    if len(header) < _HEADER.size:
+        raise NotAStore(damaged(str(path)))
+    magic, page_bytes, pages, application = _HEADER.unpack(header)
+    if magic != _STORE_MAGIC or application != APPLICATION_ID:
+        raise NotAStore(damaged(str(path)))
+    size: int = pages * (_LARGEST_PAGE if page_bytes == 1 else page_bytes)
+    room, packed = shutil.disk_usage(folder).free, path.stat().st_size
+    if size > _MOST_RATIO * packed:
+        most = f"a recording becomes at most {_MOST_RATIO} times as large"
+        raise NotAStore(f"{path} is not opened: {packed} bytes would become {size}; {most}")
+    if size > room:
+        raise StoreFull(
+            f"{path} becomes {size // 2**20} MB and {folder} has {room // 2**20} MB left; free "
+            "some space there (a replay unpacks into the folder that TMPDIR names)"
+        )
+    return int(size - _HEADER.size)

@@ -1,0 +1,203 @@
+"""Reading what happened in the units of a run: plans, decisions, matrices.
+
+``unit`` None is all units of the run, or, where one thing is asked for, the first that has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    case,
+    func,
+    select,
+    tuple_,
+    type_coerce,
+)
+
+from storage.tables import decode
+from storage.tables.columns import JsonText
+from storage.tables.rows import DecisionCounts, DecisionEntry, MatrixKey, StoredMatrix
+from storage.tables.schema import DecisionRow, MatrixRow, OutcomeRow, PlanRow
+from storage.tables.units import units_in
+from storage.vocabulary.records import PlanVersion
+
+_PLANS = PlanRow.__table__
+_DECISIONS = DecisionRow.__table__
+_OUTCOMES = OutcomeRow.__table__
+_MATRICES = MatrixRow.__table__
+
+
+def plans(
+    connection: Connection, run_id: str, until: int | None, unit: str | None
+) -> tuple[PlanVersion, ...]:
+    """As Reader.plans()."""
+    statement = select(_PLANS).where(_PLANS.c.run_id == run_id)
+    if unit is not None:
+        statement = statement.where(_PLANS.c.unit_id == unit)
+    if until is not None:
+        statement = statement.where(_PLANS.c.batch <= until)
+    order = (_PLANS.c.batch, _PLANS.c.unit_id, _PLANS.c.version)
+    return tuple(decode.plan(row) for row in connection.execute(statement.order_by(*order)))
+
+
+def plans_at(connection: Connection, run_id: str, at: int | None) -> dict[str, PlanVersion]:
+    """As Reader.plans_at()."""
+    found = {}
+    for unit in units_in(connection, _PLANS, run_id, None):
+        plan = plan_at(connection, run_id, at, unit)
+        if plan is not None:
+            found[unit] = plan
+    return found
+
+
+def plan_at(
+    connection: Connection, run_id: str, at: int | None, unit: str | None
+) -> PlanVersion | None:
+    """As Reader.plan_at()."""
+    statement = select(_PLANS).where(_PLANS.c.run_id == run_id)
+    if at is not None:
+        statement = statement.where(_PLANS.c.batch <= at)
+    if unit is not None:
+        statement = statement.where(_PLANS.c.unit_id == unit)
+    newest = statement.order_by(_PLANS.c.batch.desc(), _PLANS.c.version.desc())
+    row = connection.execute(newest.limit(1)).first()
+    return None if row is None else decode.plan(row)
+
+
+def first_plan(connection: Connection, run_id: str, unit: str) -> PlanVersion | None:
+    """The plan the unit began with, None before it."""
+    of_unit = select(_PLANS).where(_PLANS.c.run_id == run_id, _PLANS.c.unit_id == unit)
+    row = connection.execute(of_unit.order_by(_PLANS.c.version).limit(1)).first()
+    return None if row is None else decode.plan(row)
+
+
+#: Parts of a decision's detail with a number for each step, way or trial: most of its bytes.
+LONG_PARTS: Final = ("steps", "paths", "plans", "trials", "profile", "choices")
+
+
+def _brief(connection: Connection) -> ColumnElement[Any]:
+    """The detail without its long parts, where the database can leave them out; else all of it."""
+    whole = _DECISIONS.c.detail
+    if connection.dialect.name != "sqlite":
+        return whole
+    short = func.json_remove(whole, *(f"$.{name}" for name in LONG_PARTS))
+    found = case((func.json_valid(whole) == 1, short), else_=whole)
+    return type_coerce(found, JsonText).label(whole.name)
+
+
+def _with_outcomes(
+    run_id: str, until: int | None, detail: ColumnElement[Any] = _DECISIONS.c.detail
+) -> Select[Any]:
+    measured = and_(
+        _OUTCOMES.c.run_id == _DECISIONS.c.run_id,
+        _OUTCOMES.c.unit_id == _DECISIONS.c.unit_id,
+        _OUTCOMES.c.decision == _DECISIONS.c.seq,
+    )
+    if until is not None:
+        measured = and_(measured, _OUTCOMES.c.batch <= until)
+    columns = [column.label(f"outcome_{column.name}") for column in _OUTCOMES.columns]
+    own = [column for column in _DECISIONS.columns if column.name != detail.key]
+    joined = select(*own, detail, *columns).outerjoin_from(_DECISIONS, _OUTCOMES, measured)
+    return joined.where(_DECISIONS.c.run_id == run_id)
+
+
+def decisions(
+    connection: Connection,
+    run_id: str,
+    until: int | None,
+    verdicts: Sequence[str] | None,
+    before_seq: int | None,
+    limit: int,
+    unit: str | None,
+    *,
+    brief: bool,
+) -> tuple[DecisionEntry, ...]:
+    """As Reader.decisions()."""
+    detail = _brief(connection) if brief else _DECISIONS.c.detail
+    statement = _with_outcomes(run_id, until, detail)
+    if unit is not None:
+        statement = statement.where(_DECISIONS.c.unit_id == unit)
+    if verdicts is not None:
+        statement = statement.where(_DECISIONS.c.verdict.in_(list(verdicts)))
+    if before_seq is not None:
+        statement = statement.where(_DECISIONS.c.seq < before_seq)
+    if until is not None:
+        statement = statement.where(_DECISIONS.c.batch <= until)
+    order = [c.desc() for c in (_DECISIONS.c.batch, _DECISIONS.c.seq, _DECISIONS.c.unit_id)]
+    rows = connection.execute(statement.order_by(*order).limit(limit))
+    return tuple(decode.decision(row) for row in rows)
+
+
+def decision(
+    connection: Connection, run_id: str, seq: int, unit: str | None, until: int | None
+) -> DecisionEntry | None:
+    """As Reader.decision()."""
+    of_seq = _with_outcomes(run_id, until).where(_DECISIONS.c.seq == seq)
+    for name in units_in(connection, _DECISIONS, run_id, unit):
+        row = connection.execute(of_seq.where(_DECISIONS.c.unit_id == name)).first()
+        if row is not None:
+            return decode.decision(row)
+    return None
+
+
+def last_seq(connection: Connection, run_id: str, until: int | None, unit: str) -> int:
+    """The number of the unit's last stored decision of batches <= until, 0 without one."""
+    mine = select(_DECISIONS.c.seq).where(
+        _DECISIONS.c.run_id == run_id, _DECISIONS.c.unit_id == unit
+    )
+    if until is not None:
+        mine = mine.where(_DECISIONS.c.batch <= until)
+    newest = mine.order_by(_DECISIONS.c.batch.desc(), _DECISIONS.c.seq.desc())
+    return connection.execute(newest.limit(1)).scalar() or 0
+
+
+def decision_counts(
+    connection: Connection, run_id: str, until: int | None, unit: str | None
+) -> DecisionCounts:
+    """As Reader.decision_counts()."""
+    statement = select(_DECISIONS.c.verdict, func.count()).where(_DECISIONS.c.run_id == run_id)
+    if until is not None:
+        statement = statement.where(_DECISIONS.c.batch <= until)
+    if unit is not None:
+        statement = statement.where(_DECISIONS.c.unit_id == unit)
+    grouped = statement.group_by(_DECISIONS.c.verdict).order_by(_DECISIONS.c.verdict)
+    counts = {row[0]: row[1] for row in connection.execute(grouped)}
+    units = units_in(connection, _DECISIONS, run_id, unit)
+    evaluated = sum(last_seq(connection, run_id, until, name) for name in units)
+    return DecisionCounts(counts, sum(counts.values()), evaluated)
+
+
+def matrix_keys(connection: Connection, run_id: str, unit: str | None) -> tuple[MatrixKey, ...]:
+    """As Reader.matrix_keys(); hops from name to name in the key, past their history."""
+    key = (_MATRICES.c.unit_id, _MATRICES.c.name)
+    first = select(*key, _MATRICES.c.kind).where(_MATRICES.c.run_id == run_id)
+    if unit is not None:
+        first = first.where(_MATRICES.c.unit_id == unit)
+    first = first.order_by(*key, _MATRICES.c.batch_id).limit(1)
+    found: list[MatrixKey] = []
+    row = connection.execute(first).first()
+    while row is not None:
+        found.append(MatrixKey(*row))
+        row = connection.execute(first.where(tuple_(*key) > tuple_(row[0], row[1]))).first()
+    return tuple(sorted(found))
+
+
+def matrix(
+    connection: Connection, run_id: str, name: str, at: int | None, unit: str | None
+) -> StoredMatrix | None:
+    """As Reader.matrix()."""
+    named = select(_MATRICES).where(_MATRICES.c.run_id == run_id, _MATRICES.c.name == name)
+    if at is not None:
+        named = named.where(_MATRICES.c.batch_id <= at)
+    newest = named.order_by(_MATRICES.c.batch_id.desc()).limit(1)
+    for one in units_in(connection, _MATRICES, run_id, unit):
+        row = connection.execute(newest.where(_MATRICES.c.unit_id == one)).first()
+        if row is not None:
+            return decode.matrix(row)
+    return None
