@@ -54,8 +54,8 @@ NUMBERS: Final[Mapping[str, set[str]]] = {
 #: What takes memory, of all systems in one list.
 MEMORY: Final[Mapping[str, set[str]]] = {
     "views/takes.py": {
-        *("bitmap_memory", "granted_bytes", "log_bytes", "pool_bytes", "queue_bytes"),
-        *("queue_capacity", "state_bytes", "state_limit_bytes", "tau_tuples", "used_bytes"),
+        *("bitmap_memory", "log_bytes", "pool_bytes", "queue_bytes"),
+        *("queue_capacity", "state_bytes", "state_limit_bytes", "tau_tuples"),
         "window_tuples",
     },
 }
