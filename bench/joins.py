@@ -21,8 +21,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from backend.hosts.spark.session.session import build_session
-from backend.operators.network.core.plan import JoinOp
 from backend.operators.network.joins.join_tuning import JoinTuning
+from backend.operators.network.kinds.joins import JoinOp
 from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.decide.shape import JoinShape
 from bench import stream

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from backend.operators.network.core.plan import JoinOp
 from backend.operators.network.joins.join_tuning import JoinTuning
+from backend.operators.network.kinds.joins import JoinOp
 from backend.systems.joins.decide.candidates import CacheCandidate, candidates, conflicts
 from backend.systems.joins.decide.shape import JoinShape, Orders
 from bench.experiments.join_caching import nested_orders

@@ -11,9 +11,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from backend.operators.network.core.plan import JoinOp
 from backend.operators.network.joins.join_kernel import PROBES
 from backend.operators.network.joins.join_tuning import JoinTuning
+from backend.operators.network.kinds.joins import JoinOp
 from backend.systems.joins.decide.controller import JoinController
 from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.decide.shape import JoinShape

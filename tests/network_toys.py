@@ -11,15 +11,10 @@ from backend.model.schema import Attribute, Schema
 from backend.operators.network.core.blocks import Block, Column64
 from backend.operators.network.core.contract import Surroundings
 from backend.operators.network.core.job import NetworkJob, StreamTime
-from backend.operators.network.core.plan import (
-    AggregateCall,
-    AggregateOp,
-    NetworkPlan,
-    PlannedAnswer,
-    PlannedOperator,
-    ShardGroup,
-    StreamInput,
-)
+from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer, ShardGroup
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.kinds.aggregate import AggregateCall, AggregateOp
+from backend.operators.network.kinds.inputs import StreamInput
 
 SCHEMA = Schema.parse("at bigint, key string, value bigint")
 KEY, VALUE = Attribute("key", "string"), Attribute("value", "bigint")

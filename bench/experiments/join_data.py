@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.operators.network.core.plan import JoinOp
+from backend.operators.network.kinds.joins import JoinOp
 from bench.experiments.join_running import Arrivals
 
 #: R(A) ⋈ S(A, B) ⋈ T(B).

@@ -16,20 +16,18 @@ from numpy.typing import NDArray
 from backend.model.schema import Attribute
 from backend.operators.network.core.blocks import Block, Column64
 from backend.operators.network.core.contract import Clock, Surroundings
-from backend.operators.network.core.plan import (
-    JoinOp,
-    NetworkPlan,
-    PlannedOperator,
-    StreamInput,
-    WindowOp,
-)
+from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.regions import MemoryRegions
 from backend.operators.network.core.strings import Strings
 from backend.operators.network.core.tuning import as_tuned
+from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.joins import join_kernel
 from backend.operators.network.joins.cache_rules import update_step, update_windows
 from backend.operators.network.joins.join_tuning import JoinProfile, JoinTuning
 from backend.operators.network.joins.joins import WindowJoin
+from backend.operators.network.kinds.inputs import StreamInput
+from backend.operators.network.kinds.joins import JoinOp
+from backend.operators.network.kinds.windows import WindowOp
 from backend.systems.joins.decide.statistics import SCAN
 
 #: Of a cache operation, in index probes, for which results are told beside the measured one.

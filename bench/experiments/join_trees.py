@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from backend.operators.network.core.blocks import Block
-from backend.operators.network.core.plan import JoinOp
 from backend.operators.network.joins.join_tuning import JoinTuning
+from backend.operators.network.kinds.joins import JoinOp
 from bench.experiments.join_running import (
     WARM,
     Arrivals,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from backend.operators.network.core.plan import JoinOp
 from backend.operators.network.joins.join_tuning import JoinTuning
+from backend.operators.network.kinds.joins import JoinOp
 from backend.systems.joins.decide.controller import JoinController
 from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.decide.shape import JoinShape

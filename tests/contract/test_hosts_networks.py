@@ -17,17 +17,12 @@ from backend.hosts.local import LocalHost
 from backend.model.knobs import KnobValue
 from backend.model.schema import Attribute, Schema
 from backend.operators.network.core.job import NetworkJob, StreamTime
-from backend.operators.network.core.plan import (
-    AggregateCall,
-    AggregateOp,
-    JoinOp,
-    NetworkPlan,
-    PlannedAnswer,
-    PlannedOperator,
-    ShardGroup,
-    StreamInput,
-    WindowOp,
-)
+from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer, ShardGroup
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.kinds.aggregate import AggregateCall, AggregateOp
+from backend.operators.network.kinds.inputs import StreamInput
+from backend.operators.network.kinds.joins import JoinOp
+from backend.operators.network.kinds.windows import WindowOp
 from backend.workloads.sources import MemorySource
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
 from tests.loops import FixedLoop

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from backend.operators.network.core.plan import JoinOp
 from backend.operators.network.joins.join_tuning import CacheSpec
+from backend.operators.network.kinds.joins import JoinOp
 
 Tuple: TypeAlias = tuple[int, tuple[Any, ...]]
 Windows: TypeAlias = Sequence[Sequence[Tuple]]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import product
 
-from backend.operators.network.core.plan import JoinOp
+from backend.operators.network.kinds.joins import JoinOp
 from tests.oracles.network_windows import Row
 
 

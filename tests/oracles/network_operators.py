@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from backend.operators.network.core.plan import AggregateCall, AggregateOp, AntiJoinOp
+from backend.operators.network.kinds.aggregate import AggregateCall, AggregateOp
+from backend.operators.network.kinds.antijoin import AntiJoinOp
 
 Row: TypeAlias = tuple[Any, ...]
 Relation: TypeAlias = Counter[Row]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from backend.operators.network.core.plan import WindowOp
+from backend.operators.network.kinds.windows import WindowOp
 
 Row = tuple[Any, ...]
 #: A tuple, its timestamp, whether it lies in this shard.

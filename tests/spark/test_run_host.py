@@ -24,13 +24,9 @@ from backend.model.knobs import KnobValue
 from backend.model.schema import Schema
 from backend.operators.contract import Chunk, Emitted
 from backend.operators.network.core.job import NetworkJob, Schedule, StreamTime
-from backend.operators.network.core.plan import (
-    NetworkPlan,
-    PlannedAnswer,
-    PlannedOperator,
-    ShardGroup,
-    StreamInput,
-)
+from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer, ShardGroup
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.kinds.inputs import StreamInput
 from backend.operators.network.shards.shard import NetworkTask
 from backend.operators.selection.operator import SelectionOperator
 from backend.operators.task import TaskInput, TaskJob

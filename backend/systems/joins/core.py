@@ -14,10 +14,11 @@ from backend.adaptive.core import Evaluations
 from backend.adaptive.memory import PAGE_BYTES, Bid, Grant, MemoryUse
 from backend.model.knobs import KnobSettings, KnobSpec
 from backend.operators.network.core.job import NetworkJob
-from backend.operators.network.core.plan import JoinOp, NetworkPlan
+from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.reports import NetworkReport
 from backend.operators.network.core.tuning import Tuning
 from backend.operators.network.joins.join_tuning import CacheSpec, JoinTuning, Segment
+from backend.operators.network.kinds.joins import JoinOp
 from backend.systems.contract import (
     CoreKind,
     CoreNews,
@@ -189,9 +190,7 @@ def _rehearsed(n_bytes: int) -> JoinTuning:
 def wide_joins(plan: NetworkPlan) -> list[str]:
     """The joins that have an order and caches to choose."""
     return [
-        one.id
-        for one in plan.operators
-        if isinstance(one.work, JoinOp) and len(one.inputs) >= LEAST_INPUTS
+        planned.id for planned, _ in plan.working(JoinOp) if len(planned.inputs) >= LEAST_INPUTS
     ]
 
 

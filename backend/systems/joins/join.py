@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Final
 
 from backend.adaptive.core import Evaluations
-from backend.operators.network.core.pipelines import probe_orders
-from backend.operators.network.core.plan import JoinOp, NetworkPlan, RelationInput, StreamInput
+from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.reports import NetworkReport
 from backend.operators.network.joins.join_tuning import JoinProfile
+from backend.operators.network.kinds.joins import JoinOp
+from backend.operators.network.kinds.pipelines import probe_orders
 from backend.systems.joins.decide.candidates import CacheCandidate, candidates
 from backend.systems.joins.decide.controller import JoinController
 from backend.systems.joins.decide.settings import JoinSettings
@@ -149,19 +150,13 @@ def keys_of(plan: NetworkPlan, id: str) -> Mapping[str, int]:
 
 def join_in(plan: NetworkPlan, id: str) -> JoinOp:
     """The work of a join. Raises ValueError: the operator is none."""
-    work = plan.operator(id).work
-    if not isinstance(work, JoinOp):
-        raise ValueError(f"{id} is no join")
-    return work
+    return plan.operator(id).doing(JoinOp)
 
 
 def attribute_names(plan: NetworkPlan, id: str) -> tuple[str, ...]:
     """Of each equality class the names of its attributes, those of one name once."""
     columns = [[f.name for f in plan.operator(input).fields] for input in plan.operator(id).inputs]
-    return tuple(
-        " = ".join(dict.fromkeys(columns[input][place] for input, place in one))
-        for one in join_in(plan, id).equal
-    )
+    return tuple(join_in(plan, id).classes(columns))
 
 
 def input_names(plan: NetworkPlan, id: str) -> tuple[str, ...]:
@@ -171,10 +166,8 @@ def input_names(plan: NetworkPlan, id: str) -> tuple[str, ...]:
 
     def read(id: str) -> list[str]:
         one = by_id[id]
-        if isinstance(one.work, StreamInput):
-            return [one.work.stream]
-        if isinstance(one.work, RelationInput):
-            return [one.work.relation]
+        if one.work.reads:
+            return [one.work.reads]
         return list(dict.fromkeys(name for input in one.inputs for name in read(input)))
 
     told = ["+".join(read(input)) for input in by_id[id].inputs]

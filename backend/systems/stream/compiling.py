@@ -8,42 +8,22 @@ from typing import Final
 
 from backend.cql.answers import Implicit, answer_fields, answers_a_stream
 from backend.cql.logical import Logical
+from backend.cql.nodes import Call, Table
+from backend.cql.types import expressions_in
 from backend.model.conditions import ContinuousQuery
-from backend.operators.network.core.plan import (
-    AggregateOp,
-    AntiJoinOp,
-    DistinctOp,
-    JoinOp,
-    NetworkPlan,
-    OperatorWork,
-    PlannedAnswer,
+from backend.model.functions import Functions
+from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer, ShardGroup
+from backend.operators.network.core.work import (
+    EVERYWHERE,
+    JoinTrees,
+    OperatorTree,
     PlannedOperator,
-    ProjectOp,
-    RelationInput,
-    SelectOp,
-    SetOp,
-    ShardGroup,
-    StreamInput,
-    ToStreamOp,
-    WindowOp,
 )
-from backend.systems.stream.pruning import named
-from backend.systems.stream.rewrites import JoinTrees, pushed
+from backend.operators.network.kinds.select_project import named
 from backend.systems.stream.sharding import spread, whole
 from backend.systems.stream.translation import translated
-from backend.systems.stream.trees import EVERYWHERE, OperatorTree
 
 _DIGITS: Final = 10
-_KINDS: Final[Mapping[type[OperatorWork], str]] = {
-    StreamInput: "stream",
-    RelationInput: "relation",
-    SelectOp: "select",
-    ProjectOp: "project",
-    WindowOp: "seq-window",
-    AntiJoinOp: "antijoin",
-    AggregateOp: "aggregate",
-    DistinctOp: "duplicate-eliminate",
-}
 
 
 def compile_queries(
@@ -86,7 +66,7 @@ def operator_tree(
     they keep stay when ``implicit`` is another.
     """
     tree, is_stream = translated(plan, tick_us, implicit)
-    kept = named(pushed(tree, joins=joins), answer_fields(plan))
+    kept = named(tree.pushed(joins=joins), answer_fields(plan))
     tree, why = spread(kept, answers_a_stream(plan, "never"))
     return tree, is_stream, why
 
@@ -106,7 +86,7 @@ class _Making:
         inputs = tuple(self.made(one, since, why) for one in tree.inputs)
         said = repr((tree.work, tree.fields, tree.key, inputs))
         digest = hashlib.sha256(said.encode()).hexdigest()[:_DIGITS]
-        id = f"{kind_of(tree.work, len(inputs))}-{digest}-{since}"
+        id = f"{tree.work.named(len(inputs))}-{digest}-{since}"
         if id not in self.operators:
             self.operators[id] = PlannedOperator(id, tree.work, inputs, tree.fields, tree.fifo)
             self._group[id], self._why[id] = id, why
@@ -136,12 +116,17 @@ class _Making:
         return id
 
 
-def kind_of(work: OperatorWork, n_inputs: int) -> str:
-    """The thesis' name of an operator (table 2.1), or what it reads."""
-    if isinstance(work, JoinOp):
-        return "binary-join" if n_inputs == 2 else "mjoin"
-    if isinstance(work, SetOp):
-        return work.word
-    if isinstance(work, ToStreamOp):
-        return f"{work.word[0]}-stream"
-    return _KINDS[type(work)]
+def called_functions(plan: NetworkPlan, known: Functions) -> Functions:
+    """Those of ``known`` that a plan's expressions call, and the tables they name."""
+    parts = [
+        part
+        for planned in plan.operators
+        for node in planned.work.nodes
+        for part in expressions_in(node)
+    ]
+    calls = {part.name.lower() for part in parts if isinstance(part, Call)}
+    tables = {part.name for part in parts if isinstance(part, Table)}
+    return Functions(
+        {name: known.functions[name] for name in known.functions if name.lower() in calls},
+        {name: known.tables[name] for name in known.tables if name in tables},
+    )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backend.operators.network.core.plan import NetworkPlan, RelationInput, StreamInput, name_read
-from backend.systems.stream.compiling import kind_of
+from backend.operators.network.core.plan import NetworkPlan
 from backend.systems.stream.describing import described
 
 
@@ -36,10 +35,10 @@ def _words(plan: NetworkPlan) -> dict[str, str]:
     keys = {id: place for group in plan.groups for id, place in group.keys.items()}
     found = {}
     for one in plan.operators:
-        kind = kind_of(one.work, len(one.inputs))
-        if isinstance(one.work, StreamInput | RelationInput):
+        kind = one.work.named(len(one.inputs))
+        if one.work.reads:
             key = f", by {one.fields[keys[one.id]].name}" if one.id in keys else ""
-            found[one.id] = f"{kind} {name_read(one.work)}{key}"
+            found[one.id] = f"{kind} {one.work.reads}{key}"
         else:
             found[one.id] = f"{kind} {told[one.id].facts['text']}"
     return found

@@ -36,10 +36,8 @@ def holdings(
     names: Mapping[str, str],
 ) -> tuple[Holding, ...]:
     """Of all operators of a plan, stores first."""
-    from backend.operators.network.stores.layouts import store_layout  # loads kernels
-
     found = []
-    for store in store_layout(plan):
+    for store in plan.store_layout():
         shared = len(store.stubs) > 1
         store_id = entity_id(unit_id, "store", store.id)
         if shared:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from backend.model.conditions import ContinuousQuery
 from backend.model.ids import entity_id, source_id, source_queue, unit_entity
 from backend.operators.network.core.job import queue_id
-from backend.operators.network.core.plan import NetworkPlan, RelationInput, StreamInput
+from backend.operators.network.core.plan import NetworkPlan
 from backend.systems.publishing import query_entity
 from backend.systems.stream.capacities import Capacities
 from backend.systems.stream.describing import DescribedOperator, described
@@ -42,11 +42,9 @@ class NetworkLayout:
         streams: dict[str, tuple[str, ...]] = {}
         relations: dict[str, tuple[str, ...]] = {}
         for one in plan.operators:
-            work = one.work
-            if isinstance(work, StreamInput):
-                streams[work.stream] = (*streams.get(work.stream, ()), one.id)
-            elif isinstance(work, RelationInput):
-                relations[work.relation] = (*relations.get(work.relation, ()), one.id)
+            if name := one.work.reads:
+                read = relations if one.work.is_stored else streams
+                read[name] = (*read.get(name, ()), one.id)
         words = described(plan)
         kept = holdings(unit_id, plan, words, _names(words, streams, relations))
         return cls(unit_id, plan, words, streams, relations, kept)
@@ -54,10 +52,8 @@ class NetworkLayout:
     def node(self, id: str) -> str:
         """The entity of an operator, or of what it reads."""
         work = self.plan.operator(id).work
-        if isinstance(work, StreamInput):
-            return self.input(work.stream)
-        if isinstance(work, RelationInput):
-            return self.relation(work.relation)
+        if work.reads:
+            return self.relation(work.reads) if work.is_stored else self.input(work.reads)
         return entity_id(self.unit_id, self.words[id].role, id)
 
     def input(self, stream: str) -> str:

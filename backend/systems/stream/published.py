@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from backend.model.ids import entity_id, unit_entity
-from backend.operators.network.core.plan import JoinOp
 from backend.operators.network.core.reports import NetworkReport, OperatorCounts, QueueCurve
 from backend.systems.publishing import Values, samples_of
 from backend.systems.stream.holdings import Holding
@@ -91,9 +90,8 @@ def _input(stream: str, n: int, report: NetworkReport, seconds: float | None) ->
 
 def _special(layout: NetworkLayout, id: str, counts: OperatorCounts) -> Values:
     """What not all operators have."""
-    work = layout.plan.operator(id).work
     found: dict[str, tuple[float | None, str]] = {}
-    if isinstance(work, JoinOp):
+    if layout.words[id].role == "join":
         counted = counts.counters
         pairs = counted.get("pairs")
         found["probes"] = (counted.get("probes"), "probes")

@@ -19,17 +19,16 @@ from backend.cql.printer import name_of
 from backend.cql.types import common_type, conjuncts, family, rebuilt, type_of
 from backend.model.schema import Attribute
 from backend.operators.network.core.blocks import dtype_of
-from backend.operators.network.core.plan import (
-    AggregateCall,
-    AggregateOp,
-    AntiJoinOp,
-    RelationInput,
-    SetOp,
-    StreamInput,
-    ToStreamOp,
-    WindowOp,
-)
-from backend.systems.stream.trees import OperatorTree, at, distinct, join, project, select
+from backend.operators.network.core.work import OperatorTree
+from backend.operators.network.kinds.aggregate import AggregateCall, AggregateOp
+from backend.operators.network.kinds.antijoin import AntiJoinOp
+from backend.operators.network.kinds.distinct import distinct
+from backend.operators.network.kinds.inputs import RelationInput, StreamInput
+from backend.operators.network.kinds.joins import join
+from backend.operators.network.kinds.select_project import project, select
+from backend.operators.network.kinds.set_operations import SetOp
+from backend.operators.network.kinds.to_stream import ToStreamOp
+from backend.operators.network.kinds.windows import WindowOp
 
 _MICROSECONDS: Final = 1_000_000
 #: Windows of so many ticks and more hold everything there will ever be.
@@ -179,10 +178,10 @@ class _Translation:
     ) -> OperatorTree:
         """The tuples whose subject is in the relation of ``part``, or is not."""
         relation, n = self.relation(part.relation), len(tree.fields)
-        every = [at(tree, place, part.at) for place in range(n)]
+        every = [tree.column(place, part.at) for place in range(n)]
         if not negated:
             both = join([tree, distinct(relation)])
-            equal = nodes.Compare(part.at, "=", subject, at(both, n, part.at))
+            equal = nodes.Compare(part.at, "=", subject, both.column(n, part.at))
             return project(select(both, [equal]), every, tree.fields)
         kind, sought, sides = type_of(subject), subject, relation
         if family(kind) != "number":  # numbers of two types are compared as they are, exactly
@@ -269,7 +268,7 @@ def _labels(plan: Logical) -> list[tuple[str, str]]:
 
 def _of_types(tree: OperatorTree, types: list[str], token: Token) -> OperatorTree:
     """The tuples with values of wider types, where they are not held as such."""
-    found = [_widened(at(tree, place, token), kind) for place, kind in enumerate(types)]
+    found = [_widened(tree.column(place, token), kind) for place, kind in enumerate(types)]
     if all(isinstance(node, nodes.At) for node in found):
         return tree
     fields = [Attribute(field.name, kind) for field, kind in zip(tree.fields, types, strict=True)]

@@ -17,6 +17,7 @@ from backend.model.knobs import KnobSettings, KnobSpec
 from backend.operators.contract import UnitResult
 from backend.operators.network.core.job import NetworkJob, Schedule
 from backend.operators.network.core.plan import NetworkPlan
+from backend.operators.network.core.work import JoinTrees
 from backend.systems.contract import (
     BatchRan,
     CoreKind,
@@ -28,9 +29,8 @@ from backend.systems.contract import (
     UnitState,
 )
 from backend.systems.publishing import PublishedUnit, query_entity
-from backend.systems.stream.calls import called_functions
 from backend.systems.stream.capacities import CAPACITY, Capacities, queues_of
-from backend.systems.stream.compiling import compile_queries
+from backend.systems.stream.compiling import called_functions, compile_queries
 from backend.systems.stream.knobs import StreamKnobs
 from backend.systems.stream.layout import NetworkLayout
 from backend.systems.stream.published import (
@@ -41,7 +41,6 @@ from backend.systems.stream.published import (
     shard_load,
 )
 from backend.systems.stream.registered import RegisteredQuery, tick_of
-from backend.systems.stream.rewrites import JoinTrees
 from backend.systems.stream.state_limit import StateLimit
 from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.kinds import Verdict

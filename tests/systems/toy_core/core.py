@@ -11,10 +11,11 @@ from backend.adaptive.memory import PAGE_BYTES, Bid, Grant, MemoryUse, Tier
 from backend.model.ids import entity_id
 from backend.model.knobs import Knobs, KnobSettings, KnobSpec, knob
 from backend.operators.network.core.job import NetworkJob
-from backend.operators.network.core.plan import JoinOp, NetworkPlan
+from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.reports import NetworkReport
 from backend.operators.network.core.tuning import Tuning
 from backend.operators.network.joins.join_tuning import JoinTuning
+from backend.operators.network.kinds.joins import JoinOp
 from backend.systems.contract import (
     CoreKind,
     CoreNews,

@@ -19,13 +19,9 @@ from backend.hosts.publish import FolderSink, SinkAhead, newest_batch
 from backend.hosts.spark.start.places import check_whole
 from backend.model.schema import Schema
 from backend.operators.network.core.job import NetworkJob, StreamTime
-from backend.operators.network.core.plan import (
-    NetworkPlan,
-    PlannedAnswer,
-    PlannedOperator,
-    ShardGroup,
-    StreamInput,
-)
+from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer, ShardGroup
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.kinds.inputs import StreamInput
 from backend.operators.network.shards.shard import Places
 from backend.operators.parts import sink_schema
 from backend.systems.contract import Refused

@@ -8,13 +8,9 @@ from backend.hosts.contract import InputSource
 from backend.hosts.local import LocalHost
 from backend.model.schema import Schema
 from backend.operators.network.core.job import NetworkJob, StreamTime
-from backend.operators.network.core.plan import (
-    NetworkPlan,
-    PlannedAnswer,
-    PlannedOperator,
-    ShardGroup,
-    StreamInput,
-)
+from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer, ShardGroup
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.kinds.inputs import StreamInput
 from backend.workloads.file_source import FileSource, reader_of
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
 from tests.loops import FixedLoop

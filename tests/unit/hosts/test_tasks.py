@@ -17,13 +17,9 @@ from backend.hosts.spark.run import tasks
 from backend.hosts.spark.run.tasks import PLACE, TARGET, RowSource, run_task, tag_in, tag_of
 from backend.model.schema import Schema
 from backend.operators.network.core.job import NetworkJob, StreamTime
-from backend.operators.network.core.plan import (
-    NetworkPlan,
-    PlannedAnswer,
-    PlannedOperator,
-    ShardGroup,
-    StreamInput,
-)
+from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer, ShardGroup
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.kinds.inputs import StreamInput
 from backend.operators.network.shards.shard import NetworkTask, Places
 from backend.operators.network.shards.shard_reports import ShardReport
 from backend.operators.reports import TaskReport, merged

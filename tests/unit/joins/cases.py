@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from hypothesis import strategies as st
 
-from backend.operators.network.core.plan import JoinOp
+from backend.operators.network.kinds.joins import JoinOp
 from backend.systems.joins.decide.candidates import candidates
 from backend.systems.joins.decide.selection import CacheSelection, PricedCache
 from backend.systems.joins.decide.shape import JoinShape, Orders

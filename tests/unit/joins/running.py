@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from backend.operators.network.core.plan import JoinOp
+from backend.operators.network.kinds.joins import JoinOp
 from backend.systems.joins.decide.controller import JoinController, Told
 from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.decide.shape import JoinShape, Orders

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.operators.network.core.plan import JoinOp
 from backend.operators.network.joins.join_tuning import Segment
+from backend.operators.network.kinds.joins import JoinOp
 from backend.systems.joins.decide.candidates import (
     CacheCandidate,
     candidates,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from backend.operators.network.core.plan import JoinOp
+from backend.operators.network.kinds.joins import JoinOp
 from backend.systems.joins.decide.controller import JoinController
 from backend.systems.joins.decide.settings import JoinSettings
 from storage.vocabulary.headroom import read

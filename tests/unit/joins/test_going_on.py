@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from backend.operators.network.core.plan import JoinOp
+from backend.operators.network.kinds.joins import JoinOp
 from backend.systems.joins.decide.controller import JoinController, Told
 from backend.systems.joins.decide.settings import JoinSettings
 from bench.experiments.join_running import between, elements

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backend.adaptive.memory import PAGE_BYTES
-from backend.operators.network.core.plan import JoinOp
 from backend.operators.network.joins.cache_rules import check_caches
+from backend.operators.network.kinds.joins import JoinOp
 from backend.systems.joins.decide.candidates import prefix_candidates
 from backend.systems.joins.decide.covering import greedy
 from backend.systems.joins.decide.selecting import (

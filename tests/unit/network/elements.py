@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 
 from backend.model.schema import Attribute
 from backend.operators.network.core.blocks import Block, Column64, dtype_of
-from backend.operators.network.core.plan import NetworkPlan, PlannedOperator, StreamInput, WindowOp
+from backend.operators.network.core.plan import NetworkPlan
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.kinds.inputs import StreamInput
+from backend.operators.network.kinds.windows import WindowOp
 from tests.oracles.network_windows import Row, Signed
 
 Fields = tuple[Attribute, ...]

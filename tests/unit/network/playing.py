@@ -14,14 +14,11 @@ from backend.model.functions import Functions
 from backend.model.schema import Attribute, Schema
 from backend.operators.network.core.blocks import Block, Column64, dtype_of, empty
 from backend.operators.network.core.contract import Clock, NetworkOperator, Surroundings
-from backend.operators.network.core.plan import (
-    NetworkPlan,
-    OperatorWork,
-    PlannedOperator,
-    StreamInput,
-)
+from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.regions import MemoryRegions
 from backend.operators.network.core.strings import Strings
+from backend.operators.network.core.work import OperatorWork, PlannedOperator
+from backend.operators.network.kinds.inputs import StreamInput
 from backend.operators.network.shards.making import make
 from tests.oracles.network_operators import Element, Row
 

@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from backend.cql.nodes import At
 from backend.model.functions import Functions
 from backend.model.schema import Attribute, Schema
 from backend.operators.network.core.blocks import Block
 from backend.operators.network.core.contract import Clock, Surroundings
 from backend.operators.network.core.job import NetworkJob, Schedule, StreamTime
-from backend.operators.network.core.plan import At, NetworkPlan, RelationInput, StreamInput
+from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.regions import MemoryRegions
 from backend.operators.network.core.strings import Strings
 from backend.operators.network.core.tuning import as_tuned
 from backend.operators.network.joins.join_tuning import JoinTuning
+from backend.operators.network.kinds.inputs import RelationInput, StreamInput
 from backend.operators.network.relational.netting import net
 from backend.operators.network.shards.keyed import shards_of
 from backend.operators.network.shards.making import make

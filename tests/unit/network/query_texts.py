@@ -12,8 +12,8 @@ from backend.cql.logical import numbered
 from backend.model.conditions import ContinuousQuery
 from backend.model.schema import Attribute, Schema
 from backend.operators.network.core.plan import NetworkPlan
+from backend.operators.network.core.work import JoinTrees
 from backend.systems.stream.compiling import compile_queries
-from backend.systems.stream.rewrites import JoinTrees
 
 STREAMS = {
     "S": Schema.parse("a int, b int, c string"),

@@ -18,20 +18,16 @@ from backend.cql.parser import plan_of
 from backend.cql.runnable import check
 from backend.model.conditions import TRUE, ContinuousQuery
 from backend.operators.network.core.job import Policy, Schedule
-from backend.operators.network.core.plan import (
-    JoinOp,
-    NetworkPlan,
-    OperatorWork,
-    ProjectOp,
-    SelectOp,
-    StreamInput,
-)
+from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.regions import MemoryRegions
 from backend.operators.network.core.strings import Strings
+from backend.operators.network.core.work import JoinTrees, OperatorWork
 from backend.operators.network.expressions.expressions import compile_expression
+from backend.operators.network.kinds.inputs import StreamInput
+from backend.operators.network.kinds.joins import JoinOp
+from backend.operators.network.kinds.select_project import ProjectOp, SelectOp
 from backend.systems.stream.compiling import compile_queries
 from backend.systems.stream.explaining import explain
-from backend.systems.stream.rewrites import JoinTrees
 from tests.unit.cql.queries import CATALOG, queries
 from tests.unit.network.query_runs import run_plan
 from tests.unit.network.query_texts import (

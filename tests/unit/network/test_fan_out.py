@@ -19,18 +19,14 @@ from backend.model.schema import Attribute, Schema
 from backend.operators import parts
 from backend.operators.network.core.blocks import Block, concat, empty
 from backend.operators.network.core.job import NetworkJob, Schedule, StreamTime
-from backend.operators.network.core.plan import (
-    JoinOp,
-    NetworkPlan,
-    PlannedAnswer,
-    PlannedOperator,
-    ShardGroup,
-    StreamInput,
-    ToStreamOp,
-    WindowOp,
-)
+from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer, ShardGroup
 from backend.operators.network.core.regions import MemoryRegions
 from backend.operators.network.core.strings import Strings
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.kinds.inputs import StreamInput
+from backend.operators.network.kinds.joins import JoinOp
+from backend.operators.network.kinds.to_stream import ToStreamOp
+from backend.operators.network.kinds.windows import WindowOp
 from backend.operators.network.relational import open_tick
 from backend.operators.network.relational.netting import net
 from backend.operators.network.shards import answers, homes

@@ -11,15 +11,12 @@ from hypothesis import strategies as st
 from backend.model.schema import Schema
 from backend.operators.network.core.contract import Clock, Surroundings
 from backend.operators.network.core.job import NetworkJob, Schedule, StreamTime
-from backend.operators.network.core.plan import (
-    NetworkPlan,
-    PlannedAnswer,
-    PlannedOperator,
-    ToStreamOp,
-    WindowOp,
-)
+from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer
 from backend.operators.network.core.regions import MemoryRegions
 from backend.operators.network.core.strings import Strings
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.kinds.to_stream import ToStreamOp
+from backend.operators.network.kinds.windows import WindowOp
 from backend.operators.network.shards.making import make
 from tests.oracles.network_windows import Row, bag_at
 from tests.unit.network.collecting import CollectingNetwork

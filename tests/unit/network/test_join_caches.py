@@ -15,9 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.operators.network.core.plan import JoinOp, NetworkPlan, PlannedOperator, StreamInput
+from backend.operators.network.core.plan import NetworkPlan
+from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.joins import cache_rules
 from backend.operators.network.joins.join_tuning import JoinTuning
+from backend.operators.network.kinds.inputs import StreamInput
+from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.stores import stores
 from tests.oracles.network_joins import join_at
 from tests.oracles.network_windows import Row, Signed, bag_at

@@ -14,21 +14,17 @@ from backend.adaptive.memory import PAGE_BYTES
 from backend.hosts.networks import _lasting
 from backend.model.schema import Attribute, Schema
 from backend.operators.network.core.job import NetworkJob, StreamTime
-from backend.operators.network.core.plan import (
-    JoinOp,
-    NetworkPlan,
-    PlannedAnswer,
-    PlannedOperator,
-    ShardGroup,
-    StreamInput,
-    WindowOp,
-)
+from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer, ShardGroup
+from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.joins.join_tuning import (
     CacheSpec,
     JoinProfile,
     JoinTuning,
     Segment,
 )
+from backend.operators.network.kinds.inputs import StreamInput
+from backend.operators.network.kinds.joins import JoinOp
+from backend.operators.network.kinds.windows import WindowOp
 from backend.operators.network.shards import homes
 from backend.operators.network.shards.input_manager import Arrived
 from backend.operators.network.shards.shard import NetworkTask, Places, run_shard

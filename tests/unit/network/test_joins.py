@@ -15,16 +15,14 @@ from lark import Token
 
 from backend.cql.nodes import At, Compare
 from backend.operators.network.core.contract import Clock, Surroundings
-from backend.operators.network.core.plan import (
-    JoinOp,
-    NetworkPlan,
-    PlannedOperator,
-    StreamInput,
-    WindowOp,
-)
+from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.regions import MemoryRegions
 from backend.operators.network.core.strings import Strings
+from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.joins.joins import WindowJoin
+from backend.operators.network.kinds.inputs import StreamInput
+from backend.operators.network.kinds.joins import JoinOp
+from backend.operators.network.kinds.windows import WindowOp
 from backend.operators.network.stores import stores
 from backend.operators.network.stores.windows import SeqWindow
 from tests.oracles.network_joins import join_at
@@ -252,7 +250,7 @@ def test_orders_name_every_other_input(orders: tuple[tuple[int, ...], ...], mess
 
 
 def test_a_join_has_two_inputs() -> None:
-    with pytest.raises(ValueError, match="JoinOp of 1 inputs is not a join"):
+    with pytest.raises(ValueError, match="a join of 1 inputs"):
         Joined(two_sources(JoinOp(), "s"))
 
 

@@ -7,21 +7,16 @@ import pytest
 from hypothesis import given
 from lark import Token
 
-from backend.cql.nodes import Arithmetic, Call, Compare, Literal
+from backend.cql.nodes import Arithmetic, At, Call, Compare, Literal
 from backend.model.functions import Function, Functions, Parameter
 from backend.operators.network.core.blocks import Block, Column64
 from backend.operators.network.core.contract import Clock, Surroundings
-from backend.operators.network.core.plan import (
-    At,
-    NetworkPlan,
-    PlannedOperator,
-    ProjectOp,
-    RelationInput,
-    SelectOp,
-    StreamInput,
-)
+from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.regions import MemoryRegions
 from backend.operators.network.core.strings import Strings
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.kinds.inputs import RelationInput, StreamInput
+from backend.operators.network.kinds.select_project import ProjectOp, SelectOp
 from backend.operators.network.shards.making import make
 from tests.oracles.network_operators import Element
 from tests.unit.network.playing import FIELDS, Player, cuts, fields_of, histories

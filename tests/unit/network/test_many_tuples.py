@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from backend.model.schema import Attribute
-from backend.operators.network.core.plan import AggregateCall, AggregateOp, AntiJoinOp, DistinctOp
+from backend.operators.network.kinds.aggregate import AggregateCall, AggregateOp
+from backend.operators.network.kinds.antijoin import AntiJoinOp
+from backend.operators.network.kinds.distinct import DistinctOp
 from tests.oracles import network_operators as oracle
 from tests.oracles.network_operators import Element, Row, relations
 from tests.unit.network.playing import Player, fields_of

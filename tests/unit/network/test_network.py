@@ -14,15 +14,12 @@ from backend.model.schema import Attribute, Schema
 from backend.operators.network.core.blocks import Block, Column64, concat
 from backend.operators.network.core.contract import Clock, Surroundings
 from backend.operators.network.core.job import NetworkJob, Schedule, StreamTime, queue_id
-from backend.operators.network.core.plan import (
-    NetworkPlan,
-    PlannedAnswer,
-    PlannedOperator,
-    SetOp,
-    StreamInput,
-)
+from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer
 from backend.operators.network.core.regions import MemoryRegions
 from backend.operators.network.core.strings import Strings
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.kinds.inputs import StreamInput
+from backend.operators.network.kinds.set_operations import SetOp
 from tests.unit.network.collecting import CollectingNetwork
 
 FIELDS = (Attribute("a", "bigint"),)

@@ -11,13 +11,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from backend.model.schema import Attribute
-from backend.operators.network.core.plan import (
-    AggregateCall,
-    AggregateOp,
-    AntiJoinOp,
-    DistinctOp,
-    SetOp,
-)
+from backend.operators.network.kinds.aggregate import AggregateCall, AggregateOp
+from backend.operators.network.kinds.antijoin import AntiJoinOp
+from backend.operators.network.kinds.distinct import DistinctOp
+from backend.operators.network.kinds.set_operations import SetOp
 from tests.oracles import network_operators as oracle
 from tests.oracles.network_operators import Element, Relation, relations
 from tests.unit.network.playing import FIELDS, LAST, Player, cuts, fields_of, histories

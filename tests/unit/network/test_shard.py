@@ -11,31 +11,25 @@ import pytest
 from lark import Token
 from pyspark import cloudpickle
 
+from backend.cql.nodes import At
 from backend.hosts.networks import rooms
 from backend.model.functions import Function, Functions, Parameter
 from backend.model.schema import Attribute, Schema
 from backend.operators.contract import UnitResult
 from backend.operators.network.core.job import NetworkJob
-from backend.operators.network.core.plan import (
-    AggregateCall,
-    AggregateOp,
-    At,
-    DistinctOp,
-    NetworkPlan,
-    PlannedAnswer,
-    PlannedOperator,
-    ProjectOp,
-    RelationInput,
-    ShardGroup,
-    StreamInput,
-    WindowOp,
-)
+from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer, ShardGroup
 from backend.operators.network.core.reports import (
     AnswerElement,
     NetworkReport,
     OperatorCounts,
     QueueCurve,
 )
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.kinds.aggregate import AggregateCall, AggregateOp
+from backend.operators.network.kinds.distinct import DistinctOp
+from backend.operators.network.kinds.inputs import RelationInput, StreamInput
+from backend.operators.network.kinds.select_project import ProjectOp
+from backend.operators.network.kinds.windows import WindowOp
 from backend.operators.network.shards import homes
 from backend.operators.network.shards.homes import Done, MemoryShard
 from backend.operators.network.shards.input_manager import Arrived, Released

@@ -17,22 +17,18 @@ from backend.cql.nodes import At
 from backend.model.schema import Schema
 from backend.operators.network.core.contract import Clock, Surroundings
 from backend.operators.network.core.job import NetworkJob, Schedule, StreamTime
-from backend.operators.network.core.plan import (
-    JoinOp,
-    NetworkPlan,
-    PlannedAnswer,
-    PlannedOperator,
-    ProjectOp,
-    StreamInput,
-    WindowOp,
-)
+from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer
 from backend.operators.network.core.regions import MemoryRegions, Regions
 from backend.operators.network.core.reports import StubReport
 from backend.operators.network.core.strings import Strings
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.kinds.inputs import StreamInput
+from backend.operators.network.kinds.joins import JoinOp
+from backend.operators.network.kinds.select_project import ProjectOp
+from backend.operators.network.kinds.windows import WindowOp
 from backend.operators.network.shards.arena import Arena
 from backend.operators.network.shards.making import make
 from backend.operators.network.stores import stores
-from backend.operators.network.stores.layouts import store_layout
 from backend.operators.network.stores.store_reports import store_reports
 from tests.oracles.network_joins import join_at
 from tests.oracles.network_windows import Arrival, Row, Signed, bag_at, window_at
@@ -92,7 +88,7 @@ class Shard:
         """Tuples before ``until``."""
         clock, blocks = Clock(), {}
         for source in (S, T):
-            name = source.work.stream  # type: ignore[union-attr]
+            name = source.work.reads
             first, part = self._n_before[name], arrivals[name]
             elements = [(row, tau, 1) for row, tau, _ in part]
             block = block_of(elements, FIELDS, list(range(first, first + len(part))))
@@ -309,8 +305,8 @@ def test_what_a_sliding_window_does_not_show_yet_moves_with_it(sharing: bool) ->
 
 
 def test_layouts_depend_on_the_plan_alone() -> None:
-    assert store_layout(PLAN) == store_layout(PLAN)
-    shared = [[stub.owner for stub in store.stubs] for store in store_layout(PLAN)]
+    assert PLAN.store_layout() == PLAN.store_layout()
+    shared = [[stub.owner for stub in store.stubs] for store in PLAN.store_layout()]
     assert [("w3", 0), ("w4", 0), ("j1", 1), ("j2", 1), ("j3", 2)] in shared
     assert [("w5", 0), ("j5", 0)] in shared  # drops tuples, so it cannot share with w3
     assert [("j4", 0), ("j5", 1)] in shared  # both over [Rows Unbounded]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.operators.network.core.plan import ToStreamOp
+from backend.operators.network.kinds.to_stream import ToStreamOp
 from backend.operators.network.relational import to_stream
 from tests.oracles import network_operators as oracle
 from tests.oracles.network_operators import Element, Relation, relations, streamed

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backend.operators.network.core.contract import Clock, Surroundings
-from backend.operators.network.core.plan import ProjectOp, WindowOp
 from backend.operators.network.core.regions import MemoryRegions
 from backend.operators.network.core.strings import Strings
+from backend.operators.network.kinds.select_project import ProjectOp
+from backend.operators.network.kinds.windows import WindowOp
 from backend.operators.network.stores import stores
 from backend.operators.network.stores.windows import SeqWindow
 from tests.oracles.network_windows import Arrival, Signed, bag_at, window_at

@@ -11,8 +11,7 @@ import numpy as np
 
 from backend.adaptive.memory import PAGE_BYTES
 from backend.operators.network.core.contract import Clock, Surroundings
-from backend.operators.network.core.pipelines import classes_of
-from backend.operators.network.core.plan import JoinOp, NetworkPlan
+from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.regions import MemoryRegions
 from backend.operators.network.core.strings import Strings
 from backend.operators.network.core.tuning import as_tuned
@@ -26,6 +25,8 @@ from backend.operators.network.joins.join_tuning import (
     Segment,
 )
 from backend.operators.network.joins.joins import WindowJoin
+from backend.operators.network.kinds.joins import JoinOp
+from backend.operators.network.kinds.pipelines import classes_of
 from backend.operators.network.stores.stores import Store
 from backend.operators.network.stores.synopses import synopses
 from tests.oracles.join_caches import Tuple, check_entries

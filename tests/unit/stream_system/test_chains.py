@@ -11,15 +11,12 @@ from hypothesis import strategies as st
 
 from backend.model.schema import Attribute
 from backend.operators.network.core.job import Policy
-from backend.operators.network.core.plan import (
-    DistinctOp,
-    JoinOp,
-    NetworkPlan,
-    PlannedAnswer,
-    PlannedOperator,
-    StreamInput,
-)
+from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer
 from backend.operators.network.core.scheduling import Ready, choose
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.kinds.distinct import DistinctOp
+from backend.operators.network.kinds.inputs import StreamInput
+from backend.operators.network.kinds.joins import JoinOp
 from backend.systems.stream.chains.bursts import N_BLOCKS, waiting
 from backend.systems.stream.chains.progress import (
     Step,

@@ -16,16 +16,11 @@ from backend.hosts.networks import Networks
 from backend.model.schema import Attribute
 from backend.operators.contract import BatchResult
 from backend.operators.network.core.job import NetworkJob
-from backend.operators.network.core.plan import (
-    AggregateCall,
-    AggregateOp,
-    NetworkPlan,
-    PlannedAnswer,
-    PlannedOperator,
-    ShardGroup,
-    StreamInput,
-    WindowOp,
-)
+from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer, ShardGroup
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.kinds.aggregate import AggregateCall, AggregateOp
+from backend.operators.network.kinds.inputs import StreamInput
+from backend.operators.network.kinds.windows import WindowOp
 from backend.systems.stream.sysstream import RECORDED, SYS_ARRIVING, SYS_TIME, sys_tuples
 from backend.workloads.spec import SinkSpec
 from backend.workloads.sysstream import SYSSTREAM

@@ -14,10 +14,11 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 from backend.model.functions import Functions
 from backend.operators.network.core.blocks import Block, Ints
-from backend.operators.network.core.plan import NetworkPlan, PlannedOperator
+from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.regions import Regions
 from backend.operators.network.core.strings import Strings
 from backend.operators.network.core.tuning import Profile, Tuning
+from backend.operators.network.core.work import PlannedOperator
 
 #: Told of each scheduling decision: the operator that ran, and what each queue holds then.
 Watch: TypeAlias = Callable[[str, Mapping[str, int]], None]

@@ -10,7 +10,7 @@ import numpy as np
 from backend.model.schema import Attribute
 from backend.operators.network.core.blocks import Block, Column64, Ints, concat, dtype_of
 from backend.operators.network.core.contract import Surroundings
-from backend.operators.network.core.plan import PlannedOperator
+from backend.operators.network.core.work import PlannedOperator
 
 
 class OperatorFrame:

@@ -25,10 +25,10 @@ from backend.operators.network.core.contract import (
 )
 from backend.operators.network.core.instants import Curves, instants
 from backend.operators.network.core.job import NetworkJob, queue_id
-from backend.operators.network.core.plan import PlannedOperator, RelationInput
 from backend.operators.network.core.queues import Queue
 from backend.operators.network.core.reports import NetworkReport, OperatorCounts
 from backend.operators.network.core.scheduling import Ready, choose
+from backend.operators.network.core.work import PlannedOperator
 
 
 class Network:
@@ -102,7 +102,7 @@ class Network:
         """The tuples of stored relations that were not read before, at this batch's first tick."""
         found: dict[str, Block] = {}
         for one in self._inputs:
-            if isinstance(one.work, RelationInput):
+            if one.work.is_stored:
                 read = self._surroundings.regions.scope(one.id).array("read", "int64", 1)
                 begin = self._surroundings.clock.begin
                 if not read[0] and heartbeat > begin:

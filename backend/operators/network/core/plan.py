@@ -8,151 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
 
-from backend.cql.nodes import At as At
-from backend.cql.nodes import Node
-from backend.model.schema import Attribute
-
-
-@dataclass(frozen=True, slots=True)
-class StreamInput:
-    """Reads a stream: its tuples, with sign +. columns: which of its attributes, by place."""
-
-    stream: str
-    columns: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RelationInput:
-    """Reads a stored relation: all its tuples at the beginning of time. columns: by place."""
-
-    relation: str
-    columns: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SelectOp:
-    """select: the elements for which the condition is true."""
-
-    condition: Node
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectOp:
-    """project: one column for each expression; duplicates stay."""
-
-    expressions: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class WindowOp:
-    """seq-window. kind 'range': ticks τ-size .. τ (closed; Now is size 0), moved every ``slide``
-    ticks (1: with time); 'rows': the newest ``size`` tuples; 'partition': the same of each group of
-    equal values in ``by`` (places); 'unbounded': all."""
-
-    kind: Literal["range", "rows", "partition", "unbounded"]
-    size: int = 0
-    slide: int = 1
-    by: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class JoinOp:
-    """binary-join (two inputs) or mjoin: the combinations of all inputs, columns in their order.
-
-    equal: classes of columns (input, place) with equal values; NULL equals nothing. residual: over
-    all columns, or None. orders: for each input in which order the others are probed; (): as they
-    stand.
-    """
-
-    equal: tuple[tuple[tuple[int, int], ...], ...] = ()
-    residual: Node | None = None
-    orders: tuple[tuple[int, ...], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SetOp:
-    """union, except, intersect of two bags."""
-
-    word: Literal["union", "except", "intersect"]
-
-
-@dataclass(frozen=True, slots=True)
-class AntiJoinOp:
-    """antijoin: tuples of the left input with no match in the right one. equal: pairs of places.
-    null_aware: NOT IN of SQL, where a NULL on the right matches everything and a NULL on the left
-    anything there is."""
-
-    equal: tuple[tuple[int, int], ...]
-    null_aware: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class AggregateCall:
-    """One aggregate: of the column at a place, None for count(*). type: of its result."""
-
-    function: Literal["count", "sum", "avg", "min", "max"]
-    column: int | None
-    distinct: bool
-    type: str
-
-
-@dataclass(frozen=True, slots=True)
-class AggregateOp:
-    """aggregate: one tuple for each group of equal values in ``groups`` (NULL is a value), then its
-    calls; without groups one tuple always (thesis' silence, SQL's reading)."""
-
-    groups: tuple[int, ...]
-    calls: tuple[AggregateCall, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class DistinctOp:
-    """duplicate-eliminate: every tuple that is there, once."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToStreamOp:
-    """i-stream, d-stream, r-stream: what comes, goes, is there at each tick; all with sign +."""
-
-    word: Literal["istream", "dstream", "rstream"]
-
-
-OperatorWork: TypeAlias = (
-    StreamInput
-    | RelationInput
-    | SelectOp
-    | ProjectOp
-    | WindowOp
-    | JoinOp
-    | SetOp
-    | AntiJoinOp
-    | AggregateOp
-    | DistinctOp
-    | ToStreamOp
-)
-
-
-def name_read(work: OperatorWork) -> str:
-    """The stream or stored relation that an input reads; '' for other operators."""
-    if isinstance(work, StreamInput):
-        return work.stream
-    return work.relation if isinstance(work, RelationInput) else ""
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedOperator:
-    """An operator of a network. id: says what it does and to what, so that it is the same operator
-    in another version of the plan when the id is. fields: names and types of its columns. fifo: its
-    elements are taken away in the order they came (windows but 'partition', and what only selects
-    or projects from those)."""
-
-    id: str
-    work: OperatorWork
-    inputs: tuple[str, ...]
-    fields: tuple[Attribute, ...]
-    fifo: bool = False
+from backend.operators.network.core.layouts import StorePlan
+from backend.operators.network.core.work import PlannedOperator, Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,21 +50,41 @@ class NetworkPlan:
         """Raises KeyError."""
         return self._by_id[id]
 
+    def working(self, kind: type[Work]) -> list[tuple[PlannedOperator, Work]]:
+        """The operators of one kind, with what they do."""
+        every = ((planned, planned.work) for planned in self.operators)
+        return [(planned, work) for planned, work in every if isinstance(work, kind)]
+
     def is_net(self, query: str) -> bool:
         """Whether no two elements of a query's answer at one tick cancel, as they come."""
         answer = self.answers[query]
         return answer.is_stream or self._is_net(self.operator(answer.operator))
 
-    def _is_net(self, one: PlannedOperator) -> bool:
-        """Aggregates tell a tick once; selections, and projections that keep all, leave it so."""
-        work = one.work
-        if isinstance(work, ProjectOp):
-            kept = {column.index for column in work.expressions if isinstance(column, At)}
-            if len(kept) < len(self.operator(one.inputs[0]).fields):
-                return False
-        if isinstance(work, ProjectOp | SelectOp):
-            return self._is_net(self.operator(one.inputs[0]))
-        return isinstance(work, AggregateOp)
+    def _is_net(self, planned: PlannedOperator) -> bool:
+        inputs = [self.operator(input) for input in planned.inputs]
+        n_columns = [len(input.fields) for input in inputs]
+        return planned.work.is_net([self._is_net(input) for input in inputs], n_columns)
+
+    def stream_of(self, id: str) -> str:
+        """The stream whose tuples an operator hands on, all of them; '' where it does not."""
+        planned = self.operator(id)
+        return planned.work.stream_of([self.stream_of(input) for input in planned.inputs])
+
+    def store_layout(self) -> tuple[StorePlan, ...]:
+        """The stores of its synopses, in its order; depends on the plan alone.
+
+        With sharing, all windows over the same elements and the joins directly above them keep
+        their tuples once; so do joins that read the same operator. Without, each synopsis has its
+        own store.
+        """
+        stores: dict[str, StorePlan] = {}
+        for planned in self.operators:
+            for group, store in planned.work.synopses(planned, self._by_id, self.sharing):
+                before = stores.get(group)
+                if before is not None:
+                    store = StorePlan(before.kind, before.types, before.stubs + store.stubs)
+                stores[group] = store
+        return tuple(stores.values())
 
     def consumers(self) -> dict[str, tuple[tuple[str, int], ...]]:
         """Id -> the (operator, input number) its elements go to, in order of the plan."""

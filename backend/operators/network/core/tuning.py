@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, Self
 
-from backend.operators.network.core.plan import NetworkPlan, OperatorWork
+from backend.operators.network.core.plan import NetworkPlan
+from backend.operators.network.core.work import OperatorWork
 
 
 class Tuning(Protocol):

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from backend.operators.network.core.blocks import Ints
-from backend.operators.network.core.pipelines import (
+from backend.operators.network.core.plan import NetworkPlan
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.joins import join_kernel as kernel
+from backend.operators.network.kinds.joins import JoinOp
+from backend.operators.network.kinds.pipelines import (
     KeyColumn,
     index_name,
     index_names,
     key_columns,
     pipeline,
 )
-from backend.operators.network.core.plan import JoinOp, NetworkPlan, PlannedOperator
-from backend.operators.network.joins import join_kernel as kernel
-from backend.operators.network.stores.layouts import column_types
 from backend.operators.network.stores.stores import HashIndex
 from backend.operators.network.stores.synopses import Synopsis
 
@@ -38,10 +39,9 @@ class JoinTables:
     def __init__(
         self, planned: PlannedOperator, plan: NetworkPlan, synopses: Sequence[Synopsis]
     ) -> None:
-        work, n = planned.work, len(synopses)
-        assert isinstance(work, JoinOp)
+        work, n = planned.doing(JoinOp), len(synopses)
         self._synopses = synopses
-        types = [column_types(plan.operator(input)) for input in planned.inputs]
+        types = [plan.operator(input).column_types for input in planned.inputs]
         self._keys = [
             key_columns(work, port, types, one.columns) for port, one in enumerate(synopses)
         ]

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.operators.network.core.blocks import Ints
-from backend.operators.network.core.plan import JoinOp, OperatorWork
+from backend.operators.network.core.work import OperatorWork
+from backend.operators.network.kinds.joins import JoinOp
 
 #: Observations of a pipeline that are told of a batch, at most.
 MOST_OBSERVATIONS: Final = 200

@@ -14,8 +14,9 @@ import numpy as np
 
 from backend.operators.network.core.blocks import Block, Ints, Signs, concat, empty
 from backend.operators.network.core.contract import Surroundings
+from backend.operators.network.core.layouts import OWN_INDEX
 from backend.operators.network.core.merging import Came, merged_inputs
-from backend.operators.network.core.plan import JoinOp, PlannedOperator
+from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.expressions.expressions import compile_expression
 from backend.operators.network.joins import join_kernel
 from backend.operators.network.joins.join_tables import Addresses, JoinTables
@@ -26,8 +27,8 @@ from backend.operators.network.joins.tuned_joins import (
     forget_tuning,
     pipeline_profiles,
 )
+from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.stores import store_kernels
-from backend.operators.network.stores.layouts import OWN_INDEX
 from backend.operators.network.stores.synopses import Synopsis, synopses
 
 
@@ -35,10 +36,9 @@ class WindowJoin:
     """A join of two or more inputs. Raises ValueError: the operator is none, or has too few."""
 
     def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
-        n = len(planned.inputs)
-        if not isinstance(planned.work, JoinOp) or n < 2:
-            what = type(planned.work).__name__
-            raise ValueError(f"{planned.id}: {what} of {n} inputs is not a join of two or more")
+        n, work = len(planned.inputs), planned.doing(JoinOp)
+        if n < 2:
+            raise ValueError(f"{planned.id}: a join of {n} inputs; it needs two or more")
         self._planned = planned
         self._synopses = synopses(surroundings, planned.id)
         self._tables = JoinTables(planned, surroundings.plan, self._synopses)
@@ -47,11 +47,11 @@ class WindowJoin:
         self._processor_ns = 0
         tuning = surroundings.tunings.get(planned.id)
         self._tuning = tuning if isinstance(tuning, JoinTuning) else None
-        self._tuned = self._taken_up(planned.work, surroundings)
+        self._tuned = self._taken_up(work, surroundings)
         self._residual = None
-        if planned.work.residual is not None:
+        if work.residual is not None:
             self._residual = compile_expression(
-                planned.work.residual, planned.fields, surroundings.strings, surroundings.functions
+                work.residual, planned.fields, surroundings.strings, surroundings.functions
             )
 
     def _taken_up(self, work: JoinOp, surroundings: Surroundings) -> TunedJoin | None:

@@ -8,7 +8,6 @@ from typing import Any, Final
 import numpy as np
 
 from backend.operators.network.core.blocks import Ints, Signs
-from backend.operators.network.core.plan import JoinOp
 from backend.operators.network.core.regions import Regions
 from backend.operators.network.joins import cache_kernel, join_kernel, tuned_kernel
 from backend.operators.network.joins import tuned_words as words
@@ -27,6 +26,7 @@ from backend.operators.network.joins.join_tuning import (
     ShadowCounts,
 )
 from backend.operators.network.joins.tuned_tables import TunedTables
+from backend.operators.network.kinds.joins import JoinOp
 
 _CACHES: Final = "caches"
 _SHADOWS: Final = "shadows"

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from backend.operators.network.core.blocks import Ints
-from backend.operators.network.core.pipelines import classes_of, probe_orders
-from backend.operators.network.core.plan import JoinOp
 from backend.operators.network.joins import tuned_words as words
 from backend.operators.network.joins.cache_rules import is_counted, update_step, update_windows
 from backend.operators.network.joins.join_tables import JoinTables
 from backend.operators.network.joins.join_tuning import CacheSpec, JoinTuning, Segment
+from backend.operators.network.kinds.joins import JoinOp
+from backend.operators.network.kinds.pipelines import classes_of, probe_orders
 
 
 class TunedTables:

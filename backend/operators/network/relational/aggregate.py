@@ -21,8 +21,9 @@ from backend.operators.network.core.blocks import (
 )
 from backend.operators.network.core.contract import Surroundings
 from backend.operators.network.core.frame import OperatorFrame, dtypes_of, typed
-from backend.operators.network.core.plan import AggregateCall, AggregateOp, PlannedOperator
 from backend.operators.network.core.regions import Regions
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.kinds.aggregate import AggregateCall, AggregateOp
 from backend.operators.network.relational.episodes import (
     BeforeAfter,
     EpisodeFinder,
@@ -49,8 +50,7 @@ class AggregateOperator(OperatorFrame):
 
     def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
         super().__init__(planned, surroundings)
-        assert isinstance(planned.work, AggregateOp)
-        self._work, fields = planned.work, self.input_fields(0)
+        self._work, fields = planned.doing(AggregateOp), self.input_fields(0)
         self._open = OpenTick(self._regions.scope("open"), fields)
         keys = [fields[place] for place in self._work.groups] or [Attribute("", "bigint")]
         self._groups = KeyTable(self._regions.scope("groups"), dtypes_of(keys))

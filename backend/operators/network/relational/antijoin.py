@@ -18,8 +18,9 @@ from backend.operators.network.core.blocks import (
 )
 from backend.operators.network.core.contract import Surroundings
 from backend.operators.network.core.frame import OperatorFrame, by_time, dtypes_of, merged
-from backend.operators.network.core.plan import AntiJoinOp, PlannedOperator
+from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.expressions import arithmetic
+from backend.operators.network.kinds.antijoin import AntiJoinOp
 from backend.operators.network.relational.keys import (
     KeyTable,
     SlotValues,
@@ -45,8 +46,8 @@ class AntiJoinOperator(OperatorFrame):
 
     def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
         super().__init__(planned, surroundings)
-        assert isinstance(planned.work, AntiJoinOp)
-        self._equal, self._null_aware = planned.work.equal, planned.work.null_aware
+        work = planned.doing(AntiJoinOp)
+        self._equal, self._null_aware = work.equal, work.null_aware
         left, right = dtypes_of(self.fields), dtypes_of(self.input_fields(1))
         self._is_mixed = [left[one] != right[other] for one, other in self._equal]
         keys = []

@@ -9,7 +9,7 @@ import numpy as np
 from backend.operators.network.core.blocks import Block, Ints, Signs, empty
 from backend.operators.network.core.contract import Surroundings
 from backend.operators.network.core.frame import OperatorFrame, dtypes_of
-from backend.operators.network.core.plan import PlannedOperator
+from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.relational.keys import KeyTable, SlotValues
 from backend.operators.selection.bits import kernel
 

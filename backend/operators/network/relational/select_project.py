@@ -8,9 +8,10 @@ from backend.cql.nodes import Node
 from backend.operators.network.core.blocks import Block
 from backend.operators.network.core.contract import Surroundings
 from backend.operators.network.core.frame import OperatorFrame, typed
-from backend.operators.network.core.plan import PlannedOperator, ProjectOp, SelectOp
+from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.expressions.evaluation import Evaluate
 from backend.operators.network.expressions.expressions import compile_expression
+from backend.operators.network.kinds.select_project import ProjectOp, SelectOp
 
 
 class _Expressing(OperatorFrame):
@@ -26,8 +27,7 @@ class SelectOperator(_Expressing):
 
     def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
         super().__init__(planned, surroundings)
-        assert isinstance(planned.work, SelectOp)
-        self._condition = self._compiled(planned.work.condition)
+        self._condition = self._compiled(planned.doing(SelectOp).condition)
 
     def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:
         block = inputs[0]
@@ -43,8 +43,7 @@ class ProjectOperator(_Expressing):
 
     def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
         super().__init__(planned, surroundings)
-        assert isinstance(planned.work, ProjectOp)
-        self._expressions = [self._compiled(one) for one in planned.work.expressions]
+        self._expressions = [self._compiled(node) for node in planned.doing(ProjectOp).expressions]
 
     def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:
         block = inputs[0]

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from backend.operators.network.core.blocks import Block, Ints, Signs, concat, empty
 from backend.operators.network.core.contract import NetworkOperator, Surroundings
 from backend.operators.network.core.frame import OperatorFrame, by_time, dtypes_of, merged, typed
-from backend.operators.network.core.plan import PlannedOperator, SetOp
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.kinds.set_operations import SetOp
 from backend.operators.network.relational.keys import KeyTable, SlotValues
 from backend.operators.selection.bits import kernel
 
 
 def set_operator(planned: PlannedOperator, surroundings: Surroundings) -> NetworkOperator:
     """The operator of a ``SetOp``."""
-    assert isinstance(planned.work, SetOp)
-    kind = BagUnion if planned.work.word == "union" else BagComparison
+    kind = BagUnion if planned.doing(SetOp).word == "union" else BagComparison
     return kind(planned, surroundings)
 
 
@@ -39,8 +39,7 @@ class BagComparison(OperatorFrame):
 
     def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
         super().__init__(planned, surroundings)
-        assert isinstance(planned.work, SetOp)
-        self._is_except = planned.work.word == "except"
+        self._is_except = planned.doing(SetOp).word == "except"
         self._table = KeyTable(self._regions, dtypes_of(self.fields))
         self._counts = SlotValues(self._regions, "counts", "int64", self._table, per_slot=2)
 

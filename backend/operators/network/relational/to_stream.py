@@ -13,7 +13,8 @@ import numpy as np
 from backend.operators.network.core.blocks import Block, Ints, Signs, empty
 from backend.operators.network.core.contract import NetworkOperator, Surroundings
 from backend.operators.network.core.frame import OperatorFrame, dtypes_of
-from backend.operators.network.core.plan import PlannedOperator, ToStreamOp
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.kinds.to_stream import ToStreamOp
 from backend.operators.network.relational.keys import KeyTable, SlotValues
 from backend.operators.network.relational.netting import canonical_order, net, ordinals
 from backend.operators.network.relational.open_tick import OpenTick
@@ -25,8 +26,7 @@ MOST_TOLD: Final = 1 << 23
 
 def stream_operator(planned: PlannedOperator, surroundings: Surroundings) -> NetworkOperator:
     """The operator of a ``ToStreamOp``."""
-    assert isinstance(planned.work, ToStreamOp)
-    kind = RelationStream if planned.work.word == "rstream" else ChangeStream
+    kind = RelationStream if planned.doing(ToStreamOp).word == "rstream" else ChangeStream
     return kind(planned, surroundings)
 
 
@@ -35,8 +35,7 @@ class ChangeStream(OperatorFrame):
 
     def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
         super().__init__(planned, surroundings)
-        assert isinstance(planned.work, ToStreamOp)
-        self._sign = 1 if planned.work.word == "istream" else -1
+        self._sign = 1 if planned.doing(ToStreamOp).word == "istream" else -1
         self._open = OpenTick(self._regions, self.fields)
 
     def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from backend.operators.network.core import plan
 from backend.operators.network.core.contract import NetworkOperator, Surroundings
+from backend.operators.network.core.work import OperatorWork, PlannedOperator
 from backend.operators.network.joins.joins import WindowJoin
+from backend.operators.network.kinds.aggregate import AggregateOp
+from backend.operators.network.kinds.antijoin import AntiJoinOp
+from backend.operators.network.kinds.distinct import DistinctOp
+from backend.operators.network.kinds.joins import JoinOp
+from backend.operators.network.kinds.select_project import ProjectOp, SelectOp
+from backend.operators.network.kinds.set_operations import SetOp
+from backend.operators.network.kinds.to_stream import ToStreamOp
+from backend.operators.network.kinds.windows import WindowOp
 from backend.operators.network.relational.aggregate import AggregateOperator
 from backend.operators.network.relational.antijoin import AntiJoinOperator
 from backend.operators.network.relational.distinct import DuplicateEliminate
@@ -16,20 +24,22 @@ from backend.operators.network.relational.set_operations import set_operator
 from backend.operators.network.relational.to_stream import stream_operator
 from backend.operators.network.stores.windows import SeqWindow
 
-_MAKERS: Final[dict[type, Callable[[plan.PlannedOperator, Surroundings], NetworkOperator]]] = {
-    plan.SelectOp: SelectOperator,
-    plan.ProjectOp: ProjectOperator,
-    plan.WindowOp: SeqWindow,
-    plan.JoinOp: WindowJoin,
-    plan.SetOp: set_operator,
-    plan.AntiJoinOp: AntiJoinOperator,
-    plan.AggregateOp: AggregateOperator,
-    plan.DistinctOp: DuplicateEliminate,
-    plan.ToStreamOp: stream_operator,
+_MAKERS: Final[
+    dict[type[OperatorWork], Callable[[PlannedOperator, Surroundings], NetworkOperator]]
+] = {
+    SelectOp: SelectOperator,
+    ProjectOp: ProjectOperator,
+    WindowOp: SeqWindow,
+    JoinOp: WindowJoin,
+    SetOp: set_operator,
+    AntiJoinOp: AntiJoinOperator,
+    AggregateOp: AggregateOperator,
+    DistinctOp: DuplicateEliminate,
+    ToStreamOp: stream_operator,
 }
 
 
-def make(planned: plan.PlannedOperator, surroundings: Surroundings) -> NetworkOperator:
+def make(planned: PlannedOperator, surroundings: Surroundings) -> NetworkOperator:
     """The operator, with what its regions hold. Raises ValueError for an input of the network,
     which needs none: its elements come from outside."""
     maker = _MAKERS.get(type(planned.work))

@@ -28,17 +28,14 @@ from backend.operators.network.core.contract import (
 )
 from backend.operators.network.core.job import NetworkJob
 from backend.operators.network.core.network import Network
-from backend.operators.network.core.plan import (
-    NetworkPlan,
-    PlannedOperator,
-    RelationInput,
-    StreamInput,
-)
+from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.regions import Regions
 from backend.operators.network.core.reports import NetworkReport
 from backend.operators.network.core.strings import Strings
 from backend.operators.network.core.tuning import as_tuned
+from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.expressions.arrow import answer_schema, columns64
+from backend.operators.network.kinds.inputs import RelationInput, StreamInput
 from backend.operators.network.shards.answers import Net, NetworkAnswers, answer_fields
 from backend.operators.network.shards.homes import Attached, Done, DurableShard, ShardHome
 from backend.operators.network.shards.input_manager import Advance, Arrived, Released, advance
@@ -213,9 +210,9 @@ class _Player:
         operators = {one.id: self._make(one, surroundings) for one in own if one.inputs}
         network = Network(job, members, operators, surroundings, answers)
         arrivals = {
-            one.id: self._arrivals(one, one.work, released)
-            for one in own
-            if isinstance(one.work, StreamInput)
+            one.id: self._arrivals(one, work, released)
+            for one, work in job.plan.working(StreamInput)
+            if one.id in members
         }
         return network.step(arrivals, released.heartbeat, watch)
 
@@ -241,11 +238,7 @@ class _Relations(Mapping[str, Block]):
         self, job: NetworkJob, shard: int, strings: Strings, key_of: Mapping[str, int]
     ) -> None:
         self._job, self._shard, self._strings, self._key_of = job, shard, strings, key_of
-        self._own = {
-            one.id: (one, one.work)
-            for one in job.plan.operators
-            if isinstance(one.work, RelationInput)
-        }
+        self._own = {one.id: (one, work) for one, work in job.plan.working(RelationInput)}
 
     def __getitem__(self, id: str) -> Block:
         one, work = self._own[id]
@@ -273,9 +266,8 @@ def _members(plan: NetworkPlan, shard: int) -> frozenset[str]:
 def _read_alone(job: NetworkJob, released: Released) -> Released:
     """The same with the columns alone that the plan reads."""
     read: dict[str, set[int]] = {name: set() for name in released.rows}
-    for one in job.plan.operators:
-        if isinstance(one.work, StreamInput):
-            read[one.work.stream].update(one.work.columns)
+    for _, work in job.plan.working(StreamInput):
+        read[work.stream].update(work.columns)
     rows = {
         name: replace(timed, tuples=timed.tuples.select(_names(job.schemas[name], read[name])))
         for name, timed in released.rows.items()

@@ -13,8 +13,8 @@ from typing import TypeAlias
 import numpy as np
 
 from backend.operators.network.core.blocks import Column64, Ints
+from backend.operators.network.core.layouts import StorePlan, StubPlan
 from backend.operators.network.core.regions import Regions
-from backend.operators.network.stores.layouts import StorePlan, StubPlan
 from backend.operators.network.stores.stores import Store
 
 Layout: TypeAlias = tuple[StorePlan, ...]

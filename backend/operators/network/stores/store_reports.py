@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from backend.operators.network.core.layouts import StorePlan
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.regions import Regions
 from backend.operators.network.core.reports import StoreReport, StubReport
-from backend.operators.network.stores.layouts import StorePlan
 from backend.operators.network.stores.stores import Store
 from backend.operators.network.stores.synopses import STORES, layout_alone, noted_layout
 

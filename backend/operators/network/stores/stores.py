@@ -12,12 +12,12 @@ below a stub's ``lo``, and passes over those that the stub has not come to yet.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from backend.operators.network.core.blocks import Column64, Ints
+from backend.operators.network.core.layouts import RowFormat
 from backend.operators.network.core.regions import Regions
 from backend.operators.network.stores import store_kernels as kernels
 
@@ -26,30 +26,6 @@ FIRST_CAPACITY: Final = 64
 _NEXT, _CAPACITY, _EPOCH = range(3)  # facts of a store
 _BUILT, _LINKED = range(2)  # facts of an index
 _STUB_WORDS: Final = 4
-
-
-@dataclass(frozen=True, slots=True)
-class RowFormat:
-    """How a tuple lies in a store, in words of 8 bytes: its columns, a bit for each column that
-    says whether it is NULL, and words of the store's own. types: 'int64' or 'float64'."""
-
-    types: tuple[str, ...]
-    n_own: int = 0
-
-    @property
-    def nulls(self) -> int:
-        """The first word of NULL bits."""
-        return len(self.types)
-
-    @property
-    def own(self) -> int:
-        """The first word of the store's own."""
-        return len(self.types) + len(self.types) // 32 + 1
-
-    @property
-    def width(self) -> int:
-        """Words of a tuple."""
-        return self.own + self.n_own
 
 
 class Stub:

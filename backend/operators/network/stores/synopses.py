@@ -17,9 +17,9 @@ import numpy as np
 
 from backend.operators.network.core.blocks import Column64, Ints
 from backend.operators.network.core.contract import Surroundings
+from backend.operators.network.core.layouts import StorePlan, StubPlan
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.regions import Regions
-from backend.operators.network.stores.layouts import StorePlan, StubPlan, store_layout
 from backend.operators.network.stores.migration import migrate
 from backend.operators.network.stores.stores import Store, Stub
 
@@ -104,13 +104,13 @@ class _Wanted:
     """The layout of a plan, worked out once for all its operators."""
 
     def __init__(self, plan: NetworkPlan) -> None:
-        self.plan, self.layout = plan, store_layout(plan)
+        self.plan, self.layout = plan, plan.store_layout()
         self.text = _written(self.layout)
 
     @cached_property
     def alone(self) -> tuple[StorePlan, ...]:
         """Without sharing."""
-        return store_layout(replace(self.plan, sharing=False))
+        return replace(self.plan, sharing=False).store_layout()
 
 
 _wanted_last: _Wanted | None = None

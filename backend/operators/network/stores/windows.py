@@ -13,9 +13,10 @@ import numpy as np
 
 from backend.operators.network.core.blocks import Block, Ints, empty
 from backend.operators.network.core.contract import Surroundings
-from backend.operators.network.core.plan import PlannedOperator, WindowOp
+from backend.operators.network.core.layouts import OWN_INDEX
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.kinds.windows import WindowOp
 from backend.operators.network.stores import store_kernels as kernels
-from backend.operators.network.stores.layouts import OWN_INDEX, reads_directly
 from backend.operators.network.stores.synopses import Synopsis, synopses
 
 
@@ -23,12 +24,10 @@ class SeqWindow:
     """A window of any kind. Raises ValueError: the operator is none, or its size is wrong."""
 
     def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
-        if not isinstance(planned.work, WindowOp):
-            raise ValueError(f"{planned.id}: {type(planned.work).__name__} is not a window")
-        self._planned, self._work = planned, planned.work
+        self._planned, self._work = planned, planned.doing(WindowOp)
         self._check()
         self._clock = surroundings.clock
-        self._stream = reads_directly(planned, surroundings.plan)
+        self._stream = surroundings.plan.stream_of(planned.inputs[0])
         self._synopsis: Synopsis | None = None
         if self._work.kind != "unbounded":
             (self._synopsis,) = synopses(surroundings, planned.id)
@@ -77,7 +76,7 @@ class SeqWindow:
             shown = -(-block.tau // slide) * slide
             block = block.take(((block.tau + size) // slide + 1) * slide > shown)
         numbers = block.seq
-        if self._stream is None or numbers is None:
+        if not self._stream or numbers is None:
             numbers = synopsis.stub.hi + np.arange(len(block))
         synopsis.enter(block.columns, len(block), [block.tau, numbers])
         stub = synopsis.stub
@@ -109,22 +108,22 @@ class SeqWindow:
     def _last_row(self, block: Block, hi: int, heartbeat: int) -> int:
         """The number of the last tuple that counts: up to the block's end, or before
         ``heartbeat``, in all shards."""
-        if self._stream is None:
+        if not self._stream:
             return hi - 1
         last = -1 if block.seq is None or not len(block) else int(block.seq[-1])
-        if self._stream.stream in self._clock.arrived:
-            first, taus = self._clock.arrived[self._stream.stream]
+        if self._stream in self._clock.arrived:
+            first, taus = self._clock.arrived[self._stream]
             last = max(last, first + int(np.searchsorted(taus, heartbeat)) - 1)
         return last
 
     def _arrivals(self, synopsis: Synopsis, numbers: Ints) -> Ints:
         """When the tuples with these numbers arrived."""
         arrivals: Ints
-        if self._stream is None:
+        if not self._stream:
             word = synopsis.store.format.own + kernels.TAU
             arrivals = synopsis.store.words(numbers, [word])[0]
         else:
-            first, taus = self._clock.arrived[self._stream.stream]
+            first, taus = self._clock.arrived[self._stream]
             arrivals = taus[numbers - first]
         return arrivals
 

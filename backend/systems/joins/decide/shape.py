@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
-from backend.operators.network.core.plan import JoinOp
+from backend.operators.network.kinds.joins import JoinOp
 
 #: For each input in which order the others are joined with its elements.
 Orders: TypeAlias = tuple[tuple[int, ...], ...]

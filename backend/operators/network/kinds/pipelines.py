@@ -9,11 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
-
-from backend.operators.network.core.plan import JoinOp
+from typing import Protocol, TypeAlias
 
 ProbeOrders: TypeAlias = tuple[tuple[int, ...], ...]
+
+
+class ProbedJoin(Protocol):
+    """What of a join says how it probes."""
+
+    @property
+    def equal(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """Classes of columns (input, place) with equal values."""
+
+    @property
+    def orders(self) -> ProbeOrders:
+        """For each input in which order the others are probed; (): as they come."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -34,7 +44,7 @@ class ProbeStep:
     known: int
 
 
-def probe_orders(work: JoinOp, n_inputs: int) -> ProbeOrders:
+def probe_orders(work: ProbedJoin, n_inputs: int) -> ProbeOrders:
     """For each input the order in which it probes the others. Raises ValueError."""
     inputs = range(n_inputs)
     if not work.orders:
@@ -48,7 +58,7 @@ def probe_orders(work: JoinOp, n_inputs: int) -> ProbeOrders:
 
 
 def key_columns(
-    work: JoinOp, port: int, types: Sequence[Sequence[str]], places: Sequence[int]
+    work: ProbedJoin, port: int, types: Sequence[Sequence[str]], places: Sequence[int]
 ) -> tuple[KeyColumn, ...]:
     """The columns of an input that are in classes, by their places in the input's store.
 
@@ -63,7 +73,7 @@ def key_columns(
     return tuple(sorted(set(found)))
 
 
-def pipeline(work: JoinOp, port: int, n_inputs: int) -> tuple[ProbeStep, ...]:
+def pipeline(work: ProbedJoin, port: int, n_inputs: int) -> tuple[ProbeStep, ...]:
     """The steps of an element of input ``port``."""
     known, steps = classes_of(work, port), []
     for target in probe_orders(work, n_inputs)[port]:
@@ -79,13 +89,13 @@ def index_name(keys: Sequence[KeyColumn], known: int) -> str:
     return f"index {words}" if used else ""
 
 
-def index_names(work: JoinOp, port: int, n_inputs: int, keys: Sequence[KeyColumn]) -> set[str]:
+def index_names(work: ProbedJoin, port: int, n_inputs: int, keys: Sequence[KeyColumn]) -> set[str]:
     """The indexes on an input that pipelines of the others probe."""
     steps = (step for i in range(n_inputs) if i != port for step in pipeline(work, i, n_inputs))
     return {index_name(keys, step.known) for step in steps if step.target == port} - {""}
 
 
-def classes_of(work: JoinOp, port: int) -> int:
+def classes_of(work: ProbedJoin, port: int) -> int:
     """The classes that an input has columns of, as bits."""
     return sum(
         1 << group for group, members in enumerate(work.equal) if any(i == port for i, _ in members)
