@@ -205,5 +205,5 @@ def test_only_windows_are_made_windows() -> None:
     source = stream(of=FIELDS)
     planned = window(WindowOp("rows", 1), source)
     feed = Feed(WindowOp("rows", 1))
-    with pytest.raises(ValueError, match="ProjectOp is not a window"):
+    with pytest.raises(ValueError, match="ProjectOp of 1 inputs, not WindowOp"):
         SeqWindow(type(planned)("p", ProjectOp(()), ("s",), ()), feed._around)
