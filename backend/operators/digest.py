@@ -9,6 +9,6 @@ from pathlib import Path
 
 @cache
 def package_digest(folder: Path) -> str:
-    """Of all modules in a folder."""
-    texts = (path.read_bytes() for path in sorted(folder.glob("*.py")))
+    """Of all modules in a folder and in folders within."""
+    texts = (path.read_bytes() for path in sorted(folder.rglob("*.py")))
     return hashlib.sha256(b"".join(texts)).hexdigest()[:12]

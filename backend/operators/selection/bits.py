@@ -11,6 +11,8 @@ from numba.extending import intrinsic
 
 from backend.operators.digest import package_digest
 
+#: Where kernels call each other across folders.
+_OPERATORS: Final = Path(__file__).resolve().parents[1]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Without numba's reference counts (no kernel makes an array): they are atomic, and cost more than
@@ -19,7 +21,9 @@ _OPTIONS: Final[Any] = {"nogil": True, "cache": True, "_nrt": False}
 
 
 def _named(function: Function) -> Function:
-    function.__qualname__ += f"_{package_digest(Path(function.__code__.co_filename).parent)}"
+    folder = Path(function.__code__.co_filename).parent
+    digest = package_digest(_OPERATORS if folder.is_relative_to(_OPERATORS) else folder)
+    function.__qualname__ += f"_{digest}"
     return function
 
 
@@ -27,7 +31,7 @@ def kernel(function: Function) -> Function:
     """Compile at the first call; later processes find the machine code beside the module.
 
     numba's cache looks at that module's file alone, and would keep a helper that changed in
-    another: the name it files the code under therefore changes with every module of the package.
+    another: the name it files the code under therefore changes with every module of an operator.
     """
     return cast("Function", njit(**_OPTIONS)(_named(function)))
 

@@ -25,7 +25,6 @@ SLOW = {
     "antijoin._take",
     "exact_sums._add",
     "extremes._follow",
-    "join_kernel.probe",
     "keys._look_up",
     "netting._sort_groups",
     "set_operations._compare",
@@ -39,12 +38,12 @@ SLOW = {
 
 def kernels() -> Iterator[tuple[str, Any]]:
     """By module and name."""
-    for info in pkgutil.iter_modules(network.__path__):
-        module = importlib.import_module(f"{network.__name__}.{info.name}")
+    for info in pkgutil.walk_packages(network.__path__, f"{network.__name__}."):
+        module = importlib.import_module(info.name)
         for name, found in vars(module).items():
             is_own = isinstance(found, Dispatcher) and found.__module__ == module.__name__
             if is_own and not found.targetoptions.get("forceinline"):
-                yield f"{info.name}.{name}", found
+                yield f"{info.name.rpartition('.')[2]}.{name}", found
 
 
 def test_every_kernel_is_called_and_compiled_once(

@@ -12,7 +12,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from backend.operators.network.core.blocks import Ints, Signs
+from backend.operators.network.core.blocks import Ints
 from backend.operators.network.stores.store_kernels import GONE, is_null, mixed
 from backend.operators.selection.bits import inlined, kernel
 
@@ -257,42 +257,3 @@ def join_plainly(
     if n_out >= 0:
         settle(port, seq, sign, inputs, keys, indexes, steps, progress, tally, counts)
     return n_out
-
-
-@kernel
-def probe(
-    inputs: Ints,
-    keys: Ints,
-    indexes: Ints,
-    steps: Ints,
-    progress: Ints,
-    ports: Ints,
-    seqs: Ints,
-    signs: Signs,
-    begin: int,
-    values: Ints,
-    cursor: Ints,
-    chosen: Ints,
-    tally: Ints,
-    counts: Ints,
-    out: Ints,
-    elements: Ints,
-) -> tuple[int, int]:
-    """Join elements ``begin`` and on with the other inputs, then add them to, or take them from,
-    their own.
-
-    out[j, r]: the tuple of input j in result r; elements[r]: of which element. values, cursor,
-    chosen, tally: room for a class, a step, an input. Returns the element it stopped at, for want
-    of room in ``out``, and the number of results.
-    """
-    n_out = 0
-    for i in range(begin, len(ports)):
-        port, before = ports[i], n_out
-        n_out = join_plainly(
-            port, seqs[i], signs[i], inputs, keys, indexes, steps, progress, values, cursor,
-            chosen, tally, counts, out, n_out,
-        )  # fmt: skip
-        if n_out < 0:
-            return i, before
-        elements[before:n_out] = i
-    return len(ports), n_out

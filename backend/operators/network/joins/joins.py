@@ -19,14 +19,9 @@ from backend.operators.network.core.merging import Came, merged_inputs
 from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.expressions.expressions import compile_expression
 from backend.operators.network.joins import join_kernel
-from backend.operators.network.joins.join_tables import Addresses, JoinTables
+from backend.operators.network.joins.join_tables import JoinTables
 from backend.operators.network.joins.join_tuning import JoinProfile, JoinTuning
-from backend.operators.network.joins.tuned_joins import (
-    TunedJoin,
-    changes_pipelines,
-    forget_tuning,
-    pipeline_profiles,
-)
+from backend.operators.network.joins.tuned_joins import TunedJoin, pipeline_profiles
 from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.stores import store_kernels
 from backend.operators.network.stores.synopses import Synopsis, synopses
@@ -47,19 +42,13 @@ class WindowJoin:
         self._processor_ns = 0
         tuning = surroundings.tunings.get(planned.id)
         self._tuning = tuning if isinstance(tuning, JoinTuning) else None
-        self._tuned = self._taken_up(work, surroundings)
+        regions = surroundings.regions.scope(planned.id)
+        self._tuned = TunedJoin(work, self._tables, self._tuning or JoinTuning(), regions)
         self._residual = None
         if work.residual is not None:
             self._residual = compile_expression(
                 work.residual, planned.fields, surroundings.strings, surroundings.functions
             )
-
-    def _taken_up(self, work: JoinOp, surroundings: Surroundings) -> TunedJoin | None:
-        regions = surroundings.regions.scope(self._planned.id)
-        if self._tuning is None or not changes_pipelines(self._tuning):
-            forget_tuning(regions)
-            return None
-        return TunedJoin(work, self._tables, self._tuning, regions)
 
     @property
     def planned(self) -> PlannedOperator:
@@ -110,8 +99,6 @@ class WindowJoin:
         if self._tuning is None:
             return None
         pipelines = pipeline_profiles(self._came, self._counts, self._tuned)
-        if self._tuned is None:
-            return JoinProfile(pipelines, processor_ns=self._processor_ns)
         caches, shadows = self._tuned.cache_counts(), self._tuned.shadow_counts()
         return JoinProfile(pipelines, caches, shadows, self._processor_ns)
 
@@ -146,7 +133,7 @@ class WindowJoin:
         compared they lie in the store for a moment, behind all others."""
         store, n, n_come = one.store, len(block), int(np.count_nonzero(block.sign > 0))
         moved = store.compact(one.stub)
-        if self._tuned is not None and len(moved):
+        if len(moved):
             self._tuned.renumber(port, one.stub.lo, moved)
         order = np.argsort(-block.sign, kind="stable")
         first = one.stub.hi
@@ -180,30 +167,12 @@ class WindowJoin:
         while done < n_elements:
             out, elements = np.empty((n, room), np.int64), np.empty(room, np.int64)
             begin, started = done, time.thread_time_ns()
-            done, n_out = self._probe_from(begin, at, progress, came, out, elements)
+            done, n_out = self._tuned.probe(at, progress, self._counts, came, begin, out, elements)
             self._processor_ns += time.thread_time_ns() - started
             yield elements[:n_out], out[:, :n_out]
             room = room if done > begin else 4 * room
         for stub, (lo, hi, n_gone) in zip(stubs, progress.tolist(), strict=True):
             stub.move(lo, hi, hi, n_gone)
-
-    def _probe_from(
-        self,
-        begin: int,
-        at: Addresses,
-        progress: Ints,
-        came: Came,
-        out: Ints,
-        elements: Ints,
-    ) -> tuple[int, int]:
-        """Join elements ``begin`` and on, as far as there is room for the results."""
-        tables, n = self._tables, len(self._synopses)
-        if self._tuned is not None:
-            return self._tuned.probe(at, progress, self._counts, came, begin, out, elements)
-        fixed = at.inputs, tables.keys, at.indexes, tables.steps, progress, *came[:3]
-        values, cursor, chosen = (np.zeros(size, np.int64) for size in (tables.n_groups, n, n))
-        scratch = values, cursor, chosen, np.zeros((n - 1, 3), np.int64), self._counts
-        return join_kernel.probe(*fixed, begin, *scratch, out, elements)
 
     def _block(self, tau: Ints, signs: Signs, places: Ints) -> Block:
         """Results, those that the residual condition is true for."""

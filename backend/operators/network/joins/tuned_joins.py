@@ -33,18 +33,6 @@ _SHADOWS: Final = "shadows"
 _NUMBERS: Final = "numbers"
 
 
-def forget_tuning(regions: Regions) -> None:
-    """A join that is not tuned has no caches; those it gets later begin empty."""
-    for name in (_CACHES, _SHADOWS):
-        regions.drop(name)
-
-
-def changes_pipelines(tuning: JoinTuning) -> bool:
-    """Whether more than the probe orders is to be as the tuning says."""
-    watches = tuning.caches or tuning.shadows or any(tuning.profile_prob)
-    return bool(watches) or tuning.two_phase
-
-
 class TunedJoin:
     """Of a join of n inputs. regions: the join's. Raises ValueError: a cache does not fit the
     probe orders, or profile probabilities are of another number of pipelines."""
@@ -94,7 +82,12 @@ class TunedJoin:
         out: Ints,
         found: Ints,
     ) -> tuple[int, int]:
-        """As join_kernel.probe. elements: their inputs, numbers, signs and τ."""
+        """Join elements ``begin`` and on with the other inputs, then add them to, or take them
+        from, their own. elements: their inputs, numbers, signs and τ.
+
+        out[j, r]: the tuple of input j in result r; found[r]: of which element. Returns the element
+        it stopped at, for want of room in ``out``, and the number of results.
+        """
         numbers = self._regions.array(_NUMBERS, "int64", self._n)
         caches = self._caches.take_up()
         for c, walks in enumerate(self._tables.cache_walks):
@@ -192,26 +185,12 @@ def _name(spec: CacheSpec, one: Segment) -> str:
     return f"{spec.id} {one.pipeline}.{one.first}"
 
 
-def pipeline_profiles(
-    came: Ints, counts: Ints, tuned: TunedJoin | None
-) -> tuple[PipelineProfile, ...]:
+def pipeline_profiles(came: Ints, counts: Ints, tuned: TunedJoin) -> tuple[PipelineProfile, ...]:
     """The pipelines of a join in a batch. came: int64[n, 2], elements with sign + and -; counts:
     int64[n, n-1, N_COUNT]."""
     n = len(came)
-    sums = counts.sum(axis=1)[:, : join_kernel.PAIRS]
-    if tuned is not None:
-        sums = sums + tuned.operations
+    sums = counts.sum(axis=1)[:, : join_kernel.PAIRS] + tuned.operations
     return tuple(
-        PipelineProfile(
-            *came[port].tolist(),
-            *sums[port].tolist(),
-            **(_nothing(n) if tuned is None else tuned.observed(port)),
-        )
+        PipelineProfile(*came[port].tolist(), *sums[port].tolist(), **tuned.observed(port))
         for port in range(n)
     )
-
-
-def _nothing(n: int) -> Mapping[str, Any]:
-    widths = {"entering": n, "busy_ns": n - 1, "scanned": n - 1}
-    found: dict[str, Any] = {name: np.zeros((0, w), np.int64) for name, w in widths.items()}
-    return found | {"tau": np.zeros(0, np.int64), "dropped_by": np.zeros(0, np.uint64)}

@@ -334,7 +334,7 @@ def probe_tuned(
     out: Ints,
     elements: Ints,
 ) -> tuple[int, int]:
-    """join_kernel.probe for a join that is tuned. arrays: see ``addressed``."""
+    """See ``TunedJoin.probe``. arrays: see ``addressed``."""
     n_out, at = 0, caching.words_of(arrays)
     state = line(at, A.state)
     go_on(at)

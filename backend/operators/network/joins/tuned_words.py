@@ -112,13 +112,11 @@ _N_WORD: Final = 4
 
 def addressed(arrays: Arrays) -> Ints:
     """Address and shape of each array, good as long as those are."""
-    found = np.zeros((len(arrays), _N_WORD), np.int64)
-    for row, array in zip(found, arrays, strict=True):
-        assert array.dtype == np.int64
-        assert array.flags.c_contiguous
-        row[0] = array.ctypes.data
-        row[1 : 1 + array.ndim] = array.shape
-    return found.reshape(-1)
+    words: list[int] = []
+    for array in arrays:
+        address, _ = array.__array_interface__["data"]
+        words += (address, *array.shape, *(0,) * (_N_WORD - 1 - array.ndim))
+    return np.array(words, np.int64)
 
 
 @inlined
