@@ -22,7 +22,9 @@ _RUN: Final = "/api/v1/runs/{run_id}"
 _LIVE_RUN = Param("run", "string", "Run id.", required=True)
 _LIVE_SINCE = Param("since", "integer", "The cursor 'c' of the last delta seen.", low=0)
 _SAMPLES = (
-    Param("entity", "string", "Entity id, such as system or asc:origin.", required=True),
+    Param(
+        "entity", "string", "Entity id, such as system or asc.S/selection:origin.", required=True
+    ),
     Param("property", "string", "Property, such as visits_per_tuple.", required=True),
     SINCE,
     UNTIL,

@@ -37,7 +37,8 @@ class QueryRow(NamedTuple):
     answers: 'a stream' or 'a relation' of elements with signs, '' for a query that selects tuples;
     size: of the relation; output: its node in the plan, and unit_id: the unit of that.
 
-    pending: the request under way for it, '' when there is none.
+    pending: the request under way for it, '' when there is none. is_inexact: answers of its unit
+    may differ from those of its text.
     """
 
     entity: str
@@ -56,6 +57,7 @@ class QueryRow(NamedTuple):
     size: float | None = None
     output: str = ""
     unit_id: str = ""
+    is_inexact: bool = False
 
 
 class RequestRow(NamedTuple):
@@ -129,8 +131,15 @@ def build_results(
         _query_row(entity, values.get(entity.id, {}), n_tuples, pending, absent, steps, title)
         for entity in living
     ]
+    inexact = {
+        e.unit_id for e in entities if e.kind == "system" and values.get(e.id, {}).get("inexact")
+    }
     rows = [
-        row._replace(output=outputs.get((entity.unit_id, entity.name), ""), unit_id=entity.unit_id)
+        row._replace(
+            output=outputs.get((entity.unit_id, entity.name), ""),
+            unit_id=entity.unit_id,
+            is_inexact=entity.unit_id in inexact,
+        )
         for row, entity in zip(rows, living, strict=True)
     ]
     rows.sort(key=lambda row: (-(row.total or 0), row.name))

@@ -72,7 +72,7 @@ def draw_query(
 ) -> Component:
     """The chosen query: its text, what can be done with it, its answer and its last tuples."""
     if row is None or tuples is None or answer is None:
-        said = "There is no such query at this moment; those there are stand in the list."
+        said = "No such query at this moment. See the list."
         return panel("Last tuples", empty("No query", said))
     body = [
         html.Pre(
@@ -190,8 +190,10 @@ def _mark(row: QueryRow, here: bool) -> dict[str, Any]:
 
 
 def _badges(row: QueryRow) -> list[list[str]]:
-    """[text, tone] of the state, of being a duplicate, of a request under way."""
+    """[text, tone] of the state, of approximate answers, of a duplicate, of a request under way."""
     marks = [[row.state, tone_of(row.state)]]
+    if row.is_inexact:
+        marks.append(["approximate", "warning"])
     if row.duplicate_of:
         marks.append([f"same as {row.duplicate_of}", "quiet"])
     if row.pending:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from dashboard.views.results import (
@@ -52,6 +53,17 @@ def test_queries_are_those_of_the_moment_most_matches_first() -> None:
     assert (view.queries[0].share, view.queries[0].duplicate_of) == (0.25, "few")
     assert (view.queries[1].total, view.queries[1].in_batch) == (10.0, 1.0)
     assert (view.most, view.n_misfits) == (50.0, 2.0)
+
+
+def test_queries_of_a_unit_whose_answers_are_approximate_are_marked() -> None:
+    units = [Entity(f"{id}/unit", "system", id, {}, unit_id=id) for id in ("exact", "shed")]
+    queries = [replace(a_query(unit.unit_id), unit_id=unit.unit_id) for unit in units]
+    values = {"shed/unit": {"inexact": 1.0}}
+    view = build_results([*queries, *units], values, [], [], a_run(), 5)
+    assert [(row.name, row.is_inexact) for row in view.queries] == [
+        ("exact", False),
+        ("shed", True),
+    ]
 
 
 def test_before_the_first_batch_counts_are_unknown_not_zero() -> None:
