@@ -14,9 +14,9 @@ let told = { gaps: 0, news: {}, layouts: 0 };
 let layout = { run: null, mark: "", state: "" };
 /* The batch of the newest news of a kind. */
 const batches = {};
-/* What was so when the page on screen was asked for, and what its panels were drawn for since. */
+/* What was so when the page on screen was asked for, and the keys that its panels came with. */
 let asked = { place: "", told };
-const drawn = new Map();
+const came = new Map();
 
 function count(kinds, gaps) {
   const more = kinds.map((kind) => [kind, (told.news[kind] || 0) + 1]);
@@ -53,7 +53,7 @@ const placeOf = ({ run, at, node, frozen, show, unit, tables }) => JSON.stringif
 
 on("layout", (data) => {
   asked = { place: placeOf(data), told };
-  drawn.clear();
+  came.clear();
 });
 
 /* A hidden tab has no stream: on its return everything is asked for once. */
@@ -87,18 +87,23 @@ function keyOf(data, watch, { gaps, news, layouts }) {
 }
 
 /** A clientside callback: what the drawing of each panel on the page depends on, or that it did not
-    change. */
-export const panelKeys = (data, watches) => watches.map((watch) => panelKey(data, watch));
+    change. keys: what the stores hold, null for a panel as it came; Dash drops an answer that a newer
+    request overtakes, so nothing else knows what was asked for. */
+export const panelKeys = (data, watches, keys) => watches.map((watch, index) => panelKey(data, watch, keys[index]));
 
 /* numbers: whether all but the numbers and the choice of tables is as it was. among: there is nothing to draw without such elements. */
-function panelKey(data, watch) {
+function panelKey(data, watch, stored) {
   if (!data || (watch.among && !document.querySelector(watch.among))) return noUpdate();
   const { section } = watch;
-  if (!drawn.has(section) && placeOf(data) === asked.place) drawn.set(section, keyOf(data, watch, asked.told));
-  const [before, key] = [drawn.get(section), keyOf(data, watch, told)];
-  drawn.set(section, key);
+  if (!came.has(section) && placeOf(data) === asked.place) came.set(section, keyOf(data, watch, asked.told));
+  const before = stored ? withoutNumbers(stored) : came.get(section);
+  const key = keyOf(data, watch, told);
   if (same(before, key) || (before !== undefined && same({ ...before, table: null }, key))) return noUpdate();
   return { ...key, numbers: before !== undefined && same({ ...before, beat: null, table: null }, { ...key, beat: null, table: null }) };
+}
+
+function withoutNumbers({ numbers, ...key }) {
+  return key;
 }
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);

@@ -37,10 +37,9 @@ def key_input(section: str) -> Input:
 def register(app: Dash) -> None:
     """Keep all keys on the page at what the browser makes of the moment and of what is watched:
     one callback, as each costs the browser by itself."""
-    watches = State(_named(_WATCH, ALL), "data")
-    clientside(
-        app, "panelKeys", Output(_named(_KEY, ALL), "data"), Input(ids.MOMENT, "data"), watches
-    )
+    watches, keys = State(_named(_WATCH, ALL), "data"), State(_named(_KEY, ALL), "data")
+    moment = Input(ids.MOMENT, "data")
+    clientside(app, "panelKeys", Output(_named(_KEY, ALL), "data"), moment, watches, keys)
 
 
 def _named(kind: str, section: Any) -> dict[str, Any]:
