@@ -70,13 +70,13 @@ BESIDE_CLASSES: Final = frozenset({"demo", "tour", "backend"})
 VERBS: Final = {
     "demo": "run a workload and show it (this is what 'run.py' alone does)",
     "tour": "a guided demo in the page, with live turns, on a run it starts itself",
-    "serve": "the dashboard alone, on what a store holds and on what is being added to it",
+    "serve": "the dashboard alone, on a store that may still be growing",
     "backend": "the queries alone: Spark and the store; the way onto a cluster, too",
     "replay": "open a recorded run, read-only; needs neither Java nor Spark",
     "branch": "replay a run with a knob changed from a batch on, to compare the two; without Spark",
     "bench": "measure against the peers, all in one run",
     "experiment": "run a paper's experiments again and write a report",
-    "export": "copy one run to a file of its own",
+    "export": "copy one run to a file",
     "shell": "talk to a dashboard in words: register, watch results, turn knobs",
     "doctor": "say what is here, what is missing and what to type",
     "test": "install what the checks need and run them all; with arguments: pytest with these",
@@ -316,7 +316,7 @@ def export(options: argparse.Namespace, rest: list[str]) -> int:
     with open_reader(options.store) as reader:
         started = {run.started_at: run.id for run in reader.runs()}
         if options.run == "latest" and not started:
-            raise UnknownRun(f"{options.store} holds no run yet; start one first")
+            raise UnknownRun(f"{options.store} has no run yet; start one first")
         run_id = started[max(started)] if options.run == "latest" else options.run
         reader.export_run(run_id, options.file)
     print(f"Run {run_id} is in {options.file}; 'run.py replay {options.file}' opens it.")

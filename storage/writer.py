@@ -318,7 +318,7 @@ def _check_alone(connection: Connection, run: Run) -> None:
         if BRANCH not in other.settings and may_live(other, run.started_at):
             raise RunLives(
                 f"run {other.id} of this workload is at work in process {other.pid} on "
-                f"{other.host}; stop it, or begin another one with --fresh"
+                f"{other.host}; stop it, or start a new run with --fresh"
             )
 
 

@@ -9,9 +9,9 @@ import { h, useEffect, useState } from "./react.js";
 const REST_MS = 250;
 const HOLDS = [
   [0, "and keep it"],
-  [60, "for 1 min unless kept"],
-  [300, "for 5 min unless kept"],
-  [1800, "for 30 min unless kept"],
+  [60, "try for 1 min, then revert"],
+  [300, "try for 5 min, then revert"],
+  [1800, "try for 30 min, then revert"],
 ];
 
 /* What the newest recorded evaluations would have become, once the draft is at rest. */
@@ -44,7 +44,7 @@ export function DraftActions({ knob, run, reason, setReason, hold, setHold, appl
   return h(
     "div",
     { className: "pw-knob-actions" },
-    !problem && h("p", { className: `pw-knob-preview${(found && TONES[found.tone]) || ""}`, role: "status" }, words || "looking at the record …"),
+    !problem && h("p", { className: `pw-knob-preview${(found && TONES[found.tone]) || ""}`, role: "status" }, words || "Checking recorded decisions …"),
     h("input", {
       type: "text",
       className: "pw-input pw-knob-reason",
@@ -75,7 +75,7 @@ async function keep(number) {
   refresh(true);
   followCommand(run, answer.body.id, (command) => {
     const done = command.state === "applied";
-    toast(done ? `Turn #${number} stands` : `Not kept: ${command.answer}`, null, done ? "ok" : "error");
+    toast(done ? `Change #${number} kept` : `Not kept: ${command.answer}`, null, done ? "ok" : "error");
   });
 }
 

@@ -31,8 +31,8 @@ async function ask(words, path, body) {
 export function holdOrGoOn() {
   const now = pace();
   if (!now) return;
-  if (now.held) ask("Go on", "go-on");
-  else ask("Hold", "hold");
+  if (now.held) ask("Resume", "go-on");
+  else ask("Pause", "hold");
 }
 
 /** @param {"batch" | "decision"} of */
@@ -75,8 +75,8 @@ function draw() {
   if (!now) return;
   const hold = byId("pw-hold");
   setAttr(hold, "data-held", now.held ? "yes" : "no");
-  setAttr(hold, "aria-label", now.held ? "Go on (h)" : "Hold the run (h)");
-  setAttr(hold, "title", now.held ? `Held ${now.held}. Go on (h)` : "Hold the run (h)");
+  setAttr(hold, "aria-label", now.held ? "Resume the run (h)" : "Pause the run (h)");
+  setAttr(hold, "title", now.held ? `Paused ${now.held}. Resume the run (h)` : "Pause the run (h)");
   for (const [id, of] of [["pw-step", "batch"], ["pw-decide", "decision"]]) byId(id).hidden = !now.held || !now.steps.includes(of);
   byId("pw-speed-slot").hidden = now.speed === null;
   if (now.speed !== null) drawSpeed(now.speed);

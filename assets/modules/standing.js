@@ -9,7 +9,7 @@ const LATE_S = 3;
 const WAITS = "waits for input";
 
 /** Words of runs whose engine lives. */
-export const ALIVE = ["starting", "running", "working", "idle", "held"];
+export const ALIVE = ["starting", "running", "working", "idle", "paused"];
 
 /** Seconds and tuples are null where they are unknown.
     @param {{state: string, batch: number | null, age_s: number | null, beat_age_s: number | null, backlog: number | null, period_s: number, held?: string, note?: string}} run
@@ -22,7 +22,7 @@ export function standing({ state, batch, age_s, beat_age_s, backlog, period_s, h
   const period = Math.max(0.2, period_s);
   const patience = state === "starting" ? SLOW_START_S : SILENT_S;
   if (silence > Math.max(patience, OVERDUE_PERIODS * period)) return { word: "stopped", words: `ENGINE STOPPED · no sign of life for ${age(silence)}${doing ? `, the last was: ${doing}` : ""}`, level: "red" };
-  if (held) return { word: "held", words: `held ${held}`, level: "amber" };
+  if (held) return { word: "paused", words: `paused ${held}`, level: "amber" };
   if (state === "starting" || batch === null || age_s === null) return { word: state, words: `${doing ? `${doing}, ` : ""}waits for the first batch`, level: "quiet" };
   if (age_s <= Math.max(LATE_S, LATE_PERIODS * period)) return { word: "running", words: `data ${age(age_s)} old`, level: "ok" };
   if (backlog === 0) return { word: "idle", words: `${doing || WAITS}, data ${age(age_s)} old`, level: "ok" };

@@ -139,7 +139,7 @@ async function makeTurn(turn, stop) {
   if (!knob) return say(`This run has no knob ${turn.knob}.`);
   const key = `${run} ${turn.knob}`;
   const value = turn.back ? before.get(key) ?? knob.default : Math.min(knob.high ?? Infinity, knob.value * turn.times);
-  if (value === knob.value) return say("It is there already.");
+  if (value === knob.value) return say("The page already shows it.");
   if (!turn.back && !before.has(key)) before.set(key, knob.value);
   say(`${knob.value} → ${value}: requested …`);
   const done = await send(run, knob, value, "guided tour", knob.version);

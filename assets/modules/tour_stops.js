@@ -33,7 +33,7 @@ export const STOPS = [
     path: "/knobs",
     look: "[data-knob='mu'], .pw-knob",
     title: "Turn the threshold while it runs",
-    words: "μ says how much the work must move before a new order is looked for. Ten times as high, and the plan stands still while the stream goes on changing.",
+    words: "μ says how much the work must move before a new order is looked for. Ten times as high, and the plan stays the same while the stream keeps changing.",
     turn: { knob: "mu", times: 10, label: "Turn μ up tenfold" },
   },
   {

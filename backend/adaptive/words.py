@@ -13,7 +13,7 @@ from storage.vocabulary.records import Event
 REFILLED: Final = Event(
     "run",
     "profile window is being refilled",
-    "the run goes on with its plan; what was sampled before it stopped is gone",
+    "the run resumes with its plan; samples taken before it stopped are lost",
 )
 
 

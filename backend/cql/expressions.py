@@ -34,7 +34,7 @@ def not_run(what: str) -> str:
 
 def alone(name: str) -> str:
     """The sentence that refuses a call beside anything but 'and'."""
-    return f"{name}(…) is a condition of its own, joined to others by 'and' only"
+    return f"{name}(…) must be a condition by itself, joined to others by 'and' only"
 
 
 class Expressions:
@@ -161,7 +161,7 @@ class Expressions:
         if node.function not in nodes.AGGREGATES:
             refuse(not_run(f"the function {node.at}(…)"), node.at, self._text)
         if self._inside is None:
-            message = f"{node.function}(…) stands in a select list or in Having only"
+            message = f"{node.function}(…) is allowed in a select list or in Having only"
             refuse(message, node.at, self._text)
         wanted = 0 if node.function == "count" and not node.distinct and not node.arguments else 1
         if len(node.arguments) != wanted:
@@ -243,7 +243,7 @@ class Expressions:
     def _subquery(self, node: nodes.Subquery) -> nodes.Subquery:
         plan = self._plan_of(node.relation)
         if len(plan.fields) != 1:
-            message = f"a subquery that stands for a value has one column, not {len(plan.fields)}"
+            message = f"a subquery used as a value has one column, not {len(plan.fields)}"
             refuse(message, node.at, self._text)
         return nodes.Subquery(node.at, plan)
 

@@ -176,7 +176,7 @@ class Resolver:
 
     def _window(self, node: nodes.WindowText, plan: logical.Logical) -> logical.Window:
         if not answers_a_stream(plan):
-            refuse("a window stands after a stream, and this is a relation", node.at, self._text)
+            refuse("a window follows a stream, and this is a relation", node.at, self._text)
         kind = window_kind(node.words)
         if kind is None:
             message = f"[{' '.join(node.words)}] is no window; expected {_WINDOWS}"

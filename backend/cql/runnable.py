@@ -19,7 +19,8 @@ MAX_OPERATORS_DEEP: Final = 100
 MAX_OPERATORS: Final = 400
 _ANY_NUMBER: Final = (nodes.Compare, nodes.Member, nodes.Between, nodes.Call)
 _MEMBERSHIP: Final = (
-    "membership in a relation stands in Where, On or Having, joined to other conditions by 'and'"
+    "membership in a relation is allowed in Where, On or Having, "
+    "joined to other conditions by 'and'"
 )
 
 
@@ -90,7 +91,7 @@ def _check_expression(node: nodes.Node, any_number: bool = False) -> None:
     if isinstance(node, nodes.InRelation):
         raise NotRun(node, _MEMBERSHIP)
     if isinstance(node, nodes.Subquery):
-        raise NotRun(node, not_run("a subquery that stands for a value"))
+        raise NotRun(node, not_run("a subquery used as a value"))
     if isinstance(node, nodes.Call) and not node.registered:
         raise NotRun(node, not_run(f"the function {node.name}(…)"))
     if not any_number and has_more_bits(node):

@@ -32,7 +32,7 @@ class BranchProcesses:
     def begin(self, run: str, at: int, knob: str, value: object, scope: str) -> None:
         """Begin with one; returns at once. Raises Refused while there is one."""
         if self._child is not None:
-            raise Refused(f"{self._words} is being computed; ask again when it is there")
+            raise Refused(f"{self._words} is being computed; ask again when it is ready")
         told = branch_words(run, at, scope, self._store, f"{knob}={value}")
         command = [sys.executable, str(RUN), *told]
         words = f"the branch of {run} at batch {at} with {knob} = {value}"
@@ -49,7 +49,7 @@ class BranchProcesses:
         ended, self._child = self._happenings.get(), None
         assert isinstance(ended, Ended)
         if ended.status == 0:
-            return (Event("run", f"{self._words} is there", "the Runs page has it"),)
+            return (Event("run", f"{self._words} is ready", "the Runs page has it"),)
         why = " ".join(ended.child.last_words(1)).removeprefix("planwatch: ")
         title = f"{self._words} has failed"
         return (Event("run", title, why or f"exit status {ended.status}", "error"),)

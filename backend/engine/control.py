@@ -96,8 +96,8 @@ def carry_out(command: Command, now: Controlled, job: RunJob, is_in_batch: bool 
         "query_pause": lambda: _pause(command, now, True),
         "query_resume": lambda: _pause(command, now, False),
         "query_remove": lambda: _remove(command, now),
-        "hold": lambda: _paced(command, now, now.pace.hold(_why_held(command)), "the run is held"),
-        "go_on": lambda: _paced(command, now, now.pace.go_on(), "the run goes on"),
+        "hold": lambda: _paced(command, now, now.pace.hold(_why_held(command)), "the run paused"),
+        "go_on": lambda: _paced(command, now, now.pace.go_on(), "the run resumed"),
         "step": lambda: _step(command, now, job, is_in_batch),
         "branch": lambda: _branch(command, now, job),
         "stop": lambda: Carried(now, _event(command, "run", "stop requested"), stop=True),
@@ -170,7 +170,7 @@ def _turn_knob(command: Command, now: Controlled) -> Carried:
 def _keep(command: Command, now: Controlled) -> Carried:
     number = command.payload.get("command")
     if not isinstance(number, int):
-        raise Refused("a keep names the turn that is to stand: {command: its number}")
+        raise Refused("a keep names the change to keep: {command: its number}")
     return Carried(now, _event(command, "knob", f"turn #{number} kept"), keeps=number)
 
 
@@ -197,7 +197,7 @@ def check_intake(settings: ScopedSettings, queries: Iterable[ContinuousQuery]) -
             own = settings.scopes.get(source_id(stream))
             if own is not None and own.values.get(INTAKE.name) == "removed":
                 raise Refused(
-                    f"query {query.name!r} reads {stream}, which is not to be removed while it is "
+                    f"query {query.name!r} reads {stream}, and cannot be removed while it is "
                     "read: remove the query, or set the stream's intake to on"
                 )
 

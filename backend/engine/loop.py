@@ -318,7 +318,7 @@ class Loop:
         if self._now.pace == before:
             return
         self._frame = recorder.framed(self.job, self._now.pace.held)
-        title = "the run is held" if why else "the run goes on"
+        title = "the run paused" if why else "the run resumed"
         self._boundary.events.append(Event("run", title, why, "warning" if why else "info"))
         log.warning("%s%s", title, f" {why}" if why else "")
 

@@ -41,7 +41,7 @@ class Pace:
     def hold(self, why: str) -> Pace:
         """No further batch. Raises Refused when the run is held."""
         if self.held:
-            raise Refused(f"the run is held already: {self.held}")
+            raise Refused(f"the run is already paused: {self.held}")
         return Pace(why)
 
     def awaiting(self, why: str) -> Pace:
@@ -54,14 +54,14 @@ class Pace:
     def go_on(self) -> Pace:
         """As if it had never been held. Raises Refused when it is not."""
         if not self.held:
-            raise Refused("the run is not held: nothing is to go on")
+            raise Refused("the run is not paused; there is nothing to resume")
         return Pace()
 
     def step(self, of: str, is_in_batch: bool) -> Pace:
         """One batch more, or the rest of the one that waits in its decisions; or one decision more.
         Raises Refused unless the run is held."""
         if not self.held:
-            raise Refused("the run is not held: hold it first, then step")
+            raise Refused("the run is not paused: pause it first, then step")
         inside = is_in_batch and self.in_decisions
         if of == "batch":
             n_more = 0 if inside else 1

@@ -48,7 +48,7 @@ class ProvisionalTurns:
             if command.id == number:
                 del self._waiting[key]
                 return
-        raise Refused(f"turn #{number} waits for no keep: it stands, or was taken back")
+        raise Refused(f"turn #{number} is not provisional: it was kept or reverted")
 
     def due(self, settings: ScopedSettings) -> list[Command]:
         """What takes back the turns whose time is over; a knob that is gone has nothing to."""

@@ -111,8 +111,9 @@ def _behind(run_id: str, one: tuple[str, int], other: tuple[str, int]) -> str:
     n = newest - last
     has = f"ends with batch {last}" if last >= 0 else "has no batch"
     return (
-        f"run {run_id} cannot go on: {late} {has}, {n} {'batch' if n == 1 else 'batches'} behind "
-        f"{early}, which ends with batch {newest}; {WHAT_TO_DO}"
+        f"run {run_id} cannot be resumed: {late} {has}, "
+        f"{n} {'batch' if n == 1 else 'batches'} behind {early}, "
+        f"which ends with batch {newest}; {WHAT_TO_DO}"
     )
 
 
@@ -127,9 +128,9 @@ def check_state(run_id: str, places: Places, mark: Mark | None, upcoming: Upcomi
             is_new = mark.batch == upcoming.batch and log.began_in(upcoming.batch)
             why = "" if is_new else log.lacks(upcoming.batch - 1)
         except StateLost as error:
-            raise Refused(f"run {run_id} cannot go on: {error}") from error
+            raise Refused(f"run {run_id} cannot be resumed: {error}") from error
         if why:
             raise Refused(
-                f"run {run_id} cannot go on: the state of unit {unit} in {places.log} {why}, and "
-                f"the last batch is {upcoming.batch - 1}; {WHAT_TO_DO}"
+                f"run {run_id} cannot be resumed: the state of unit {unit} in {places.log} {why}, "
+                f"and the last batch is {upcoming.batch - 1}; {WHAT_TO_DO}"
             )

@@ -111,7 +111,7 @@ class BranchLaunch(InProcessLaunch):
                 except Refused as error:
                     raise RunFailed(f"the branch is not possible: {error}") from error
                 if not loop.may_begin():
-                    return f"the branch is held from batch {batch} on"
+                    return f"the branch is paused from batch {batch} on"
                 if not host.step():
                     return self._short(batch, host)
                 self._check(batch, host)

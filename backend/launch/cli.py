@@ -48,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument(
         "--fresh",
         action="store_true",
-        help="begin a new run; without it the newest run of the workload goes on",
+        help="start a new run; without it the newest run of the workload is resumed",
     )
     found.add_argument("--master", default="local[2]", help="Spark master (default local[2])")
     found.add_argument("--shared", metavar="FOLDER", help=SHARED)

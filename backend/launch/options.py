@@ -15,7 +15,7 @@ DEFAULT_STORE: Final = f"sqlite:///{STATE / 'planwatch.db'}"
 #: What the engine's own command line says, too.
 OURS: Final = ", ".join(shipped_workloads())
 SHARED: Final = "keep runs in this folder, which all machines with Spark's workers have"
-ONCE: Final = "process what is there, then exit; status 3 when every tuple was kept aside"
+ONCE: Final = "process the available input, then exit; status 3 when every tuple was kept aside"
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +45,7 @@ def add_server(parser: argparse.ArgumentParser) -> None:
 def add_access(parser: argparse.ArgumentParser) -> None:
     """Who may do what."""
     parser.add_argument(
-        "--read-only", action="store_true", help="show everything, let nothing be changed"
+        "--read-only", action="store_true", help="read-only: no changes from the browser or the API"
     )
     parser.add_argument(
         "--allow-host",
@@ -102,12 +102,12 @@ def add_pipeline(parser: argparse.ArgumentParser) -> None:
 def add_extent(parser: argparse.ArgumentParser) -> None:
     """Where a pipeline begins and ends."""
     parser.add_argument("--once", action="store_true", help=ONCE)
-    parser.add_argument("--fresh", action="store_true", help="begin a new run, go on with none")
+    parser.add_argument("--fresh", action="store_true", help="start a new run; resume none")
 
 
 def add_resume(parser: argparse.ArgumentParser) -> None:
     """A demo begins anew unless told otherwise."""
-    parser.add_argument("--resume", action="store_true", help="go on with the newest run")
+    parser.add_argument("--resume", action="store_true", help="resume the newest run")
 
 
 def add_recording(parser: argparse.ArgumentParser) -> None:
@@ -170,7 +170,7 @@ def add_shell(parser: argparse.ArgumentParser) -> None:
         "--command",
         action="append",
         metavar="LINE",
-        help="do this command and leave; may be given again",
+        help="run this command and exit; repeatable",
     )
 
 

@@ -63,7 +63,7 @@ def _watch(pid: int, grace_s: float) -> None:
             break
         came = min(came, now)
         deadline = came + grace_s
-    print(f"planwatch: {why} and is killed; start it again to go on", file=sys.stderr, flush=True)
+    print(f"planwatch: {why} and is killed; start it again to resume", file=sys.stderr, flush=True)
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
 

@@ -42,7 +42,7 @@ OPTIONS: Final = frozenset(
     {"header", "sep", "delimiter", "quote", "escape", "nullvalue", "encoding", "charset"}
 )
 NOT_UTF8: Final = "is not UTF-8"
-BAD_QUOTES: Final = "a quote is not closed, or stands where none may"
+BAD_QUOTES: Final = "a quote is not closed, or is where none is allowed"
 _EOL: Final = rb"(?:\r\n|\n|\r)"
 _LINE: Final = re.compile(rb"([^\r\n]*+)" + _EOL)
 _BREAK: Final = re.compile(rb"[\r\n]")

@@ -19,8 +19,8 @@ BLOCK_BYTES: Final = 1 << 20
 LONGEST_LINE_BYTES: Final = 16 << 20
 NOT_UTF8: Final = "the line is not UTF-8"
 NO_OBJECT: Final = "the line is no JSON object"
-KEY_TWICE: Final = "a key is there twice"
-NO_KEY: Final = "none of the attributes is there"
+KEY_TWICE: Final = "a key appears twice"
+NO_KEY: Final = "it has none of the attributes"
 #: JSON has no numbers for these; they come as strings, where they come.
 _NOT_FINITE: Final = frozenset({"NaN", "Infinity", "-Infinity"})
 _BOM: Final = b"\xef\xbb\xbf"

@@ -60,7 +60,7 @@ def keys_from_json(text: str) -> tuple[KeyOf, ...]:
     found = []
     for name, told in table.items():
         if not name.isidentifier() or name.startswith("_") or name.lower() == "t":
-            raise KeyedError(f"key {name!r}: a key is an attribute with a name of its own, not t")
+            raise KeyedError(f"key {name!r}: a key is an attribute with another name than t")
         parts = told if isinstance(told, list) else [told]
         good = 1 <= len(parts) <= 2 and type(parts[0]) is int and 1 <= parts[0] <= MOST_VALUES
         if not good or not all(_is_number(one) and 0 <= one <= 10 for one in parts[1:]):

@@ -120,7 +120,7 @@ def report(call: ApiCall) -> Response:
 
 
 def export(call: ApiCall) -> Response:
-    """The records of the run as a store of its own, compressed."""
+    """The records of the run as a separate store, compressed."""
     run = find_run(call)
     with tempfile.TemporaryDirectory(prefix="planwatch-export-") as folder:
         path = Path(folder) / "run.planwatch.gz"

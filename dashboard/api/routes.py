@@ -286,14 +286,14 @@ _NOTING = (
         "GET",
         f"{_RUN}/export",
         noting.export,
-        "The records of the run as a store of its own, compressed",
+        "The records of the run as a separate store, compressed",
         media=noting.PACKED_MEDIA,
     ),
     Route(
         "GET",
         f"{_RUN}/alerts",
         noting.alerts,
-        "Alert rules, and which of them hold",
+        "Alert rules, and which of them are active",
         list[AlertState],
         (AT,),
     ),
@@ -319,7 +319,7 @@ _NOTING = (
 _QUERY = "/queries/{name}"
 _CHANGING = (
     _change("POST", "/commands", changing.turn_knob, "Request a knob value", body=KnobRequest),
-    _change("POST", "/commands/{number}/keep", changing.keep_turn, "Let a turn stand"),
+    _change("POST", "/commands/{number}/keep", changing.keep_turn, "Keep a provisional change"),
     _change("POST", "/branches", changing.begin_branch, "Branch the run", body=BranchRequest),
     _change("POST", "/queries", changing.add_query, "Register a query", body=QueryRequest),
     _change("DELETE", "/queries", changing.remove_named_query, "Remove a query", (NAME, REASON)),
@@ -328,8 +328,8 @@ _CHANGING = (
     _change("POST", f"{_QUERY}/resume", changing.resume_query, "Resume a query", (REASON,)),
 )
 _PACING = (
-    _change("POST", "/hold", changing.hold, "Hold the run: no further batch", (REASON,)),
-    _change("POST", "/go-on", changing.go_on, "Have a held run go on", (REASON,)),
-    _change("POST", "/step", changing.step, "One step of a held run", (STEP_OF, REASON)),
+    _change("POST", "/hold", changing.hold, "Pause the run: no further batch", (REASON,)),
+    _change("POST", "/go-on", changing.go_on, "Resume a paused run", (REASON,)),
+    _change("POST", "/step", changing.step, "One step of a paused run", (STEP_OF, REASON)),
 )
 ROUTES: Final[tuple[Route, ...]] = (*_SERVICE, *_READING, *_NOTING, *_CHANGING, *_PACING)

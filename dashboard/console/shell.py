@@ -196,7 +196,7 @@ class CommandShell(cmd.Cmd):
             return self._run
         runs = self._client.get("runs")
         if not runs:
-            raise Unanswered("The store holds no run yet.")
+            raise Unanswered("The store has no run yet.")
         return str(runs[0]["id"])
 
     def _get(self, *path: str, **query: object) -> Any:

@@ -106,7 +106,7 @@ class AlertWatch:
             try:
                 self.look()
             except StoreError as error:
-                log.warning("alert rules were not looked at: %s", error)
+                log.warning("alert rules were not checked: %s", error)
 
     def look(self) -> None:
         """Tell of the rules that began to hold since the last look."""
@@ -136,6 +136,6 @@ class AlertWatch:
         try:
             self._opener.open(request, timeout=PATIENCE_S).close()
         except (OSError, HTTPException, ValueError) as error:
-            log.warning("the webhook was not told of %s: %s", data["rule"], error)
+            log.warning("the webhook could not be called for %s: %s", data["rule"], error)
             return False
         return True

@@ -226,7 +226,7 @@ class Hub:
                     LOGGER.warning("The store cannot be read: %s", error)
                 self._failure = str(error)
             except Exception:
-                LOGGER.exception("The live poller goes on after an error")
+                LOGGER.exception("The live poller continues after an error")
             self.poll_ms = 1000 * (time.perf_counter() - started)
             hurried = self._wake.wait(self._period_s())
             self._wake.clear()

@@ -106,7 +106,7 @@ class ResultsView(NamedTuple):
 
 
 def build_results(
-    entities: Iterable[Entity],
+    entities: Sequence[Entity],
     values: Values,
     commands: Sequence[Command],
     misfits: Sequence[StoredMisfit],
@@ -124,24 +124,13 @@ def build_results(
     system = values.get("system", {})
     n_tuples = system.get("tuples_total")
     steps = {(e.role, e.name): e.id for e in entities}
-    outputs = {(e.unit_id, e.query): e.id for e in entities if e.role == "output" and e.query}
     living = [entity for entity in entities if entity.kind == "query" and _lives(entity, batch)]
     absent = 0.0 if len(living) <= ALL_RECORDED else None
     rows = [
         _query_row(entity, values.get(entity.id, {}), n_tuples, pending, absent, steps, title)
         for entity in living
     ]
-    inexact = {
-        e.unit_id for e in entities if e.kind == "system" and values.get(e.id, {}).get("inexact")
-    }
-    rows = [
-        row._replace(
-            output=outputs.get((entity.unit_id, entity.name), ""),
-            unit_id=entity.unit_id,
-            is_inexact=entity.unit_id in inexact,
-        )
-        for row, entity in zip(rows, living, strict=True)
-    ]
+    rows = _placed(rows, living, entities, values)
     rows.sort(key=lambda row: (-(row.total or 0), row.name))
     return ResultsView(
         queries=rows,
@@ -153,6 +142,23 @@ def build_results(
         sink=sink_words(run.settings),
         streams=tuple(one.name for one in run.inputs),
     )
+
+
+def _placed(
+    rows: Sequence[QueryRow], living: Sequence[Entity], entities: Sequence[Entity], values: Values
+) -> list[QueryRow]:
+    """The rows of queries with their units: output operator, and whether answers are exact."""
+    outputs = {(e.unit_id, e.query): e.id for e in entities if e.role == "output" and e.query}
+    systems = [entity for entity in entities if entity.kind == "system"]
+    inexact = {e.unit_id for e in systems if values.get(e.id, {}).get("inexact")}
+    return [
+        row._replace(
+            output=outputs.get((entity.unit_id, entity.name), ""),
+            unit_id=entity.unit_id,
+            is_inexact=entity.unit_id in inexact,
+        )
+        for row, entity in zip(rows, living, strict=True)
+    ]
 
 
 def listed(view: ResultsView, words: str, chosen: str | None) -> tuple[list[QueryRow], int]:

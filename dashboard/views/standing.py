@@ -13,12 +13,12 @@ from storage.exchange.liveness import LIVE_STATES
 from storage.vocabulary.kinds import Phase
 
 Word: TypeAlias = Literal[
-    "starting", "running", "working", "idle", "held", "stopped", "ended", "interrupted", "failed"
+    "starting", "running", "working", "idle", "paused", "stopped", "ended", "interrupted", "failed"
 ]
 Level: TypeAlias = Literal["quiet", "ok", "amber", "red"]
 
 #: Words of runs whose engine lives.
-ALIVE: Final = ("starting", "running", "working", "idle", "held")
+ALIVE: Final = ("starting", "running", "working", "idle", "paused")
 #: An engine that runs gives a sign of life every two seconds, one that starts need not.
 _SILENT_S: Final = 10.0
 _SLOW_START_S: Final = 60.0
@@ -65,7 +65,7 @@ def standing(
         words = f"ENGINE STOPPED · no sign of life for {age(silence)}{last}"
         return RunStanding("stopped", words, "red")
     if held:
-        return RunStanding("held", f"held {held}", "amber")
+        return RunStanding("paused", f"paused {held}", "amber")
     if state == "starting" or batch is None or age_s is None:
         words = f"{doing}, waits for the first batch" if doing else "waits for the first batch"
         return RunStanding(state, words, "quiet")

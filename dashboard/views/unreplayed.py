@@ -10,14 +10,14 @@ from typing import Final
 
 from dashboard.base.face import told
 
-SAMPLING: Final = "It decides which tuples are sampled, and others than those were never looked at."
+SAMPLING: Final = "It changes which tuples are sampled; the others were never recorded."
 GAPS: Final = "The algorithm in force asks only some filters: its profile has gaps."
 NOTHING: Final = "No evaluation on record has what the rule decides on yet."
 WINDOW: Final = "With it other tuples would be in the window, and the record keeps only these."
 TRIED: Final = "Plans are built with it at some evaluations, in turn; none is on record yet."
 RECORD: Final = "It changes what is recorded, not what runs."
-PACE: Final = "It changes how tuples arrive: nothing that was decided on them tells what it does."
-STATE: Final = "What operators keep would be another, and the record has its size alone."
+PACE: Final = "It changes how tuples arrive: past decisions do not show its effect."
+STATE: Final = "It changes what operators store, and only the size of that is recorded."
 SAME: Final = "Results and plans stay the same; what it takes shows only while it runs."
 
 #: Of knobs that no one system has; of one that nobody lists GENERAL is said.

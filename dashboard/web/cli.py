@@ -24,13 +24,13 @@ BAD_REQUEST = 2
 def build_parser() -> argparse.ArgumentParser:
     """The options."""
     parser = argparse.ArgumentParser(
-        prog="dashboard", description="Serve the dashboard on what a store holds."
+        prog="dashboard", description="Serve the dashboard on a store."
     )
     parser.add_argument("--store", metavar="URL", required=True, help="file or SQLAlchemy URL")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
     parser.add_argument("--port", type=int, default=8050, help="port (%(default)s); 0 takes any")
     parser.add_argument(
-        "--read-only", action="store_true", help="show everything, let nothing be changed"
+        "--read-only", action="store_true", help="read-only: no changes from the browser or the API"
     )
     parser.add_argument(
         "--replay", action="store_true", help="the store is a recording: open it read-only"

@@ -63,12 +63,12 @@ HELP_KEYS: Final = (
     (("shift ←", "shift →"), "one batch back, forward"),
     ((".",), "jump to now"),
     (("/",), "search pages, runs, parts of the plan, queries, knobs and plans"),
-    (("h",), "hold the run, and have it go on"),
-    (("n", "d"), "of a held run: one batch; one scheduling decision, where it is in one process"),
+    (("h",), "pause or resume the run"),
+    (("n", "d"), "of a paused run: one batch; one scheduling decision, where it is in one process"),
     (("<", ">"), "replay streams slower, faster"),
-    (("t",), "tables instead of figures, and back"),
+    (("t",), "switch between charts and tables"),
     (("[", "]"), "what the cards of the plan show"),
-    (("-", "+"), "on a card: fold what leads to it alone, open it again"),
+    (("-", "+"), "on a card: collapse or expand its inputs"),
     (("Esc",), "unpin the node, discard a draft, close"),
     (("y",), "copy a permalink to this very moment"),
     (("?",), "this help"),
@@ -174,7 +174,7 @@ def _pace_buttons() -> Component:
     ]
     return html.Span(
         [
-            _icon_button("pw-hold", "Hold the run (h)", holding, data_held="no"),
+            _icon_button("pw-hold", "Pause the run (h)", holding, data_held="no"),
             _icon_button("pw-step", "One batch (n)", Icon(_STEP)),
             _icon_button("pw-decide", "One scheduling decision (d)", Icon(_DECIDE)),
             html.Span(id="pw-speed-slot"),
@@ -247,7 +247,7 @@ def _help() -> Component:
 
 _ABOUT: Final = (
     "Everything on screen is in the address: page, run, batch, node. LIVE follows the stream, "
-    "FROZEN holds a running stream still, REPLAY shows the past or a finished run."
+    "FROZEN stops the display of a running stream, REPLAY shows the past or a finished run."
 )
 
 

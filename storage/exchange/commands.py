@@ -141,7 +141,7 @@ def refuse_waiting(connection: Connection, workload: str, time: float) -> tuple[
     )
     runs = tuple(connection.scalars(waiting))
     for run_id in runs:
-        why = "the run was interrupted, and another one was begun"
+        why = "the run was interrupted, and a new one was started"
         _refuse(connection, pending(connection, run_id), why, time)
     return runs
 

@@ -246,7 +246,7 @@ class ResultRow(Base):
     batch_id: Mapped[int] = batch("batch the tuple was in")
     cells: Mapped[Any] = mapped_column(JsonText, comment="JSON {attribute: value}")
     query_ids: Mapped[Any] = mapped_column(JsonText, comment="JSON list of query names, sorted")
-    input: Mapped[str] = added("stream the tuple is of; '' = not told")
+    input: Mapped[str] = added("stream the tuple is of; '' = unknown")
 
 
 class ResultQueryRow(Base):
@@ -272,5 +272,5 @@ class MisfitRow(Base):
     batch_id: Mapped[int] = batch()
     raw: Mapped[str] = mapped_column(Text, comment="the tuple as it came")
     error: Mapped[str] = mapped_column(Text, comment="what does not fit")
-    input: Mapped[str] = added("stream the tuple is of; '' = not told")
+    input: Mapped[str] = added("stream the tuple is of; '' = unknown")
     __table_args__ = (Index("misfits_by_run", "run_id", "id"), {"sqlite_autoincrement": True})

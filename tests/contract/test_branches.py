@@ -330,7 +330,7 @@ def test_beside_a_run_one_is_computed_at_a_time(recorded: Recorded, reader: Read
     with pytest.raises(Refused, match="is being computed"):
         beside.begin(recorded.id, AT, "mu", 0.03, "asc.S")
     beside.wait()
-    assert _news(beside) == f"the branch of {recorded.id} at batch {AT} with mu = 0.02 is there"
+    assert _news(beside) == f"the branch of {recorded.id} at batch {AT} with mu = 0.02 is ready"
     assert newest(reader)[1].value == 0.02
     beside.begin(recorded.id, 99, "mu", 0.02, "asc.S")
     beside.wait()

@@ -51,7 +51,7 @@ NUMBERS: Final[Mapping[str, set[str]]] = {
     "views/plan.py": {"queue_peak_tuples", "saved_bytes", "state_bytes"},
     "views/results.py": {"relation_tuples"},
 }
-#: What takes memory, of all systems in one list.
+#: Memory use, of all systems in one list.
 MEMORY: Final[Mapping[str, set[str]]] = {
     "views/takes.py": {
         *("bitmap_memory", "log_bytes", "pool_bytes", "queue_bytes"),

@@ -182,7 +182,7 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_when_there_is_room(
         pytest.skip("no rights here to make a small disk")
     said = done.stdout
     assert said.count("the disk is full") == 1
-    assert "free some space, start the same command again, and the run goes on" in said
+    assert "free some space, start the same command again to resume the run" in said
     assert "Traceback" not in said
     assert [line for line in said.splitlines() if line.startswith("status")] == [
         "status 1",

@@ -48,8 +48,8 @@ def test_a_run_is_held_stepped_and_sped_up(open_page: OpenPage, run: StreamRun) 
     expect(page.get_by_role("button", name="Hold the run")).to_be_visible()
     page.keyboard.press("h")
     assert answered(page, run, 1).state == "applied"
-    expect(page.locator("#pw-run-state")).to_have_text("held")
-    expect(page.locator("#pw-age")).to_contain_text("held by page")
+    expect(page.locator("#pw-run-state")).to_have_text("paused")
+    expect(page.locator("#pw-age")).to_contain_text("paused by page")
     assert not run.loop.may_begin()
     page.get_by_role("button", name="One batch (n)").click()
     assert answered(page, run, 2).payload == {"of": "batch"}
@@ -59,7 +59,7 @@ def test_a_run_is_held_stepped_and_sped_up(open_page: OpenPage, run: StreamRun) 
     page.keyboard.press(">")
     assert answered(page, run, 3).payload == {"knob": "speed", "value": 2.0, "scope": ""}
     expect(page.get_by_label("Speed of replayed streams")).to_have_value("2")
-    page.get_by_role("button", name="Go on (h)").click()
+    page.get_by_role("button", name="Resume the run (h)").click()
     assert answered(page, run, 4).kind == "go_on"
     expect(page.get_by_role("button", name="Hold the run")).to_be_visible()
-    expect(page.locator("#pw-run-state")).not_to_have_text("held")
+    expect(page.locator("#pw-run-state")).not_to_have_text("paused")

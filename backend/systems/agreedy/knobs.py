@@ -76,8 +76,7 @@ class AgreedyKnobs(Knobs):
         high=1_000_000,
         unit="tuples",
         scale="log",
-        help="Profile tuples after which sweep goes on to the next filter when nothing was "
-        "violated.",
+        help="Profile tuples after which sweep moves to the next filter when nothing was violated.",
     )
     profile_policy: str = knob(
         "fixed",

@@ -37,5 +37,5 @@ class StateLimit:
             return ""
         return (
             f"because the state of the network takes {used} bytes, and state_limit_bytes allows "
-            f"{self.limit_bytes}: raise it, remove or pause a query, or go on for one more batch"
+            f"{self.limit_bytes}: raise it, remove or pause a query, or run one more batch"
         )

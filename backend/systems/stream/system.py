@@ -48,8 +48,8 @@ class NetworkSystem:
             )
         if SYSSTREAM in query.reads and len(query.reads) > 1:
             return Refusal(
-                f"query {query.name!r} reads {SYSSTREAM} beside other streams; it is told after "
-                "their tuples were processed, so it is read alone"
+                f"query {query.name!r} reads {SYSSTREAM} beside other streams; it is published "
+                "after their tuples were processed, so it is read alone"
             )
         refusal = self._lacks(query)
         return refusal or Claim("sysstream" if SYSSTREAM in query.reads else "network")

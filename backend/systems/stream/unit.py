@@ -325,5 +325,5 @@ def _check_fixed(shards: int, join_trees: str, now: StreamKnobs) -> None:
     for name, before in {"shards": shards, "join_trees": join_trees}.items():
         if getattr(now, name) != before:
             raise Refused(
-                f"{name} stays {before}: it is fixed for a run; begin another one with --fresh"
+                f"{name} stays {before}: it is fixed for a run; start a new run with --fresh"
             )

@@ -81,7 +81,7 @@ def draw(view: AlertsView, sheet: Sheet) -> Drawing:
     rows = [_row(one, sheet.read_only) for one in view.states]
     table = RowTable("Alert rules", columns, rows) if rows else html.P(_NONE, className="pw-dim")
     form = AlertForm(view.choices, sheet.read_only)
-    note = "those that hold stand in the header of every page"
+    note = "active ones appear in the header of every page"
     return Drawing([table, form], note=note)
 
 

@@ -139,7 +139,7 @@ def _why_none(view: BranchView) -> str:
         )
     return (
         "Go to a moment, take a knob and a value: the recorded tuples are replayed with it from "
-        "there on, in a run of its own, and both futures stand side by side."
+        "there on, in a run of its own, and both futures are shown side by side."
     )
 
 

@@ -231,7 +231,7 @@ def _alignment(view: ComparedView, context: Context) -> Component:
         show = address(view.asked._replace(align=align))
         current = attrs(aria_current="true" if align == view.asked.align else None)
         links.append(jump(context, words, show=show, className="pw-chip-link", **current))
-    return html.Nav(links, className="pw-chips", **attrs(aria_label="How they are laid over"))
+    return html.Nav(links, className="pw-chips", **attrs(aria_label="How they are aligned"))
 
 
 def _numbers(view: ComparedView) -> Component:
@@ -285,7 +285,7 @@ def _plan_table(view: ComparedView) -> Component:
         for plan in view.plans
     ]
     same = all(plan.a == plan.b and plan.kinds[0] == plan.kinds[1] for plan in view.plans)
-    words = "Plans: the same" if same else "Plans; what stands elsewhere is marked"
+    words = "Plans: the same" if same else "Plans (moved steps highlighted)"
     return RowTable(words, columns, rows, className=_ORDERS)
 
 
@@ -343,5 +343,5 @@ PANEL: Final = Panel(
     news=("run", "plans", "decisions"),
     show=True,
     whole=True,
-    chart="Numbers of both stretches over each other",
+    chart="Both stretches overlaid",
 )

@@ -168,7 +168,7 @@ def _keep(row: AuditRow, context: Context, locked: str) -> list[Component]:
         type="button",
         className="pw-button pw-primary",
         disabled=bool(locked),
-        title=locked or "Let the turn stand",
+        title=locked or "Keep the change",
         **attrs(data_pw_keep=row.id),
     )
     when = html.Span(f" else back at {clock(row.goes_back_at)} ", className="pw-dim")

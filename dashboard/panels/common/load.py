@@ -95,7 +95,7 @@ def _table(shown: LoadShown) -> Component:
 PANEL: Final = Panel(
     name="load",
     page="/plan",
-    title="How even the work is",
+    title="Load balance",
     sql=records.matrices(LOAD),
     build=build,
     draw=draw,

@@ -97,7 +97,7 @@ def advice(loop: FlipLoop) -> str:
     if loop.cooldown is not None:
         ways.append(f"a cool-down above {show(loop.cooldown, 'int')} tuples")
     if not ways:
-        return "The record does not tell what would have avoided it."
+        return "The record does not show what would have avoided it."
     words = " or ".join(ways)
     return f"{words[0].upper()}{words[1:]} would have avoided it (estimated from the record)."
 
@@ -151,7 +151,7 @@ def _flip(flip: Flip, context: Context, tested: bool) -> list[CellData]:
 PANEL: Final = Panel(
     name="loops",
     page="/timeline",
-    title="Back and forth",
+    title="Oscillation",
     sql=records.PLANS,
     twin=False,
     build=build,

@@ -77,7 +77,7 @@ def _query(graph: Picked, locked: str) -> list[Component]:
         type="button",
         className="pw-button",
         disabled=bool(locked),
-        title=locked or "Asks the engine to remove it; the graph stays until you remove that",
+        title=locked or "Removes the query; the graph stays until you remove it, too",
         **attrs(data_query_action="remove", data_query=graph.query),
     )
     text = html.Code(graph.text, title=graph.text)

@@ -45,7 +45,7 @@ def draw(view: PresetsView, sheet: Sheet) -> Drawing:
         title=sheet.read_only or "A set of values to come back to",
         **attrs(data_pw_preset_save=json.dumps(view.now)),
     )
-    table = RowTable("Sets of values", columns, rows, keys=[str(i) for i in range(len(rows))])
+    table = RowTable("Knob presets", columns, rows, keys=[str(i) for i in range(len(rows))])
     return Drawing([table, html.P(save)], note="several turns at one click, each in the audit log")
 
 
@@ -73,7 +73,7 @@ def _buttons(row: PresetRow, locked: str) -> list[Component]:
 PANEL: Final = Panel(
     name="presets",
     page="/knobs",
-    title="Sets of values",
+    title="Knob presets",
     sql=records.requests("preset"),
     twin=False,
     build=build,

@@ -169,6 +169,6 @@ def _how_to_start() -> Component:
     )
     return empty(
         "No run yet",
-        "This store holds no run. Start one in a terminal; it shows up here by itself.",
+        "This store has no run. Start one in a terminal; it shows up here by itself.",
         lines,
     )

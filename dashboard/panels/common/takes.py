@@ -109,7 +109,7 @@ def _table(view: TakesView, context: Context) -> Component:
 PANEL: Final = Panel(
     name="takes",
     page="/memory",
-    title="What takes memory",
+    title="Memory use",
     sql=records.samples(),
     build=build,
     draw=draw,

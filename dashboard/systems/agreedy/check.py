@@ -18,7 +18,7 @@ from dashboard.systems.agreedy.filters import MatrixShown, build
 from dashboard.systems.agreedy.filters_view import VIEW, CheckView, NearPair, near_words
 from dashboard.views.decision_costs import digits
 
-_NEVER: Final = "{n} of the pairs looked at cannot turn over, whatever the challenger drops."
+_NEVER: Final = "{n} of the pairs can never swap, whatever the challenger drops."
 
 
 def draw_check(shown: MatrixShown, sheet: Sheet) -> Drawing:

@@ -97,7 +97,7 @@ def _switch() -> Component:
 def _legend(view: FiltersView | None) -> list[Component]:
     keys = [
         ("shade", "less … more"),
-        ("diagonal", "the filter that stands there"),
+        ("diagonal", "the filter at this position"),
         ("violated", "▲ violated; the arrow is the move it implies"),
         ("off", "not kept by the algorithm"),
     ]

@@ -152,7 +152,7 @@ function ViewMatrix({ id, view }) {
   const [over, setOver] = useState(null);
   const [cursor, handlers] = useCursor(view ? view.cards.length : 0);
   const scene = useDrawing(view, width, setOver);
-  if (!view || !view.cards.length) return h("div", { id, ref, className: "pw-v" }, h("p", { className: "pw-v-none" }, "No check has looked at the matrix yet: it comes with the first profile tuples."));
+  if (!view || !view.cards.length) return h("div", { id, ref, className: "pw-v" }, h("p", { className: "pw-v-none" }, "No check yet: the first profile tuples bring one."));
   const at = cursor || (over && over.every((place) => place < view.cards.length) ? over : null);
   const data = { "data-batch": view.batch, "data-shown": view.shown, "data-n": view.cards.length };
   return h(

@@ -58,7 +58,7 @@ export function viewTip(view, row, column) {
   const other = view.cards[column];
   const passed = before(view, row);
   const title = other.name + (passed ? ` | passed ${passed}` : "");
-  if (column < row) return { title: other.name, lines: [], note: `${other.name} stands before ${own.name}: nothing to compare` };
+  if (column < row) return { title: other.name, lines: [], note: `${other.name} comes before ${own.name}: nothing to compare` };
   const count = view.counts[row][column - row];
   if (count === null) return { title, lines: [], note: "not kept by the algorithm in force" };
   const n = view.reached[row];
@@ -74,7 +74,7 @@ export function viewTip(view, row, column) {
 }
 
 function standing(view, row, column) {
-  if (row === column) return "On the diagonal: the filter that stands here. ";
+  if (row === column) return "On the diagonal: the filter at this position. ";
   const words = viewIsViolated(view, row, column) ? "Violated: outranks " : "Compared with ";
   return `${words}${view.cards[row].name}. `;
 }

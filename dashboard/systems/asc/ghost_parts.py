@@ -81,7 +81,7 @@ def _evidence(compared: GhostComparison, thin: str, steps: list[GhostStep]) -> C
     if len(steps) >= MAX_DECISIONS:
         parts.append(f"the last {show(len(steps), 'int')} evaluations")
     if compared.n_unknown:
-        parts.append(f"{compared.n_unknown} evaluations cannot be told")
+        parts.append(f"{compared.n_unknown} evaluations cannot be decided")
     if any(step.ghost_plan != step.real_plan and step.ghost_plan.digest for step in steps):
         parts.append("micro-arrows of plans long out of force count as macro-arrows")
     return html.P(" · ".join(parts), className="pw-whatif-words", role="status")

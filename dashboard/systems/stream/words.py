@@ -24,7 +24,7 @@ UNREPLAYED: Final[Mapping[str, str]] = {
     "not for round_robin.",
     "load": PACE,
     "queue_capacity": "When operators wait for full queues is decided while they run.",
-    "state_limit_bytes": "It holds queries and batches back beyond it; no plan depends on it.",
+    "state_limit_bytes": "Beyond it queries and batches wait; no plan depends on it.",
     "sharing": STATE,
     "implicit_istream": "It changes which results there are, not what they cost.",
     "shards": "It is fixed for a run.",

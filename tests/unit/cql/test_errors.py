@@ -160,7 +160,7 @@ def test_both_sides_of_a_comparison_in_a_condition_alone(
         (
             "Select * From Flights Where dep_delay > (Select b From Planes)",
             42,
-            "a subquery that stands for a value is not run by any system",
+            "a subquery used as a value is not run by any system",
         ),
     ],
 )

@@ -135,7 +135,7 @@ def test_filters_have_names_of_their_own() -> None:
         ("odd(size) > 5", 7, "odd(…) is a condition of its own"),
         ("size > odd(size)", 14, "odd(…) is a condition of its own"),
         ("odd(*)", 7, "the function odd(…) is not run by any system"),
-        ("dest in (Select * From Bad [Rows 5]) or ok", 7, "membership in a relation stands in"),
+        ("dest in (Select * From Bad [Rows 5]) or ok", 7, "membership in a relation is allowed in"),
         ("dest in (Select * From Bad [Rows 0])", 34, "a window of 0 rows; allowed are 1 to"),
         ("dest in (Select * From Bda [Rows 5])", 30, "unknown stream 'Bda'; did you mean 'Bad'?"),
         ("dest in (Select x From Bad [Rows 5])", 23, "unknown attribute 'x'; Bad has address"),

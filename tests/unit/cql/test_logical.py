@@ -192,8 +192,8 @@ def test_walking_meets_every_operator_once() -> None:
         ("Select max(B) From S Group By A Having C > 1", 40, "'C' is neither in Group By nor"),
         ("Select * From S Group By A", 17, "name the columns of an answer with groups"),
         ("Select * From S Having A > 1", 17, "name the columns of an answer with groups"),
-        ("Select A From S Where max(B) > 1", 23, "max(…) stands in a select list or in Having"),
-        ("Select max(min(B)) From S", 12, "min(…) stands in a select list or in Having only"),
+        ("Select A From S Where max(B) > 1", 23, "max(…) is allowed in a select list or in Having"),
+        ("Select max(min(B)) From S", 12, "min(…) is allowed in a select list or in Having only"),
         ("Select sum(A, B) From S", 8, "sum takes one argument, not 2"),
         ("Select A + 'x' From S", 12, "+ takes numbers, and this is a string"),
         ("Select -true From S", 9, "- takes numbers, and this is a boolean"),
@@ -213,7 +213,7 @@ def test_walking_meets_every_operator_once() -> None:
             8,
             "two queries without a name have an attribute 'A'; name them: (…) As q",
         ),
-        ("Select * From S Where A > (Select * From S1)", 28, "a subquery that stands for a value"),
+        ("Select * From S Where A > (Select * From S1)", 28, "a subquery used as a value"),
     ],
 )
 def test_what_is_no_cql_is_refused_at_its_place(text: str, column: int, message: str) -> None:

@@ -42,7 +42,7 @@ DEEP = "Select * From (" * 35 + "Select * From S Where A = 1" + ")" * 35
         ("Select * From S [Rows 0]", 17, "a window of 0 rows; allowed are 1 to 10000000"),
         ("Select * From S [Partition By A Rows 10,000,001]", 17, "a window of 10000001 rows"),
         ("Select * From S Where B = 1 or A in (Select A From S1)", 32, "membership in a relation"),
-        ("Select (A in (Select A From S1)) From S", 9, "membership in a relation stands in Where"),
+        ("Select (A in (Select A From S1)) From S", 9, "membership in a relation is allowed"),
         ("Select NULL As x From S", 8, "a column of NULL alone has no type"),
         ("Select A From S Group By A, NULL", 29, "a column of NULL alone has no type"),
         ("Select sum(NULL) From S", 8, "an aggregate of NULL alone has no type"),

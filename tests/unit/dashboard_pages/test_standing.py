@@ -76,6 +76,6 @@ def test_a_slow_run_is_given_its_time() -> None:
 
 def test_a_held_run_says_who_holds_it_while_its_engine_lives() -> None:
     found = standing("running", 7, 90.0, 1.0, 5.0, 1.0, "by ana: lunch")
-    assert (found.word, found.words, found.level) == ("held", "held by ana: lunch", "amber")
+    assert (found.word, found.words, found.level) == ("paused", "paused by ana: lunch", "amber")
     assert standing("running", 7, 90.0, 80.0, 5.0, 1.0, "by ana").word == "stopped"
     assert standing("ended", 7, 90.0, 80.0, 5.0, 1.0, "by ana").word == "ended"

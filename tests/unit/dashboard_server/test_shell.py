@@ -158,7 +158,7 @@ def test_no_dashboard_is_a_sentence() -> None:
 def test_a_run_is_held_stepped_and_sped_up(address: str) -> None:
     shown = said(address, "hold lunch", "step", "speed 4", "go")
     lines = [line for line in shown.splitlines() if "from batch" in line]
-    words = ("the run is held", "a step of one batch", "speed 1.0 → 4", "the run goes on")
+    words = ("the run paused", "a step of one batch", "speed 1.0 → 4", "the run resumed")
     assert len(lines) == len(words)
     assert all(word in line for word, line in zip(words, lines, strict=True))
     assert "the run is not held" in said(address, "go", status=1)

@@ -28,7 +28,7 @@ def test_a_step_passes_once_and_a_held_run_is_not_held_again() -> None:
     stepped = held.step("batch", False)
     assert stepped.may_begin
     assert not stepped.begun().may_begin
-    with pytest.raises(Refused, match="held already: by ana"):
+    with pytest.raises(Refused, match="already paused: by ana"):
         held.hold("by ben")
     assert held.go_on() == Pace()
     with pytest.raises(Refused, match="the run is not held"):
@@ -107,7 +107,7 @@ def local(tmp_path: Path) -> Iterator[LocalRun]:
 def test_a_run_is_held_stepped_and_goes_on(local: LocalRun) -> None:
     held = local.run.ask("hold", {})
     local.thread.start()
-    assert local.answered(held).answer.startswith("the run is held")
+    assert local.answered(held).answer.startswith("the run paused")
     time.sleep(0.1)
     assert local.n_batches == 0
     (engine,) = (e for e in local.run.reader.entities(RUN_ID) if e.id == SYSTEM)
@@ -118,7 +118,7 @@ def test_a_run_is_held_stepped_and_goes_on(local: LocalRun) -> None:
     time.sleep(0.1)
     assert local.n_batches == 2
     again = local.answered(local.run.ask("hold", {}))
-    assert again.answer == "the run is held already: by tester: a reason"
+    assert again.answer == "the run is already paused: by tester: a reason"
     assert local.answered(local.run.ask("go_on", {})).state == "applied"
     wait(lambda: local.n_batches == 20)
     (engine,) = (e for e in local.run.reader.entities(RUN_ID) if e.id == SYSTEM)

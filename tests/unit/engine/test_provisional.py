@@ -73,7 +73,7 @@ def test_a_kept_turn_stands(run: SelectionRun, later: list[float]) -> None:
     again = run.ask("keep", {"command": turn.id})
     run.loop.idle()
     assert run.answer(kept).state == "applied"
-    assert "waits for no keep" in run.answer(again).answer
+    assert "is not provisional" in run.answer(again).answer
     later[0] = 70.0
     run.loop.idle()
     assert mu(run) == 0.4

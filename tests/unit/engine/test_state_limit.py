@@ -32,7 +32,7 @@ def test_beyond_the_limit_the_run_waits_until_it_is_raised(tmp_path: Path) -> No
     assert not run.loop.may_begin()
     why = f"the state of the network takes {used(run)} bytes, and state_limit_bytes allows 1000"
     assert why in held(run)
-    (event,) = (e.event for e in run.reader.events(RUN_ID) if e.event.title == "the run is held")
+    (event,) = (e.event for e in run.reader.events(RUN_ID) if e.event.title == "the run paused")
     assert event.severity == "warning"
     turned(run, 2000)
     assert not run.loop.may_begin(), "it is still too little"

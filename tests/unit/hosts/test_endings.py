@@ -36,7 +36,7 @@ def start() -> Iterator[Start]:
 
 
 REFUSED = ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
-AGAIN = "start the same command again, and the run goes on"
+AGAIN = "start the same command again to resume the run"
 
 
 def test_a_java_that_died_is_named_with_its_end(start: Start) -> None:

@@ -184,7 +184,7 @@ def test_of_two_that_start_at_once_one_runs_and_the_other_says_so(tmp_path: Path
         where = f"run {run_id} of this workload is at work in process {runs.pid} on "
         assert lost.returncode == 2
         assert where in said
-        assert said.strip().endswith("; stop it, or begin another one with --fresh")
+        assert said.strip().endswith("; stop it, or start a new run with --fresh")
         assert "Traceback" not in said
         with open_reader(str(tmp_path / "store.db")) as reader:
             assert [run.id for run in reader.runs()] == [run_id]

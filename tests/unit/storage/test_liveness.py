@@ -93,7 +93,7 @@ def test_what_waits_for_an_interrupted_run_is_refused_when_another_one_begins(
         (gone,), (waits,) = reader.commands("r1"), reader.commands("other")
         news = {c.run_id for c in reader.changes(before) if "commands" in c.changed}
     assert (gone.state, waits.state) == ("refused", "requested")
-    assert gone.answer == "not applied: the run was interrupted, and another one was begun"
+    assert gone.answer == "not applied: the run was interrupted, and a new one was started"
     assert news == {"r1"}
 
 

@@ -240,7 +240,7 @@ class RunHost:
     def _batch(self, frame: DataFrame, batch_id: int) -> None:
         while not self._loop.may_begin():
             if self._is_stopped:
-                raise RunFailed("the run was stopped while it was held")  # the batch is not done
+                raise RunFailed("the run was stopped while paused")  # the batch is not done
             time.sleep(POLL_S)
         timings = Timings(self._begins)
         plan = self._loop.begin_batch(batch_id)

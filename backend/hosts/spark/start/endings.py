@@ -15,7 +15,7 @@ from storage.errors import StoreError
 #: So long a Java that no longer answers may take to be gone.
 GONE_WITHIN_S: Final = 2.0
 _FULL: Final = "No space left on device"
-_AGAIN: Final = "start the same command again, and the run goes on"
+_AGAIN: Final = "start the same command again to resume the run"
 
 
 def java_of(session: SparkSession) -> subprocess.Popen[bytes] | None:

@@ -149,7 +149,7 @@ class Launch:
             self._end(loop, state, note)
         except StoreError as error:
             log.error("run %s %s: %s", loop.run.id, state, note)
-            log.error("the store could not be told: %s", error)
+            log.error("could not write to the store: %s", error)
             return False
         return state == "ended" and not loop.failed_inputs
 
@@ -240,11 +240,11 @@ class Launch:
         if may_live(run, time.time()):
             where = f"process {run.pid} on {run.host}"
             message = f"run {run.id} of this workload is at work in {where}"
-            raise Refused(f"{message}; stop it, or begin another one with --fresh")
+            raise Refused(f"{message}; stop it, or start a new run with --fresh")
         why = obstacle(last.run, self._input_records(), self._relation_digests)
         why = why or self._why_lost(last)
         if why is not None:
-            log.info("run %s cannot go on, a new one begins: %s", run.id, why)
+            log.info("run %s cannot be resumed, a new one begins: %s", run.id, why)
             return self._fresh()
         return self._continued(last)
 
@@ -263,7 +263,7 @@ class Launch:
         run = self._record(last.run.id)
         loop = Loop(run, job, self.writer, last, now.registry)
         loop.start(now.kept)
-        log.info("run %s goes on: %s", run.id, now.kept)
+        log.info("run %s resumes: %s", run.id, now.kept)
         return loop
 
     def _fresh(self) -> Loop:

@@ -62,7 +62,7 @@ def why_lost(run: Run, folder: Path) -> str | None:
     known = run.settings.get("runs")
     if known and Path(known, run.id).is_dir():
         message = f"run {run.id} of this workload is kept in {known}"
-        raise Refused(f"{message}; start as before, or begin another one with --fresh")
+        raise Refused(f"{message}; start as before, or start a new run with --fresh")
     return f"its folder {folder} is gone"
 
 
@@ -81,8 +81,8 @@ def check_whole(
         lost = [path for path in _counted_on(folder, streams) if not path.exists()]
         if lost:
             raise Refused(
-                f"run {run_id} cannot go on: it is at batch {upcoming.batch}, and where it was in "
-                f"its streams is not known without {lost[0]}; {WHAT_TO_DO}"
+                f"run {run_id} cannot be resumed: it is at batch {upcoming.batch}, and where it "
+                f"was in its streams is not known without {lost[0]}; {WHAT_TO_DO}"
             )
     check_state(run_id, Places(str(folder / "state"), ""), mark, upcoming)
 

@@ -37,7 +37,7 @@ def compile_expression(
     """What computes an expression for blocks with the columns of ``fields``.
 
     node: columns are At. functions: those it calls; one that raises, or answers neither true nor
-    false, is unknown. Raises ValueError for what does not stand in an operator network, KeyError
+    false, is unknown. Raises ValueError for what is not allowed in an operator network, KeyError
     for a function that is not there.
     """
     return _Compiler(fields, strings, functions or Functions()).value(node)
@@ -50,7 +50,7 @@ class _Compiler:
     def value(self, node: nodes.Node) -> Evaluate:
         rule = _RULES.get(type(node))
         if rule is None:
-            raise ValueError(f"{type(node).__name__} does not stand in an operator network")
+            raise ValueError(f"{type(node).__name__} is not allowed in an operator network")
         return rule(self, node)
 
     def _at(self, node: nodes.At) -> Evaluate:

@@ -66,7 +66,7 @@ class RelationStream(OperatorFrame):
         n_told = int(((spans.end - spans.begin) * spans.times).sum())
         if n_told > MOST_TOLD:
             raise ValueError(
-                f"{self._planned.id}: Rstream tells its relation at every tick, which for ticks "
+                f"{self._planned.id}: Rstream sends its relation at every tick, which for ticks "
                 f"{begin} to {heartbeat - 1} comes to {n_told:,} tuples; at once there may be "
                 f"{MOST_TOLD:,}. Give the stream a longer tick, or a timestamp that is a time: "
                 "numbers begin at tick 0"

@@ -117,7 +117,7 @@ class RedoLog:
         with self._whole(f"{folder}/{digest}"):
             data = self._read(f"{folder}/{digest}")
             if hashlib.sha256(data).hexdigest()[: len(digest)] != digest:
-                raise EOFError("it holds something else")
+                raise EOFError("it contains something else")
         return data
 
     def write_segment(self, batch: int, segment: RedoSegment) -> int:
