@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -106,7 +106,7 @@ class ResultsView(NamedTuple):
 
 
 def build_results(
-    entities: Sequence[Entity],
+    entities: Collection[Entity],
     values: Values,
     commands: Sequence[Command],
     misfits: Sequence[StoredMisfit],
@@ -145,7 +145,7 @@ def build_results(
 
 
 def _placed(
-    rows: Sequence[QueryRow], living: Sequence[Entity], entities: Sequence[Entity], values: Values
+    rows: Sequence[QueryRow], living: Sequence[Entity], entities: Collection[Entity], values: Values
 ) -> list[QueryRow]:
     """The rows of queries with their units: output operator, and whether answers are exact."""
     outputs = {(e.unit_id, e.query): e.id for e in entities if e.role == "output" and e.query}
