@@ -23,7 +23,9 @@ class PlanRow(Base):
     )
     batch: Mapped[int] = mapped_column(BigInteger, comment="first batch it was in force for")
     time: Mapped[float] = mapped_column(Double, comment="when it was recorded (Unix s)")
-    kind: Mapped[str] = mapped_column(Text, comment="early drop, no early drop, hybrid or ticket")
+    kind: Mapped[str] = mapped_column(
+        Text, comment="a word of the system: early drop, no early drop, hybrid, ticket or network"
+    )
     order: Mapped[Any] = mapped_column(JsonText, comment="JSON list of entity ids, first first")
     graph: Mapped[Any] = mapped_column(
         JsonText,

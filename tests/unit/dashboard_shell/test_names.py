@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from backend.engine.knobs import KNOBS
+from backend.systems.registry import CORES, SYSTEMS
 from dashboard.base.face import told
+from dashboard.components.kinds import EVENTS, STATES, VERDICTS, Tone, node_kind
 from dashboard.components.names import NAMES, named, words_of
+from dashboard.views.standing import Word
 from storage.vocabulary import registry
+from storage.vocabulary.kinds import CommandState, EventKind, RunState, Verdict
 
-NAMED = sorted({*registry.KNOWN.properties, *(spec.name for spec in KNOBS), *NAMES, *told("words")})
+_KNOBS = {spec.name for owner in (*SYSTEMS, *CORES) for spec in owner.knobs} | {
+    k.name for k in KNOBS
+}
+NAMED = sorted({*registry.KNOWN.properties, *_KNOBS, *NAMES, *told("words")})
 
 
 @pytest.mark.parametrize("name", NAMED)
@@ -18,6 +27,35 @@ def test_a_name_is_words(name: str) -> None:
     assert "_" not in words
     assert words[0].isupper()
     assert len(words) <= 32
+
+
+@pytest.mark.parametrize("verdict", get_args(Verdict))
+def test_a_verdict_has_a_word_and_a_meaning(verdict: str) -> None:
+    assert VERDICTS[verdict].word
+    assert VERDICTS[verdict].meaning.endswith(".")
+
+
+@pytest.mark.parametrize("kind", get_args(EventKind))
+def test_a_kind_of_event_has_a_word(kind: str) -> None:
+    assert EVENTS[kind].word[0].isupper()
+
+
+@pytest.mark.parametrize("state", [*get_args(RunState), *get_args(CommandState), *get_args(Word)])
+def test_a_state_has_a_tone(state: str) -> None:
+    assert STATES[state] in get_args(Tone)
+
+
+@pytest.mark.parametrize("role", registry.KNOWN.roles)
+def test_a_role_is_drawn_with_a_sign_and_a_word(role: str) -> None:
+    kind = node_kind(role)
+    assert kind.word, role
+    assert kind.sign or kind.icon, role
+
+
+@pytest.mark.parametrize("matrix", registry.KNOWN.matrices)
+def test_a_kind_of_matrix_is_words(matrix: str) -> None:
+    assert "_" not in words_of(matrix)
+    assert words_of(matrix)[0].isupper()
 
 
 def test_a_part_of_a_system_is_named_with_its_system() -> None:
