@@ -15,8 +15,10 @@ from dashboard.views.standing import Word
 from storage.vocabulary import registry
 from storage.vocabulary.kinds import CommandState, EventKind, RunState, Verdict
 
-_KNOBS = {spec.name for owner in (*SYSTEMS, *CORES) for spec in owner.knobs} | {
-    k.name for k in KNOBS
+_KNOBS = {
+    spec.name
+    for specs in (KNOBS, *(system.knobs for system in SYSTEMS), *(core.knobs for core in CORES))
+    for spec in specs
 }
 NAMED = sorted({*registry.KNOWN.properties, *_KNOBS, *NAMES, *told("words")})
 
