@@ -19,7 +19,14 @@ from tests.unit.joins.test_controller import SETTINGS, arrivals, decisions, run
 #: Decisions soon, and none left out.
 SOON = {"lambda_tuples": 400, "cooldown_tuples": 500, "reject_sample_every": 1}
 #: Knobs that change what is decided by, beside all those with choices.
-NUMBERS = {"alpha": 0.7, "mu": 0.02, "min_gain": 0.0, "min_samples": 300, "profile_prob": 1.0}
+NUMBERS = {
+    "alpha": 0.7,
+    "cooldown_tuples": 4000,
+    "mu": 0.02,
+    "min_gain": 0.0,
+    "min_samples": 300,
+    "profile_prob": 1.0,
+}
 
 #: Knobs that stay as they are for a run.
 FIXED = ("join_trees",)

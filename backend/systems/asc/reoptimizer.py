@@ -241,6 +241,9 @@ class SelectionReOptimizer:
         if len(moment.sample):
             visits = self._watch.expected_visits(self._plan, moment.sample, self.knobs).detail()
         detail = {"sample": moment.source, "visits_ci": visits, "paths": self._paths()}
+        if verdict == "cooldown":
+            detail["cooldown_tuples"] = self.knobs.cooldown_tuples
+            detail["since_switch_tuples"] = self._watch.cooldown.waited
         detail |= self._trials.taken() | self._others.at(moment)
         n_sampled = len(self._watch.profile)
         detail |= recorded(rejection_headroom(moment, verdict, n_sampled, SAMPLED))
