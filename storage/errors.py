@@ -33,7 +33,7 @@ class StoreTooNew(StoreError):
 
 
 class StoreTooOld(StoreError):
-    """The store has an earlier layout and was opened for reading only."""
+    """The store has an earlier layout: it was opened for reading only, or nothing upgrades it."""
 
 
 class StoreFull(StoreError):

@@ -11,18 +11,19 @@ from typing import Final
 from sqlalchemy import Connection, Engine, Table, insert, inspect, select, update
 
 from storage.errors import NotAStore, StoreTooNew, StoreTooOld
-from storage.tables import migration_v2
 from storage.tables.database import pragma
 from storage.tables.schema import METADATA, SCHEMA_VERSION, MetaRow
 
 Step = Callable[[Connection], None]
 
-#: Layout version -> what leads from it to the next one, within one transaction.
-STEPS: Final[dict[int, Step]] = {1: migration_v2.climb}
+#: Layout version -> what leads from it to the next one, within one transaction. Layout 1 was never
+#: released, and is refused.
+STEPS: Final[dict[int, Step]] = {}
 
 #: 'Plan' in ASCII: marks a SQLite file as a Planwatch store.
 APPLICATION_ID: Final = 0x506C616E
 _VERSION_KEY: Final = "schema_version"
+_OLD: Final = "has layout {}, this Planwatch reads layout {}"
 
 
 def prepare(
@@ -41,6 +42,8 @@ def prepare(
             return
         _refuse_newer(found, where, version)
         for rung in range(found, version):
+            if rung not in steps:
+                raise StoreTooOld(f"{where} {_OLD.format(found, version)}; no version upgrades it")
             steps[rung](connection)
         if found < version:
             _set_version(connection, version)
@@ -55,7 +58,7 @@ def check(engine: Engine, where: str, version: int = SCHEMA_VERSION) -> None:
     _refuse_newer(found, where, version)
     if found < version:
         raise StoreTooOld(
-            f"{where} has layout {found}, this Planwatch reads layout {version}; "
+            f"{where} {_OLD.format(found, version)}; "
             "open it once with `python3 run.py serve --store ...`, which upgrades it"
         )
 

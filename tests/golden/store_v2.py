@@ -1,7 +1,6 @@
 """The small run of tests/golden/store_v2.db; make it anew with ``python -m tests.golden.store_v2``.
 
-The file stays as this version wrote it: later versions must open it, not rewrite it. store_v1.db
-has the same run as the first version recorded it, without units and inputs.
+The file stays as this version wrote it: later versions must open it, not rewrite it.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -125,6 +125,13 @@ def test_writers_climb_the_ladder_readers_say_so(store: Path) -> None:
     with engine.connect() as connection:
         assert connection.execute(text("SELECT mood FROM runs")).all() == [(None,)]
     engine.dispose()
+
+
+def test_a_layout_that_nothing_upgrades_is_refused(store: Path) -> None:
+    with closing(sqlite3.connect(store)) as old:
+        old.execute("PRAGMA user_version = 1")
+    with pytest.raises(StoreTooOld, match=r"layout 1, .* reads layout 2; no version upgrades it"):
+        open_engine_writer(str(store))
 
 
 def test_a_step_that_fails_leaves_the_store_as_it_was(store: Path) -> None:
