@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from backend.adaptive.core import Evaluations, FollowUp
 from backend.adaptive.headroom import recorded
@@ -240,7 +240,8 @@ class SelectionReOptimizer:
         visits = None
         if len(moment.sample):
             visits = self._watch.expected_visits(self._plan, moment.sample, self.knobs).detail()
-        detail = {"sample": moment.source, "visits_ci": visits, "paths": self._paths()}
+        detail: dict[str, Any] = {"sample": moment.source, "visits_ci": visits}
+        detail["paths"] = self._paths()
         if verdict == "cooldown":
             detail["cooldown_tuples"] = self.knobs.cooldown_tuples
             detail["since_switch_tuples"] = self._watch.cooldown.waited
