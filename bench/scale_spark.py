@@ -126,7 +126,7 @@ def operator_of(k: int, order: Sequence[str]) -> SelectionOperator:
     queries = [parse_query(n, t, streams) for n, t in q1_queries(seed=SEED, k=k).items()]
     constructs = build_constructs(queries, DRIFT_SCHEMA)
     plan = SelectionPlan(1, "early drop", tuple(order))
-    return SelectionOperator(shipped_plan(constructs, plan, "resolved"), 0.01, "kernels")
+    return SelectionOperator(shipped_plan(constructs, plan, "resolved"), 0.01)
 
 
 def counts_of(result: BatchResult) -> Counts:

@@ -149,7 +149,7 @@ def _ours(
 
     def running(plan: SelectionPlan) -> Callable[[], Counts]:
         shipped = shipped_plan(constructs, plan, "resolved")
-        operator = SelectionOperator(shipped, 0.0, "kernels")
+        operator = SelectionOperator(shipped, 0.0)
         return lambda: counts_of(spark.run(0, spooled, {"asc": operator}))
 
     return {name: running(plan) for name, plan in plans.items()}

@@ -70,7 +70,7 @@ def selection() -> Operator:
     plan = shipped_plan(
         constructs, SelectionPlan(1, "early drop", constructs.attributes), "resolved"
     )
-    return SelectionOperator(plan, 0.01, "kernels")
+    return SelectionOperator(plan, 0.01)
 
 
 class Product(OnStream):

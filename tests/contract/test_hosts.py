@@ -98,7 +98,7 @@ def source(schema: Schema, rows: Sequence[Any], name: str, timestamp: str | None
 def selection(queries: Sequence[ContinuousQuery], schema: Schema) -> SelectionOperator:
     constructs = build_constructs(queries, schema)
     plan = SelectionPlan(1, "early drop", constructs.attributes)
-    return SelectionOperator(shipped_plan(constructs, plan, "resolved"), 0.5, "kernels")
+    return SelectionOperator(shipped_plan(constructs, plan, "resolved"), 0.5)
 
 
 def parsed(name: str, text: str) -> ContinuousQuery:

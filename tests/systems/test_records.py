@@ -36,7 +36,7 @@ def turns(system: System) -> list[tuple[str, object]]:
     """Every value of every knob with choices, one at a time, and some numbers."""
     found: list[tuple[str, object]] = [("", None)]
     for spec in system.knobs:
-        found += [(spec.name, value) for value in spec.choices if spec.name != "executor"]
+        found += [(spec.name, value) for value in spec.choices]
         if spec.name in NUMBERS:
             found.append((spec.name, NUMBERS[spec.name]))
     return found

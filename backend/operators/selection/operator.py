@@ -1,6 +1,6 @@
 """The operator of selection plans: look up, match, count, draw.
 
-numba is imported when a task begins, and not at all under the executor 'expressions'.
+numba is imported when a task begins.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,14 +20,10 @@ from backend.operators.selection.worker import ShippedPlan, look_up, packed_samp
 
 @dataclass(frozen=True, slots=True)
 class SelectionOperator:
-    """One selection plan. profile_prob: share of tuples to sample, [0, 1].
-
-    executor: 'kernels', compiled by numba, or 'expressions', the same by NumPy.
-    """
+    """One selection plan. profile_prob: share of tuples to sample, [0, 1]."""
 
     plan: ShippedPlan
     profile_prob: float
-    executor: str
 
     def open(self, batch_id: int, partition: int) -> Work:
         """Begin a task: its lottery, if the plan is one, starts anew."""
@@ -53,10 +48,12 @@ class _Selecting:
 
     def __init__(self, operator: SelectionOperator, batch_id: int, partition: int) -> None:
         self._plan, self._profile_prob = operator.plan, operator.profile_prob
+        from backend.operators.selection.lookup import hit_regions
+        from backend.operators.selection.matcher import Matcher
+
         seed = ticket_seed(self._plan.version, batch_id, partition)
-        make, self._hit_regions = _means(operator.executor)
-        plan = self._plan
-        self._matcher = make(plan.layout, plan.kind, plan.resolved, FIRST_TICKETS, seed)
+        plan, self._hit_regions = self._plan, hit_regions
+        self._matcher = Matcher(plan.layout, plan.kind, plan.resolved, FIRST_TICKETS, seed)
         self._sample: list[pa.RecordBatch] = []
 
     def take(self, chunk: Chunk) -> Emitted:
@@ -83,15 +80,3 @@ class _Selecting:
         counts = self._matcher.counts
         totals = np.stack([counts.reached, counts.dropped]).tobytes()
         return pickle.dumps((totals, packed_sample(self._sample) if self._sample else None))
-
-
-def _means(executor: str) -> tuple[Any, Any]:
-    """What matches and what finds regions."""
-    if executor == "expressions":
-        from backend.operators.selection.arrays import ArrayMatcher, hit_regions
-
-        return ArrayMatcher, hit_regions
-    from backend.operators.selection.lookup import hit_regions as by_kernel
-    from backend.operators.selection.matcher import Matcher
-
-    return Matcher, by_kernel

@@ -127,12 +127,6 @@ class AscKnobs(Knobs):
         help="Record with each evaluation what the last orders of the run cost there, so that "
         "another μ can be tried on the recorded run. Takes about a millisecond an evaluation.",
     )
-    executor: str = knob(
-        "kernels",
-        choices=("kernels", "expressions"),
-        help="What runs a plan: kernels compiled by numba, or expressions, the same by NumPy, "
-        "slower, for workers without numba.",
-    )
 
     @property
     def least_samples(self) -> int:

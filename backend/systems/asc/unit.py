@@ -91,11 +91,9 @@ class SelectionUnit(PublishedUnit[AdoptPlan]):
         if shipped is None or not shipped.is_of(core.constructs, core.plan, rule):
             made = shipped_plan(core.constructs, core.plan, rule)
             shipped = self._shipped = _Shipped(core.constructs, core.plan, rule, made)
-        prob, executor = self._profile_prob(), self.core.knobs.executor
-        known, made = self._operator, shipped.made
-        is_same = known is not None and known.plan is made
-        if known is None or not is_same or (known.profile_prob, known.executor) != (prob, executor):
-            known = self._operator = SelectionOperator(made, prob, executor)
+        known, made, prob = self._operator, shipped.made, self._profile_prob()
+        if known is None or known.plan is not made or known.profile_prob != prob:
+            known = self._operator = SelectionOperator(made, prob)
         return known
 
     def executed(self, event: BatchRan) -> Recorded:

@@ -36,7 +36,6 @@ WORDS: Final[Mapping[str, str]] = {
     "bitmap_memory": "Bitmap memory",
     "what_if": "Record for what-if",
     "monitoring": "Measured on",
-    "executor": "What runs a plan",
     "asc": "Attribute selection constructs",
 }
 #: Why the record cannot tell what another value of a knob would have done.
@@ -56,7 +55,6 @@ UNREPLAYED: Final[Mapping[str, str]] = {
     "no_drop_visit_cost": NOTHING,
     "what_if": RECORD,
     "bitmap_memory": "It refuses queries that would need more; no plan depends on it.",
-    "executor": "The same plan runs either way; how fast the other one is shows only when it runs.",
 }
 #: What the costs of other values are, of knobs whose values evaluations plan anew.
 CHOSEN: Final[Mapping[str, str]] = {

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pickle
 import random
-import subprocess
-import sys
 from itertools import pairwise
 from typing import Any
 
@@ -69,7 +67,7 @@ def check(
     rng: random.Random,
     rule: StopRule,
 ) -> None:
-    """All kinds of plan, by both means."""
+    """All kinds of plan."""
     constructs = build_constructs(queries, schema)
     order = tuple(rng.sample(constructs.attributes, len(constructs.attributes)))
     expected = {row["id"]: list(oracle.matches(queries, row, schema)) for row in rows}
@@ -79,15 +77,14 @@ def check(
         plan = SelectionPlan(1, kind, order, arrows)
         shipped = shipped_plan(constructs, plan, rule)
         reached, dropped = defined(constructs, rows, plan, rule)
-        for means in ("kernels", "expressions"):
-            operator = pickle.loads(pickle.dumps(SelectionOperator(shipped, 0.5, means)))
-            found, counts = run(operator, chunks_of(schema, rows))
-            assert found == expected
-            assert list(counts.reached) == list(order)
-            assert list(counts.reached.values()) == reached
-            assert list(counts.dropped.values()) == dropped
-            sampled = repr({a: [row[a] for row in rows[: len(rows) // 2]] for a in order})
-            assert repr(counts.sample) == sampled
+        operator = pickle.loads(pickle.dumps(SelectionOperator(shipped, 0.5)))
+        found, counts = run(operator, chunks_of(schema, rows))
+        assert found == expected
+        assert list(counts.reached) == list(order)
+        assert list(counts.reached.values()) == reached
+        assert list(counts.dropped.values()) == dropped
+        sampled = repr({a: [row[a] for row in rows[: len(rows) // 2]] for a in order})
+        assert repr(counts.sample) == sampled
 
 
 @pytest.mark.parametrize(
@@ -132,7 +129,7 @@ def test_a_predicate_free_and_a_contradictory_query() -> None:
     ]
     constructs = build_constructs(queries, schema)
     plan = SelectionPlan(1, "early drop", constructs.attributes)
-    operator = SelectionOperator(shipped_plan(constructs, plan, "resolved"), 0.0, "kernels")
+    operator = SelectionOperator(shipped_plan(constructs, plan, "resolved"), 0.0)
     rows: list[dict[str, Any]] = [{"id": 0, "a": 1}, {"id": 1, "a": None}]
     found, counts = run(operator, chunks_of(schema, rows))
     assert found == {0: ["all", "some"], 1: ["all"]}
@@ -145,7 +142,7 @@ def test_tasks_add_up_and_no_task_is_no_tuple() -> None:
     rows = random_rows(rng, 120)
     constructs = build_constructs(queries, SCHEMA)
     plan = SelectionPlan(1, "early drop", constructs.attributes)
-    operator = SelectionOperator(shipped_plan(constructs, plan, "drop"), 1.0, "kernels")
+    operator = SelectionOperator(shipped_plan(constructs, plan, "drop"), 1.0)
     reports = []
     for partition, chunk in enumerate(chunks_of(SCHEMA, rows)):
         work = operator.open(0, partition)
@@ -158,20 +155,3 @@ def test_tasks_add_up_and_no_task_is_no_tuple() -> None:
     nothing = operator.merged([])
     assert nothing.reached == dict.fromkeys(plan.order, 0)
     assert nothing.sample == {a: [] for a in plan.order}
-
-
-def test_expressions_need_no_numba() -> None:
-    program = """
-import sys
-from itertools import pairwise
-sys.modules["numba"] = None
-from tests.unit.operators.test_selection_operator import *
-schema = Schema.parse("id int, a int, s string")
-query = parse_query("q", "Select * From S Where a < 5 and s = 'x'", {"S": schema})
-constructs = build_constructs([query], schema)
-shipped = shipped_plan(constructs, SelectionPlan(1, "early drop", ("a", "s")), "drop")
-rows = [{"id": k, "a": k, "s": "x"} for k in range(9)]
-print(run(SelectionOperator(shipped, 0.0, "expressions"), chunks_of(schema, rows))[0])
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout.strip() == str({k: ["q"] for k in range(5)}), done.stderr

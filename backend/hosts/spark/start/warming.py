@@ -82,6 +82,6 @@ def _small_job() -> HostJob:
     constructs = build_constructs(queries, schema)
     plan = SelectionPlan(0, "early drop", constructs.attributes)
     shipped = shipped_plan(constructs, plan, "resolved")
-    operator = SelectionOperator(shipped, 1.0, "kernels")
+    operator = SelectionOperator(shipped, 1.0)
     input = TaskInput(0, schema, None, {"u": operator})
     return HostJob(TaskJob(0, 0, {"S": input}, "", "parquet"))
