@@ -72,7 +72,7 @@ def preview(call: ApiCall) -> Preview:
     if found is None:
         return Preview(False, f"No preview. {why_not(knob.name)} After the turn: {VERDICT}.")
     if found.share is None:
-        return Preview(found.counted, found.words)
+        return Preview(False, found.words)
     return Preview(True, found.words, found.tone, *found.share)
 
 

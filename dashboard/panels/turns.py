@@ -15,7 +15,6 @@ from dashboard.views.effects import (
     KnobAsked,
     KnobEffect,
     RuleRecord,
-    ToldEffect,
     before_and_after,
     of_choices,
 )
@@ -74,7 +73,7 @@ def records_of(asked: KnobAsked) -> list[RuleRecord]:
     return [found for one in replays if (found := one(asked)) is not None]
 
 
-def previewed(reader: Reader, run: str, knob: Knob, value: Any) -> ToldEffect | None:
+def previewed(reader: Reader, run: str, knob: Knob, value: Any) -> KnobEffect | None:
     """What the newest evaluations would have become; None where the record cannot tell."""
     for record in records_of(KnobAsked(reader, run, None, knob.scope, knob.name)):
         found = record.preview(value)

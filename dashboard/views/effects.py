@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -53,29 +53,11 @@ class KnobEffect(NamedTuple):
         return f"{found}, {self.against}" if self.against else found
 
     @property
-    def counted(self) -> bool:
-        return False
-
-    @property
     def tone(self) -> str:
         """ok: it helped; warning: it hurt; quiet: neither can be told."""
         if self.share is None or not self.paired or self.share.low <= 0 <= self.share.high:
             return "quiet"
         return "ok" if self.share.mean < 0 else "warning"
-
-
-class ToldEffect(Protocol):
-    """What another value would do, or did. share: of the cost; None = not known, or not told.
-    counted: there are numbers of the record in ``words`` all the same."""
-
-    @property
-    def share(self) -> MeanInterval | None: ...
-    @property
-    def words(self) -> str: ...
-    @property
-    def tone(self) -> str: ...
-    @property
-    def counted(self) -> bool: ...
 
 
 class KnobAsked(NamedTuple):
@@ -155,7 +137,7 @@ class RuleRecord:
         """The record under another value; None where it does not tell that."""
         return None
 
-    def preview(self, value: Any) -> ToldEffect | None:
+    def preview(self, value: Any) -> KnobEffect | None:
         """What it would have become under another value."""
         found = self.again(value)
         return found and found.preview(MIN_SAMPLES)

@@ -11,7 +11,7 @@ from typing import Final
 from dashboard.base.face import told
 
 SAMPLING: Final = "It changes which tuples are sampled; the others were never recorded."
-GAPS: Final = "The algorithm in force asks only some filters: its profile has gaps."
+BRANCH: Final = "A branch of the run decides again with it, on the recorded tuples."
 NOTHING: Final = "No evaluation on record has what the rule decides on yet."
 WINDOW: Final = "With it other tuples would be in the window, and the record keeps only these."
 TRIED: Final = "Plans are built with it at some evaluations, in turn; none is on record yet."

@@ -14,7 +14,6 @@ from backend.systems.stream.knobs import StreamKnobs
 from backend.systems.stream.system import NetworkSystem
 from dashboard.base.face import told
 from dashboard.systems.asc.whatif_view import REPLAYED
-from storage.vocabulary.rank_rule import REORDERED
 from tests.docs.tree import ROOT, texts
 
 SETTINGS = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
@@ -60,4 +59,4 @@ def test_every_environment_variable_is_documented() -> None:
 def test_the_knobs_with_previews_are_named() -> None:
     paragraph = SETTINGS.partition("Before a change is applied")[2].partition("\n\n")[0]
     named = set(re.findall(r"`(\w+)`", paragraph))
-    assert named == {*REPLAYED, *REORDERED, *told("chosen")}
+    assert named == {*REPLAYED, *told("chosen")}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from storage.vocabulary.rank_rule import PS_PER_US, Picoseconds
+from backend.adaptive.ordering.ranks import PS_PER_US, Picoseconds
 
 
 class TupleCosts(NamedTuple):

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.adaptive.evidence import finite
-from backend.adaptive.ordering.rule import Rule
-from backend.adaptive.ordering.view import Columns, MatrixView
-from storage.vocabulary.rank_rule import (
+from backend.adaptive.ordering.ranks import (
     PS_PER_US,
     Counts,
     Pair,
@@ -23,6 +21,8 @@ from storage.vocabulary.rank_rule import (
     ranks_below,
     violated_pairs,
 )
+from backend.adaptive.ordering.rule import Rule
+from backend.adaptive.ordering.view import Columns, MatrixView
 
 
 class Situation(NamedTuple):

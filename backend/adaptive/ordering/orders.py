@@ -12,9 +12,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.adaptive.ordering.ranks import Counts, Picoseconds
 from backend.adaptive.ordering.view import Columns, MatrixView, alive_after
 from backend.model.bits import popcount
-from storage.vocabulary.rank_rule import Counts, Picoseconds
 
 #: Up to so many filters in a segment the best order is found by looking at all subsets.
 EXACT_UP_TO: Final = 14

@@ -23,12 +23,12 @@ from backend.adaptive.ordering.orders import (
     optimal_order,
     order_cost,
 )
+from backend.adaptive.ordering.ranks import Picoseconds, ranked_order, ranks_below
 from backend.adaptive.ordering.rule import Rule
 from backend.adaptive.ordering.view import MatrixView
 from backend.model.filters import ProbeRule
 from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
-from storage.vocabulary.rank_rule import Picoseconds, ranked_order, ranks_below
 
 #: What both sides of a comparison of ranks measure.
 RANKS: Final = "drops per us"

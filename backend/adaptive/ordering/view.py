@@ -13,8 +13,8 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.adaptive.ordering.ranks import Counts, Pair, Picoseconds, best, violated_pairs
 from backend.model.bits import popcount
-from storage.vocabulary.rank_rule import Counts, Pair, Picoseconds, best, violated_pairs
 
 #: uint64[n filters, words]: bit t of row x says that filter x drops profile tuple t.
 Columns: TypeAlias = NDArray[np.uint64]

@@ -19,6 +19,7 @@ from backend.adaptive.ordering.findings import (
 from backend.adaptive.ordering.headroom import check_headroom, pair_headroom
 from backend.adaptive.ordering.orders import optimal_order, order_cost
 from backend.adaptive.ordering.policies import Policy
+from backend.adaptive.ordering.ranks import us_per_tuple
 from backend.adaptive.ordering.window import ProfileWindow
 from backend.adaptive.stats import mean_of
 from backend.adaptive.words import why_kept
@@ -26,7 +27,6 @@ from backend.systems.agreedy.explain import cost_sentence, finding_sentence
 from backend.systems.agreedy.knobs import AgreedyKnobs
 from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
-from storage.vocabulary.rank_rule import us_per_tuple
 from storage.vocabulary.records import Decision
 
 #: Violated pairs a record names.

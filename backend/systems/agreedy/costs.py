@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from backend.adaptive.ordering.ranks import Picoseconds, picoseconds
 from backend.model.filters import CostSample
-from storage.vocabulary.rank_rule import Picoseconds, picoseconds
 
 #: Timings remembered per filter.
 KEEP: Final = 64

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from backend.adaptive import knobs as shared
+from backend.adaptive.ordering.ranks import fraction
 from backend.adaptive.ordering.rule import Rule
 from backend.model.knobs import Knobs, knob
-from storage.vocabulary.rank_rule import fraction
 
 ALGORITHMS: Final = ("a-greedy", "sweep", "independent", "local swaps", "optimal", "static")
 RACES: Final = ("off", "all", *ALGORITHMS)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.adaptive.evidence import finite
+from backend.adaptive.ordering.ranks import PS_PER_US, Picoseconds, rank
 from backend.adaptive.ordering.view import MatrixView
-from storage.vocabulary.rank_rule import PS_PER_US, Picoseconds, rank
 from storage.vocabulary.records import Matrix
 
 #: Name prefix -> unit; the name ends in the query.

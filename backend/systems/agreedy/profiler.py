@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.adaptive.ordering.findings import Situation
+from backend.adaptive.ordering.ranks import PS_PER_US, Picoseconds, picoseconds
 from backend.adaptive.ordering.view import Columns, MatrixView
 from backend.adaptive.ordering.window import ProfileWindow
 from backend.model.filters import DROPPED, BatchFiltered, Filter, Outcomes
 from backend.systems.agreedy.costs import CostWindow
 from backend.systems.agreedy.knobs import AgreedyKnobs
-from storage.vocabulary.rank_rule import PS_PER_US, Picoseconds, picoseconds
 
 
 class Taken(NamedTuple):

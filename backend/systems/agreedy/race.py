@@ -20,12 +20,12 @@ from backend.adaptive.core import Cooldown
 from backend.adaptive.ordering.costing import tuple_costs
 from backend.adaptive.ordering.findings import Situation
 from backend.adaptive.ordering.policies import Policy, policy_class
+from backend.adaptive.ordering.ranks import Picoseconds
 from backend.adaptive.ordering.view import MatrixView
 from backend.adaptive.ordering.window import ProfileWindow
 from backend.model.filters import DROPPED, Outcomes
 from backend.systems.agreedy.knobs import ALGORITHMS, AgreedyKnobs
 from backend.systems.agreedy.profiler import Profiler
-from storage.vocabulary.rank_rule import Picoseconds
 
 #: Tuples of the stream between two readings of the costs, and what the costs are of.
 STRETCH_TUPLES: Final = 2000

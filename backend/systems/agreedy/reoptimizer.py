@@ -17,6 +17,7 @@ from backend.adaptive.core import Cooldown, Evaluations, FollowUp
 from backend.adaptive.ordering.costing import tuple_costs
 from backend.adaptive.ordering.orders import cost_of_view, order_cost
 from backend.adaptive.ordering.policies import Policy, policy_class
+from backend.adaptive.ordering.ranks import PS_PER_US, Picoseconds
 from backend.adaptive.ordering.view import MatrixView
 from backend.adaptive.words import REFILLED, arrows
 from backend.model.conditions import ContinuousQuery
@@ -40,7 +41,6 @@ from backend.systems.agreedy.pipeline import pipeline_of
 from backend.systems.agreedy.profiler import Profiler, Taken
 from backend.systems.agreedy.race import Race, RaceStep, Standing
 from backend.systems.agreedy.steps import Steps
-from storage.vocabulary.rank_rule import PS_PER_US, Picoseconds
 from storage.vocabulary.records import Decision, DecisionOutcome, Event, Matrix
 
 FilterEvent: TypeAlias = BatchFiltered | KnobsChanged | QueriesChanged

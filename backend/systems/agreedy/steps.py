@@ -1,9 +1,8 @@
 """What each batch gave to decide on, so that the run can be decided again from its record.
 
 With every step go the profile tuples that came in, bit by bit, the costs of the filters and the
-knobs in force: the window of any other knobs can be filled from them
-(dashboard/systems/agreedy/reorder.py). Algorithms that ask only some of the filters leave gaps, and
-no steps. Ours, not the papers'.
+knobs in force: what a check compared can be counted again from them. Algorithms that ask only some
+of the filters leave gaps, and no steps. Ours, not the papers'.
 """
 
 from __future__ import annotations
@@ -15,12 +14,25 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.adaptive.ordering.ranks import Picoseconds
 from backend.model.filters import BatchFiltered
 from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.profiler import Profiler, Taken
 from storage.vocabulary.kinds import Verdict
-from storage.vocabulary.rank_rule import REORDERED, Picoseconds
 
+#: Knobs that a check decides by.
+_DECIDED_BY: Final = (
+    "filter_algorithm",
+    "alpha",
+    "violation_rule",
+    "confidence",
+    "window_by",
+    "window_tuples",
+    "window_s",
+    "stage_tuples",
+    "min_samples",
+    "cooldown_tuples",
+)
 #: Steps kept until a check that is stored takes them along, and between two that hold the window.
 _MOST_OPEN: Final = 64
 _WINDOW_EVERY: Final = 100
@@ -62,7 +74,7 @@ class Steps:
         if is_cut:
             self._open.clear()
         self._since_window = 0 if is_fresh else (self._since_window + 1) % _WINDOW_EVERY
-        given = {name: getattr(knobs, name) for name in REORDERED}
+        given = {name: getattr(knobs, name) for name in _DECIDED_BY}
         begins = not self._since_window
         more: dict[str, Json] = {"knobs": given} if begins or given != self._knobs else {}
         more |= {"window": _held(profiler)} if begins else {}

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from dashboard.base.face import Face
-from dashboard.systems.agreedy import check, filters, overhead, race, replay, words
+from dashboard.systems.agreedy import check, filters, overhead, race, words
 
 FACE: Final = Face(
     folder=Path(__file__).parent,
@@ -18,6 +18,5 @@ FACE: Final = Face(
     follows=words.FOLLOWS,
     hushed=words.HUSHED,
     unreplayed=words.UNREPLAYED,
-    replays=(replay.replay,),
     gains=words.GAINS,
 )

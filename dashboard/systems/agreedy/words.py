@@ -8,7 +8,7 @@ from typing import Final
 from dashboard.base.face import NodeKind
 from dashboard.views.gain import Ratio, ratio_source
 from dashboard.views.inspector import COST, STORE
-from dashboard.views.unreplayed import GAPS, SAMPLING
+from dashboard.views.unreplayed import BRANCH, SAMPLING
 
 WORDS: Final[Mapping[str, str]] = {
     "raised_total": "Exceptions so far",
@@ -36,14 +36,14 @@ WORDS: Final[Mapping[str, str]] = {
 }
 #: Why the record cannot tell what another value of a knob would have done.
 UNREPLAYED: Final[Mapping[str, str]] = {
-    "filter_algorithm": "Only algorithms that ask every filter leave a profile to decide again.",
-    "alpha": GAPS,
-    "violation_rule": GAPS,
-    "confidence": GAPS,
-    "stage_tuples": GAPS,
-    "window_tuples": GAPS,
-    "window_s": GAPS,
-    "window_by": GAPS,
+    "filter_algorithm": BRANCH,
+    "alpha": BRANCH,
+    "violation_rule": BRANCH,
+    "confidence": BRANCH,
+    "stage_tuples": BRANCH,
+    "window_tuples": BRANCH,
+    "window_s": BRANCH,
+    "window_by": BRANCH,
     "boost_prob": SAMPLING,
     "profile_policy": SAMPLING,
     "native_cost_us": "This cost is assumed, not measured: the record cannot say which is right.",

@@ -9,9 +9,9 @@ import pytest
 
 from backend.adaptive.ordering.findings import Situation
 from backend.adaptive.ordering.policies import AGreedy, Independent, LocalSwaps, Policy, Sweep
+from backend.adaptive.ordering.ranks import fraction
 from backend.adaptive.ordering.rule import Rule
 from backend.adaptive.ordering.view import MatrixView, view_of
-from storage.vocabulary.rank_rule import fraction
 from tests.oracles import filters as oracle
 from tests.unit.agreedy.cases import ARRIVALS, UNIT, figure_rows, order_of, packed
 

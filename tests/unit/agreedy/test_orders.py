@@ -14,8 +14,8 @@ from backend.adaptive.ordering.orders import (
     optimal_order,
     order_cost,
 )
+from backend.adaptive.ordering.ranks import ranked_order
 from backend.adaptive.ordering.view import MatrixView
-from storage.vocabulary.rank_rule import ranked_order
 from tests.oracles import filters as oracle
 from tests.unit.agreedy.cases import Case, cases, packed
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backend.adaptive.ordering.ranks import best, fraction, ranks_below
 from backend.adaptive.ordering.view import MatrixView, row_of, view_of
 from backend.model.bits import pack
-from storage.vocabulary.rank_rule import best, fraction, ranks_below
 from tests.oracles import filters as oracle
 from tests.unit.agreedy.cases import Case, cases, packed
 

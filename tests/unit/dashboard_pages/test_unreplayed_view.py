@@ -9,7 +9,6 @@ from dashboard.base.face import told
 from dashboard.components.names import is_listed
 from dashboard.systems.asc.whatif_view import REPLAYED
 from dashboard.views.unreplayed import WHY, why_not
-from storage.vocabulary.rank_rule import REORDERED
 
 #: Systems, inputs and the engine have these.
 ALL = {spec.name for spec in KNOBS}
@@ -17,7 +16,7 @@ CHOSEN = told("chosen")
 LISTED = {**told("unreplayed"), **WHY}
 
 
-@pytest.mark.parametrize("name", sorted(ALL - {*REPLAYED, *REORDERED, *CHOSEN}))
+@pytest.mark.parametrize("name", sorted(ALL - {*REPLAYED, *CHOSEN}))
 def test_a_knob_that_is_not_previewed_says_why(name: str) -> None:
     assert name in LISTED
     assert why_not(name).endswith(".")
@@ -26,7 +25,7 @@ def test_a_knob_that_is_not_previewed_says_why(name: str) -> None:
 
 def test_nothing_is_said_of_knobs_there_are_not() -> None:
     assert set(LISTED) <= ALL
-    assert {*REPLAYED, *REORDERED, *CHOSEN} <= ALL
+    assert {*REPLAYED, *CHOSEN} <= ALL
 
 
 @pytest.mark.parametrize("name", sorted(ALL))

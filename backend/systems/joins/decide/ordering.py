@@ -39,6 +39,13 @@ from backend.adaptive.ordering.policies import (
     TestedInequality,
     policy_class,
 )
+from backend.adaptive.ordering.ranks import (
+    Pair,
+    Picoseconds,
+    picoseconds,
+    ranked_order,
+    us_per_tuple,
+)
 from backend.adaptive.ordering.view import MatrixView
 from backend.adaptive.ordering.window import ProfileWindow
 from backend.model.filters import known_outcomes
@@ -47,7 +54,6 @@ from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.decide.shape import JoinShape
 from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
-from storage.vocabulary.rank_rule import Pair, Picoseconds, picoseconds, ranked_order, us_per_tuple
 
 #: An input comes more rarely than another if its elements are fewer by this factor.
 _RARER: Final = 2.0

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from backend.adaptive.ordering.ranks import fraction
 from backend.adaptive.ordering.rule import Rule
 from backend.systems.joins.decide.shape import Orders
 from backend.systems.joins.decide.statistics import ELEMENTS
 from backend.systems.joins.knobs import JoinKnobs
-from storage.vocabulary.rank_rule import fraction
 
 #: Cost of a cache operation in index probes, where operations are counted (card 16: small).
 W: Final = 0.25

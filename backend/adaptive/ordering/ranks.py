@@ -1,8 +1,5 @@
 """The rule by which filters are ordered: drops per cost, compared exactly. [B05] erratum 11
 
-Pure, and of numbers only: the decision core compares by it, and the ghost run of the dashboard
-(dashboard/systems/agreedy/reorder.py) decides a recorded run again by it.
-
 Costs are whole picoseconds, counts whole numbers, α a fraction, so ratios are compared by cross
 multiplication. A filter that drops nothing has rank 0 whatever it costs (0/0 = 0); one that
 drops something for nothing has rank infinity.
@@ -24,19 +21,6 @@ Picoseconds: TypeAlias = int
 Counts: TypeAlias = NDArray[np.int64]
 
 PS_PER_US: Final = 1_000_000
-#: The knobs of the rule: what it would do with others can be told from the record.
-REORDERED: Final = (
-    "filter_algorithm",
-    "alpha",
-    "violation_rule",
-    "confidence",
-    "window_by",
-    "window_tuples",
-    "window_s",
-    "stage_tuples",
-    "min_samples",
-    "cooldown_tuples",
-)
 #: Products closer than this (relative) are compared again as whole numbers.
 _CLOSE: Final = 1e-9
 
