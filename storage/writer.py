@@ -27,7 +27,6 @@ from storage.errors import RunExists, RunLives, StoreAway, UnknownRun, translate
 from storage.exchange import commands, export
 from storage.exchange.liveness import LIVE_STATES, gone_note, is_gone, may_live
 from storage.reading import history
-from storage.tables import decode, encode
 from storage.tables.database import (
     begun,
     describe,
@@ -38,6 +37,7 @@ from storage.tables.database import (
     patiently,
     reading,
 )
+from storage.tables.forms import record_of, row_of
 from storage.tables.migrations import prepare
 from storage.tables.schema import BatchRow, CommitRow, RunRow
 from storage.vocabulary.branches import BRANCH
@@ -150,7 +150,7 @@ class EngineWriter:
                 raise RunExists(f"run {run.id!r} is already in {self.where}; pick another id")
             if alone:
                 _check_alone(connection, run)
-            connection.execute(insert(RunRow), encode.run_row(run))
+            connection.execute(insert(RunRow), row_of(run))
             write_rows.put_inputs(connection, run.id, run.inputs, cache)
             changed = {"runs", *write_rows.write(connection, record, write_rows.BEFORE, cache)}
             _commit(connection, run.id, None, "run", run.started_at, changed)
@@ -273,7 +273,7 @@ class EngineWriter:
         moment = clock.time() if now is None else now
         with self._transaction() as connection:
             live = select(RunRow.__table__).where(RunRow.state.in_(LIVE_STATES))
-            runs = [decode.run(row) for row in connection.execute(live)]
+            runs = [record_of(Run, row, inputs=()) for row in connection.execute(live)]
             gone = [r for r in runs if r.id not in self._begun and is_gone(r, moment)]
             for run in gone:
                 end = run.started_at if run.heartbeat_at is None else run.heartbeat_at
@@ -314,7 +314,7 @@ def _check_alone(connection: Connection, run: Run) -> None:
     """Raises RunLives where another run of the workload may be at work."""
     mine = select(RunRow.__table__).where(RunRow.workload == run.workload)
     for row in connection.execute(mine.where(RunRow.state.in_(LIVE_STATES))):
-        other = decode.run(row)
+        other = record_of(Run, row, inputs=())
         if BRANCH not in other.settings and may_live(other, run.started_at):
             raise RunLives(
                 f"run {other.id} of this workload is at work in process {other.pid} on "

@@ -8,6 +8,7 @@ from itertools import groupby
 from sqlalchemy import Connection, and_, select
 
 from storage.tables import decode
+from storage.tables.forms import record_of
 from storage.tables.rows import (
     Change,
     Cursor,
@@ -69,13 +70,15 @@ def runs(connection: Connection) -> tuple[Run, ...]:
     groups = groupby(connection.execute(of), lambda row: row.run_id)
     read = {run_id: _records(decode.input_(row) for row in rows) for run_id, rows in groups}
     newest = select(_RUNS).order_by(_RUNS.c.started_at.desc(), _RUNS.c.id)
-    return tuple(decode.run(row, read.get(row.id, ())) for row in connection.execute(newest))
+    return tuple(
+        record_of(Run, row, inputs=read.get(row.id, ())) for row in connection.execute(newest)
+    )
 
 
 def run(connection: Connection, run_id: str) -> Run | None:
     """As Reader.run()."""
     row = connection.execute(select(_RUNS).where(_RUNS.c.id == run_id)).first()
-    return None if row is None else decode.run(row, _records(inputs(connection, run_id)))
+    return None if row is None else record_of(Run, row, inputs=_records(inputs(connection, run_id)))
 
 
 def _records(stored: Iterable[StoredInput]) -> tuple[Input, ...]:
@@ -119,7 +122,7 @@ def units(connection: Connection, run_id: str, at: int | None) -> tuple[Unit, ..
 def all_units(connection: Connection, run_id: str) -> tuple[Unit, ...]:
     """Every unit the run has or had."""
     mine = select(_UNITS).where(_UNITS.c.run_id == run_id).order_by(_UNITS.c.id)
-    return tuple(decode.unit(row) for row in connection.execute(mine))
+    return tuple(record_of(Unit, row) for row in connection.execute(mine))
 
 
 def entities(connection: Connection, run_id: str, at: int | None) -> tuple[Entity, ...]:
@@ -128,7 +131,7 @@ def entities(connection: Connection, run_id: str, at: int | None) -> tuple[Entit
     if at is not None:
         statement = statement.where(_ENTITIES.c.batch_id <= at)
     rows = connection.execute(statement.order_by(_ENTITIES.c.batch_id))
-    versions = (decode.entity(row) for row in rows)  # some are for the batch after
+    versions = (record_of(Entity, row) for row in rows)  # some are for the batch after
     newest = {one.id: one for one in versions if at is None or one.since_batch <= at}
     return tuple(newest[name] for name in sorted(newest) if _is_alive(newest[name], at))
 
@@ -159,7 +162,7 @@ def batches(
     if until is not None:
         statement = statement.where(_BATCHES.c.id <= until)
     rows = connection.execute(statement.order_by(_BATCHES.c.id.desc()).limit(limit)).all()
-    return tuple(decode.batch(row) for row in reversed(rows))
+    return tuple(record_of(Batch, row) for row in reversed(rows))
 
 
 def find_batch(connection: Connection, run_id: str, time: float) -> int | None:
@@ -218,7 +221,7 @@ def knob_history(
         statement = statement.where(_KNOBS.c.scope == scope)
     order = (_KNOBS.c.version, _KNOBS.c.scope, _KNOBS.c.name)
     rows = connection.execute(statement.order_by(*order))
-    return tuple(decode.knob(row) for row in rows)
+    return tuple(record_of(Knob, row) for row in rows)
 
 
 def results(

@@ -22,6 +22,7 @@ from sqlalchemy import (
 
 from storage.tables import decode
 from storage.tables.columns import JsonText
+from storage.tables.forms import record_of
 from storage.tables.rows import DecisionCounts, DecisionEntry, MatrixKey, StoredMatrix
 from storage.tables.schema import DecisionRow, MatrixRow, OutcomeRow, PlanRow
 from storage.tables.units import units_in
@@ -43,7 +44,9 @@ def plans(
     if until is not None:
         statement = statement.where(_PLANS.c.batch <= until)
     order = (_PLANS.c.batch, _PLANS.c.unit_id, _PLANS.c.version)
-    return tuple(decode.plan(row) for row in connection.execute(statement.order_by(*order)))
+    return tuple(
+        record_of(PlanVersion, row) for row in connection.execute(statement.order_by(*order))
+    )
 
 
 def plans_at(connection: Connection, run_id: str, at: int | None) -> dict[str, PlanVersion]:
@@ -67,14 +70,14 @@ def plan_at(
         statement = statement.where(_PLANS.c.unit_id == unit)
     newest = statement.order_by(_PLANS.c.batch.desc(), _PLANS.c.version.desc())
     row = connection.execute(newest.limit(1)).first()
-    return None if row is None else decode.plan(row)
+    return None if row is None else record_of(PlanVersion, row)
 
 
 def first_plan(connection: Connection, run_id: str, unit: str) -> PlanVersion | None:
     """The plan the unit began with, None before it."""
     of_unit = select(_PLANS).where(_PLANS.c.run_id == run_id, _PLANS.c.unit_id == unit)
     row = connection.execute(of_unit.order_by(_PLANS.c.version).limit(1)).first()
-    return None if row is None else decode.plan(row)
+    return None if row is None else record_of(PlanVersion, row)
 
 
 #: Parts of a decision's detail with a number for each step, way or trial: most of its bytes.

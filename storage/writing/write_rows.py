@@ -10,8 +10,8 @@ from typing import Any, Final
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from storage.errors import BadRecord, UnknownRun
-from storage.tables import decode, encode
 from storage.tables.columns import Base, dump_json
+from storage.tables.forms import batch_row, number, record_of, row_of
 from storage.tables.schema import (
     AnswerRow,
     BatchRow,
@@ -113,7 +113,7 @@ class RunCache:
         table = EntityRow.__table__
         statement = select(table).where(table.c.run_id == run_id).order_by(table.c.batch_id)
         for row in connection.execute(statement):
-            self.is_new_entity(encode.entity_row(run_id, row.batch_id, decode.entity(row)))
+            self.is_new_entity(row_of(record_of(Entity, row), run_id=run_id, batch_id=row.batch_id))
 
     def is_new_entity(self, row: _Row) -> bool:
         """Whether a row of entities differs from the newest version; remembers it."""
@@ -142,7 +142,7 @@ def write(connection: Connection, record: BatchRecord, position: int, cache: Run
     run_id, time = record.run_id, record.batch.time
     changed: set[str] = set()
     if record.batch.id is not None:
-        add_once(connection, BatchRow, [encode.batch_row(run_id, record.batch)])
+        add_once(connection, BatchRow, [batch_row(run_id, record.batch)])
         cache.last_batch = max(cache.last_batch, record.batch.id)
         changed.add("batches")
     if record.inputs and _write_inputs(connection, run_id, record.batch.id, record.inputs, cache):
@@ -169,19 +169,19 @@ def write(connection: Connection, record: BatchRecord, position: int, cache: Run
 def _write_history(connection: Connection, record: BatchRecord, position: int) -> set[str]:
     run, time = record.run_id, record.batch.time
     once: tuple[tuple[str, type[Base], list[_Row]], ...] = (
-        ("plans", PlanRow, [encode.plan_row(run, time, p) for p in record.plans]),
-        ("decisions", DecisionRow, [encode.decision_row(run, time, d) for d in record.decisions]),
-        ("knobs", KnobRow, [encode.knob_row(run, time, k) for k in record.knobs]),
-        ("commands", AnswerRow, [encode.answer_row(a) for a in record.answers]),
+        ("plans", PlanRow, [row_of(p, run_id=run, time=time) for p in record.plans]),
+        ("decisions", DecisionRow, [row_of(d, run_id=run, time=time) for d in record.decisions]),
+        ("knobs", KnobRow, [row_of(k, run_id=run, time=time) for k in record.knobs]),
+        ("commands", AnswerRow, [row_of(a) for a in record.answers]),
     )
     for _, model, rows in once:
         add_once(connection, model, rows)
     changed = {name for name, _, rows in once if rows}
     if record.outcomes:
-        put(connection, OutcomeRow, [encode.outcome_row(run, time, o) for o in record.outcomes])
+        put(connection, OutcomeRow, [row_of(o, run_id=run, time=time) for o in record.outcomes])
         changed.add("outcomes")
     if record.events:
-        rows = [encode.event_row(run, position, time, e) for e in record.events]
+        rows = [row_of(e, run_id=run, batch_id=position, time=time) for e in record.events]
         connection.execute(insert(EventRow), rows)
         changed.add("events")
     return changed
@@ -189,7 +189,10 @@ def _write_history(connection: Connection, record: BatchRecord, position: int) -
 
 def put_inputs(connection: Connection, run: str, inputs: Sequence[Input], cache: RunCache) -> None:
     """Record what the run reads; an input that is known gives tuples again, others end."""
-    rows = [encode.input_row(run, place, one) for place, one in enumerate(inputs)]
+    rows = [
+        row_of(one, run_id=run, place=place, state="open", note="")
+        for place, one in enumerate(inputs)
+    ]
     names = {one.name for one in inputs}
     gone = [name for name in cache.inputs if name not in names]
     put(connection, InputRow, rows)
@@ -211,7 +214,7 @@ def _write_inputs(
         raise BadRecord(f"{unknown[0]!r} is no input of run {run!r}; it has {known}")
     if batch_id is not None:
         add_once(
-            connection, InputBatchRow, [encode.input_batch_row(run, batch_id, i) for i in inputs]
+            connection, InputBatchRow, [row_of(i, run_id=run, batch_id=batch_id) for i in inputs]
         )
     states = {one.input: (one.state, one.note) for one in inputs}
     return _set_states(connection, run, states, cache)
@@ -243,7 +246,7 @@ _INPUT_STATE: Final = (
 
 
 def _write_units(connection: Connection, run: str, units: Sequence[Unit], cache: RunCache) -> int:
-    rows = [encode.unit_row(run, unit) for unit in units]
+    rows = [row_of(unit, run_id=run) for unit in units]
     new = [row for row in rows if cache.is_new("units", row["id"], row)]
     put(connection, UnitRow, new, keep=("since_batch",))
     return len(new)
@@ -252,7 +255,7 @@ def _write_units(connection: Connection, run: str, units: Sequence[Unit], cache:
 def _write_entities(
     connection: Connection, run: str, position: int, entities: Sequence[Entity], cache: RunCache
 ) -> int:
-    rows = [encode.entity_row(run, position, entity) for entity in entities]
+    rows = [row_of(entity, run_id=run, batch_id=position) for entity in entities]
     new = [row for row in rows if cache.is_new_entity(row)]
     put(connection, EntityRow, new)
     return len(new)
@@ -268,7 +271,7 @@ def _write_matrices(
 ) -> int:
     rows = []
     for matrix in matrices:
-        row = encode.matrix_row(run, position, time, matrix)
+        row = row_of(matrix, run_id=run, batch_id=position, time=time)
         content = {k: v for k, v in row.items() if k not in ("batch_id", "time")}
         if cache.is_new("matrices", dump_json([matrix.unit_id, matrix.name]), content):
             rows.append(row)
@@ -288,7 +291,7 @@ def _write_samples(
             "series_id": key,
             "batch_id": position,
             "time": time,
-            "value": encode.number(sample.value),
+            "value": number(sample.value),
         }
     rows = [values[key] for key in sorted(values)]
     put_numbers(connection, SampleRow, rows)
@@ -325,7 +328,9 @@ def _write_results(
 ) -> None:
     cache.results = cache.results.copy()
     turn = cache.results.add(results)
-    rows = [encode.result_row(run_id, batch_id, number, result) for number, result in turn.added]
+    rows = [
+        row_of(result, run_id=run_id, batch_id=batch_id, id=place) for place, result in turn.added
+    ]
     links = [{"run_id": run_id, "query": q, "result_id": number} for q, number in turn.links]
     old_links = [{"of_run": run_id, "of_query": q, "of": n} for q, n in turn.lost_links]
     old = [{"of_run": run_id, "of": number} for number in turn.lost]
@@ -352,7 +357,7 @@ _FORGET_RESULT: Final = delete(ResultRow).where(
 def _write_misfits(connection: Connection, record: BatchRecord, position: int) -> None:
     run = record.run_id
     last = record.misfits[-MISFITS_PER_RUN:]
-    connection.execute(insert(MisfitRow), [encode.misfit_row(run, position, m) for m in last])
+    connection.execute(insert(MisfitRow), [row_of(m, run_id=run, batch_id=position) for m in last])
     oldest_kept = (
         select(MisfitRow.id)
         .where(MisfitRow.run_id == run)
