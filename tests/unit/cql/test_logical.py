@@ -205,7 +205,7 @@ def test_walking_meets_every_operator_once() -> None:
         ("Select * From S [Range 5 Parsecs]", 17, "[Range 5 Parsecs] is no window"),
         ("Select * From S [Partition By Rows 5]", 17, "is no window"),
         ("Select * From S [Partition By D Rows 5]", 17, "unknown attribute 'D'; it has A, B and C"),
-        ("Select * From Tolls [Rows 5]", 21, "a window stands after a stream, and this is a rel"),
+        ("Select * From Tolls [Rows 5]", 21, "a window follows a stream, and this is a rel"),
         ("Select A From S Union Select A, B From S", 17, "Union of 1 and 2 columns"),
         ("Select A From S Except Select true From S", 17, "Except of A (int) and true (boolean)"),
         (

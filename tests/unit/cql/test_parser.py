@@ -195,7 +195,7 @@ def test_queries_read_stored_relations_and_each_other() -> None:
     ("text", "column", "message"),
     [
         ("Select * From Big [Rows 5]", None, ""),
-        ("Select * From Top [Rows 5]", 19, "a window stands after a stream, and this is a relat"),
+        ("Select * From Top [Rows 5]", 19, "a window follows a stream, and this is a relat"),
         ("Select * From Tops", 15, "unknown stream 'Tops'; did you mean 'Top'?"),
         ("Select toll From Tolls", 18, "a query reads a stream, and Tolls is a stored relation"),
         ("Select n From Top Where m = 1", 25, "unknown attribute 'm'; Top has n"),

@@ -38,7 +38,7 @@ DEEP = "Select * From (" * 35 + "Select * From S Where A = 1" + ")" * 35
         ("Select A From S [Rows 5] Order By A", 26, "Order By is not run by any system: answers"),
         ("Select * From (Select A From S Order By A)", 32, "Order By is not run by any system"),
         ("Select * From S Where abs(A) > 1", 23, "the function abs(…) is not run by any system"),
-        ("Select * From S Where A > (Select max(A) From S1)", 28, "a subquery that stands for a"),
+        ("Select * From S Where A > (Select max(A) From S1)", 28, "a subquery used as a"),
         ("Select * From S [Rows 0]", 17, "a window of 0 rows; allowed are 1 to 10000000"),
         ("Select * From S [Partition By A Rows 10,000,001]", 17, "a window of 10000001 rows"),
         ("Select * From S Where B = 1 or A in (Select A From S1)", 32, "membership in a relation"),

@@ -161,4 +161,4 @@ def test_a_run_is_held_stepped_and_sped_up(address: str) -> None:
     words = ("the run paused", "a step of one batch", "speed 1.0 → 4", "the run resumed")
     assert len(lines) == len(words)
     assert all(word in line for word, line in zip(words, lines, strict=True))
-    assert "the run is not held" in said(address, "go", status=1)
+    assert "the run is not paused" in said(address, "go", status=1)

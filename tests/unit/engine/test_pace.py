@@ -31,9 +31,9 @@ def test_a_step_passes_once_and_a_held_run_is_not_held_again() -> None:
     with pytest.raises(Refused, match="already paused: by ana"):
         held.hold("by ben")
     assert held.go_on() == Pace()
-    with pytest.raises(Refused, match="the run is not held"):
+    with pytest.raises(Refused, match="the run is not paused"):
         Pace().go_on()
-    with pytest.raises(Refused, match="the run is not held"):
+    with pytest.raises(Refused, match="the run is not paused"):
         Pace().step("batch", False)
 
 
