@@ -69,6 +69,9 @@ def choice_sentence(choice: PlanChoice, no_drop_visit_cost: float) -> str:
     if choice.withheld is not None:
         return _withheld_sentence(choice, choice.withheld, other_price, old_price, n_sample)
     if not choice.switches:
+        if old_price == other_price:
+            same = f"{plan_text(other.shape)} costs the same"
+            return f"{_kept(old)}: {same}, {old_price}, {n_sample}"
         against = f"{other_price} for {plan_text(other.shape)}"
         return f"{_kept(old)}, predicted cheapest at {old_price} against {against} {n_sample}"
     same_kind = best.kind == old.kind == "early drop"
