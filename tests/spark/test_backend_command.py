@@ -169,7 +169,7 @@ def test_the_same_command_again_processes_what_is_new(tmp_path: Path) -> None:
         (folder / name).write_text(rows)
         done = backend(str(tmp_path / "my.toml"), "--once", "--store", store)
         assert done.returncode == 0, done.stderr
-    assert "goes on" in done.stderr
+    assert "resumes" in done.stderr
     table = ds.dataset(tmp_path / "out", format="parquet", partitioning="hive").to_table()
     assert sorted(table["a"].to_pylist()) == [1, 3, 5, 6, 8, 11]
     with open_reader(store) as reader:

@@ -192,7 +192,7 @@ def test_knobs_of_the_network(run: Run) -> None:
     run.ask("knob", {"knob": "scheduler", "value": "fifo"})
     run.ask("knob", {"knob": "queue_capacity", "value": 5})
     run.seconds(10, 200)
-    assert "fixed for a run; begin another one with --fresh" in run.answer(shards).answer
+    assert "fixed for a run; start a new run with --fresh" in run.answer(shards).answer
     (last,) = [e.decision for e in run.reader.decisions(RUN_ID, unit=UNIT)][:1]
     assert last.verdict == "pinned"
     queues = [e for e in run.reader.entities(RUN_ID) if e.unit_id == UNIT and e.role == "queue"]

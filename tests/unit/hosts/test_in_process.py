@@ -160,7 +160,7 @@ def test_starts_that_were_killed_before_a_batch_are_one_run_and_no_wish_is_lost(
     with begun(tmp_path, "--once") as process:
         said = process.communicate(timeout=120)[1]
         assert process.returncode == 0, said
-    assert "cannot go on" not in said
+    assert "cannot be resumed" not in said
     with open_reader(str(store)) as reader:
         (run,) = reader.runs()
         answers = [(one.kind, one.state) for one in reader.commands(run.id)]

@@ -113,7 +113,7 @@ def test_shards_stay_for_a_run() -> None:
         unit.changed(KnobsChanged(settings(shards=3), 5))
     assert unit.operator(1).n_shards == 2
     again = made("joined", batch=9, shards=4)
-    with pytest.raises(Refused, match="begin another one with --fresh"):
+    with pytest.raises(Refused, match="start a new run with --fresh"):
         again.start(UnitState(plan, 0))
 
 
