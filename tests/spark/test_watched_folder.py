@@ -61,7 +61,7 @@ def test_files_that_come_while_it_runs_are_taken_once_whatever_is_killed(tmp_pat
         os.killpg(live.process.pid, signal.SIGKILL)
     done = backend(str(tmp_path / "w.toml"), "--once", "--store", str(tmp_path / "store.db"))
     assert done.returncode == 0, done.stderr
-    assert "goes on" in done.stderr
+    assert "resumes" in done.stderr
     found = ds.dataset(tmp_path / "out", format="parquet", partitioning="hive").to_table()
     assert sorted(found["id"].to_pylist()) == list(range(4 * N))
     with open_reader(str(tmp_path / "store.db")) as reader:
