@@ -122,7 +122,7 @@ def register_and_pause(page: Page, address: str) -> None:
     requests = page.locator(".pw-requests")
     expect(requests).to_contain_text("applied register mine", timeout=120_000)
     page.goto(f"{address}/results?node=asc.Flights%2Fquery:mine")
-    page.get_by_role("button", name="Pause").click(timeout=60_000)
+    page.get_by_role("button", name="Pause", exact=True).click(timeout=60_000)
     expect(requests).to_contain_text("applied pause mine", timeout=120_000)
 
 

@@ -36,7 +36,7 @@ def answered(page: Page, run: StreamRun, n: int) -> Command:
 @pytest.mark.parametrize("width", [1440, 1280])
 def test_the_pace_of_a_run_fits_the_header(open_page: OpenPage, width: int) -> None:
     page = open_page(f"/plan?run={RUN}", width=width, height=800)
-    expect(page.get_by_role("button", name="Hold the run")).to_be_visible()
+    expect(page.get_by_role("button", name="Pause the run")).to_be_visible()
     expect(page.locator("#pw-step")).to_be_hidden()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     header = page.locator(".pw-header")
@@ -45,7 +45,7 @@ def test_the_pace_of_a_run_fits_the_header(open_page: OpenPage, width: int) -> N
 
 def test_a_run_is_held_stepped_and_sped_up(open_page: OpenPage, run: StreamRun) -> None:
     page = open_page(f"/plan?run={RUN}")
-    expect(page.get_by_role("button", name="Hold the run")).to_be_visible()
+    expect(page.get_by_role("button", name="Pause the run")).to_be_visible()
     page.keyboard.press("h")
     assert answered(page, run, 1).state == "applied"
     expect(page.locator("#pw-run-state")).to_have_text("paused")
@@ -61,5 +61,5 @@ def test_a_run_is_held_stepped_and_sped_up(open_page: OpenPage, run: StreamRun) 
     expect(page.get_by_label("Speed of replayed streams")).to_have_value("2")
     page.get_by_role("button", name="Resume the run (h)").click()
     assert answered(page, run, 4).kind == "go_on"
-    expect(page.get_by_role("button", name="Hold the run")).to_be_visible()
+    expect(page.get_by_role("button", name="Pause the run")).to_be_visible()
     expect(page.locator("#pw-run-state")).not_to_have_text("paused")

@@ -42,7 +42,7 @@ def test_a_query_is_chosen_by_keyboard_and_kept_in_the_url(open_page: OpenPage) 
 def test_a_run_that_is_over_cannot_be_changed_and_says_why(open_page: OpenPage) -> None:
     page = open_page("/results?run=r1")
     expect(page.get_by_role("button", name="Register query")).to_be_disabled()
-    expect(page.get_by_role("button", name="Pause")).to_be_disabled()
+    expect(page.get_by_role("button", name="Pause", exact=True)).to_be_disabled()
     expect(page.locator("#pw-query-said")).to_contain_text("has ended")
 
 
@@ -68,9 +68,9 @@ def test_registering_a_query_is_a_request_that_the_engine_answers(
 
 def test_pausing_shows_the_pending_request(open_page: OpenPage, site: Site) -> None:
     page = open_page("/results?node=query:fog")
-    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Pause", exact=True).click()
     expect(page.locator("tr[data-query=fog]")).to_contain_text("pause pending", timeout=15_000)
-    expect(page.get_by_role("button", name="Pause")).to_be_disabled()
+    expect(page.get_by_role("button", name="Pause", exact=True)).to_be_disabled()
     site.feed()
     expect(page.locator("tr[data-query=fog]")).not_to_contain_text("pending", timeout=15_000)
     expect(page.locator(".pw-requests")).to_contain_text("refused pause fog")
@@ -98,7 +98,7 @@ def test_removing_asks_first(open_page: OpenPage, site: Site) -> None:
 
 def test_pausing_can_be_taken_back(open_page: OpenPage, site: Site) -> None:
     page = open_page("/results?node=query:big_late")
-    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Pause", exact=True).click()
     page.locator(".pw-toast").get_by_role("button", name="undo").click()
     expect(page.locator("#pw-query-said")).to_contain_text("Resume big_late: requested")
     kinds = [command.kind for command in site.reader.commands(RUNNING)[:2]]
