@@ -298,12 +298,14 @@ def bench(options: argparse.Namespace, rest: list[str]) -> int:
 
 def experiment(options: argparse.Namespace, rest: list[str]) -> int:
     """A paper's figures again."""
-    from bench.experiments import asc, filters, joins, scheduling
+    from bench.experiments import asc, cals, filters, joins, kmon, scheduling
 
     chosen = {
         "asc": asc.main,
+        "cals": cals.main,
         "filters": filters.main,
         "joins": joins.main,
+        "kmon": kmon.main,
         "scheduling": scheduling.main,
     }
     return chosen[options.name](options, STATE)

@@ -15,6 +15,7 @@ from bench import (
     growth,
     hour,
     joins,
+    kmon,
     live,
     monitoring,
     peers,
@@ -36,6 +37,7 @@ BENCHES: dict[str, Callable[[], None]] = {
     "fastpath": fastpath.main,
     "stream": stream.main,
     "joins": joins.main,
+    "kmon": kmon.main,
     "growth": growth.main,
     "hour": hour.main,
 }

@@ -19,7 +19,7 @@ from backend.hosts.batches import Batches, Timings, batch_result
 from backend.hosts.contract import InputSource
 from backend.hosts.spark.run.inputs import Inputs
 from backend.hosts.spark.run.jobs import BatchJobs
-from backend.hosts.spark.run.runner import LOCAL_CHECKPOINTS, TRIGGER
+from backend.hosts.spark.run.runner import BATCH_EVERY_S, LOCAL_CHECKPOINTS
 from backend.hosts.spark.run.tasks import PATH, RowSource, run_task, tag_of
 from backend.operators.contract import BatchResult
 from backend.workloads.spec import SinkSpec, Workload
@@ -87,7 +87,8 @@ class OnStream:
         self._spool, self._last = folder / "spool", -1
         for key, value in LOCAL_CHECKPOINTS.items():
             frame.sparkSession.conf.set(key, value)
-        writer = frame.writeStream.foreachBatch(batch).trigger(processingTime=TRIGGER)
+        every = f"{BATCH_EVERY_S} seconds"
+        writer = frame.writeStream.foreachBatch(batch).trigger(processingTime=every)
         self._query = writer.option("checkpointLocation", str(folder / "checkpoint")).start()
 
     def step(self, spooled: Path) -> Took:

@@ -62,6 +62,6 @@ def _once(name: str) -> Callable[..., Any]:
 for _name in (
     *("run", "runs", "last_batch", "batches", "inputs", "stretch", "events", "misfits"),
     *("units", "entities", "plans", "plan_at", "knobs", "knob_history"),
-    *("decisions", "decision_counts", "matrix_keys"),
+    *("decisions", "decision_counts", "looks", "matrix", "matrix_keys"),
 ):
     setattr(MomentReader, _name, _once(_name))

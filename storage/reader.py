@@ -27,6 +27,7 @@ from storage.tables.rows import (
     StoredEvent,
     StoredInput,
     StoredInputBatch,
+    StoredLook,
     StoredMatrix,
     StoredMisfit,
     StoredResult,
@@ -103,14 +104,14 @@ class Reader:
     def runs(self) -> tuple[Run, ...]:
         """All runs, newest first; one whose process is gone is interrupted, marked or not."""
         with self.reading() as connection:
-            found = history.runs(connection)
-        return tuple(map(self._as_seen, found))
+            stored = history.runs(connection)
+        return tuple(map(self._as_seen, stored))
 
     def run(self, run_id: str) -> Run | None:
         """The run, or None when the store has no such run; interrupted when its process is gone."""
         with self.reading() as connection:
-            found = history.run(connection, run_id)
-        return None if found is None else self._as_seen(found)
+            stored = history.run(connection, run_id)
+        return None if stored is None else self._as_seen(stored)
 
     def _as_seen(self, run: Run) -> Run:
         base = self.base
@@ -233,8 +234,8 @@ class Reader:
 
     def batch(self, run_id: str, batch_id: int) -> Batch | None:
         """One executed batch, or None."""
-        found = self.batches(run_id, batch_id, batch_id, 1)
-        return found[0] if found else None
+        batches = self.batches(run_id, batch_id, batch_id, 1)
+        return batches[0] if batches else None
 
     def last_batch(self, run_id: str) -> int | None:
         """The newest executed batch, None before the first."""
@@ -285,6 +286,17 @@ class Reader:
         asked = (run_id, until, verdicts, before_seq, limit, unit)
         with self.reading() as connection:
             return unit_history.decisions(connection, *asked, brief=brief)
+
+    def looks(
+        self,
+        run_id: str,
+        until: int | None = None,
+        unit: str | None = None,
+        limit: int = 1000,
+    ) -> tuple[StoredLook, ...]:
+        """The newest looks of autopilots in batches <= until, unit by unit, oldest first."""
+        with self.reading() as connection:
+            return unit_history.looks(connection, run_id, until, unit, limit)
 
     def decision(
         self, run_id: str, seq: int, unit: str | None = None, until: int | None = None

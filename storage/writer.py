@@ -331,10 +331,10 @@ def _gap(run: Run | None) -> dict[str, float]:
 
 def _is_recorded(connection: Connection, run_id: str, batch: Batch) -> bool:
     if batch.id is None:
-        found = connection.execute(_SAME_BOUNDARY, {"of_run": run_id, "of_time": batch.time})
+        same = connection.execute(_SAME_BOUNDARY, {"of_run": run_id, "of_time": batch.time})
     else:
-        found = connection.execute(_SAME_BATCH, {"of_run": run_id, "of_batch": batch.id})
-    return found.first() is not None
+        same = connection.execute(_SAME_BATCH, {"of_run": run_id, "of_batch": batch.id})
+    return same.first() is not None
 
 
 def _sign_of_life(connection: Connection, run_id: str, batch: Batch) -> set[str]:

@@ -55,9 +55,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The one Spark session of the run, as the product makes it; started when first asked for."""
+    """The one Spark session of the run, as the product makes it for replayed streams; started when
+    first asked for."""
     from backend.hosts.spark.session.session import build_session
 
-    session = build_session("local[2]", "planwatch-tests", tmp_path_factory.mktemp("spark"))
+    scratch = tmp_path_factory.mktemp("spark")
+    session = build_session("local[2]", "planwatch-tests", scratch, is_quick=True)
     yield session
     session.stop()

@@ -20,6 +20,7 @@ from backend.launch.doctor import CHROMIUM_VARIABLE, find_chromium, find_git, fi
 
 #: How long a package manager may take.
 INSTALL_WITHIN_S: Final = 600
+_WEB: Final = Path(__file__).parent / "web"
 _PLAYWRIGHT: Final = (sys.executable, "-m", "playwright", "install", "chromium")
 
 
@@ -42,26 +43,47 @@ TOOLS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One step of the gate. beside: runs while the step before it does."""
+    """One step of the gate. beside: runs while the step before it does; after: the step that it
+    waits for, '' = none but those before all that run side by side."""
 
     name: str
     command: tuple[str, ...]
     beside: bool = False
+    after: str = ""
 
 
 def checks() -> tuple[Check, ...]:
     """The steps, cheap ones first; all of them run, whatever the earlier ones say."""
     python = sys.executable
-    pytest = (python, "-m", "pytest", "--durations=15")
     lint_imports = str(Path(python).with_name("lint-imports"))
     return (
         Check("lint", (python, "-m", "ruff", "check", ".")),
         Check("format", (python, "-m", "ruff", "format", "--check", ".")),
         Check("types", (python, "-m", "mypy")),
+        Check("kernels", (python, "-m", "backend.hosts.rehearsal"), beside=True),
         Check("import rules", (lint_imports, "--no-cache")),
-        Check("tests", (*pytest, "-m", "not (bench or web or slow)")),
-        Check("web tests", (*pytest, "-m", "web and not (bench or slow)"), beside=True),
+        *_tests(),
     )
+
+
+def _tests() -> tuple[Check, ...]:
+    """All tests but benches and slow ones, in three rows that take about as long; each starts
+    engines and browsers, and waits for them half of its time."""
+    pytest = (sys.executable, "-m", "pytest", "--durations=15", "-m", "not (bench or slow)")
+    pages = tuple(f"tests/web/{path.name}" for path in sorted(_WEB.glob("test_page_*.py")))
+    axe = "tests/web/test_accessibility.py"
+    engine = ("tests/spark", "tests/contract", "tests/systems")
+    return (
+        Check("unit tests", (*pytest, "tests", *_ignored("tests/web", *engine))),
+        Check("engine tests", (*pytest, *engine), beside=True),
+        Check("web tests", (*pytest, "tests/web", *_ignored(axe, *pages)), beside=True),
+        Check("accessibility", (*pytest, axe), beside=True, after="web tests"),
+        Check("page tests", (*pytest, *pages), beside=True, after="engine tests"),
+    )
+
+
+def _ignored(*paths: str) -> list[str]:
+    return [f"--ignore={path}" for path in paths]
 
 
 def run_gate(root: Path, pytest_arguments: Sequence[str]) -> int:
@@ -71,6 +93,8 @@ def run_gate(root: Path, pytest_arguments: Sequence[str]) -> int:
         print("The tests cannot run:", *lacking, sep="\n  ", file=sys.stderr)
         return 1
     os.environ[CHROMIUM_VARIABLE] = str(find_chromium())
+    # each of the many processes that tests start would compile all modules for itself
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if pytest_arguments:
         command = [sys.executable, "-m", "pytest", *pytest_arguments]
         return subprocess.run(command, cwd=root, check=False).returncode
@@ -147,33 +171,53 @@ def _groups(steps: Sequence[Check]) -> list[list[Check]]:
 
 
 def _run_group(root: Path, steps: Sequence[Check]) -> list[Done]:
-    """The first step says what it does while it does it, the others when they have ended."""
-    first, *others = steps
+    """The first row says what it does while it does it, the others when they have ended."""
+    first, *others = _rows(steps)
     with ThreadPoolExecutor(max_workers=len(steps)) as pool:
-        waiting = [pool.submit(_run_quietly, root, step) for step in others]
-        _announce(first)
-        since = time.monotonic()
-        status = subprocess.run(first.command, cwd=root, check=False).returncode
-        results = [Done(first.name, status, time.monotonic() - since)]
-        for step, future in zip(others, waiting, strict=True):
-            done, said = future.result()
-            _announce(step)
-            print(said, flush=True)
-            results.append(done)
+        waiting = [pool.submit(_run_quietly, root, row) for row in others]
+        results = [_run_aloud(root, step) for step in first]
+        for future in waiting:
+            for step, done, said in future.result():
+                _announce(step)
+                print(said, flush=True)
+                results.append(done)
     return results
 
 
-def _run_quietly(root: Path, step: Check) -> tuple[Done, str]:
+def _rows(steps: Sequence[Check]) -> list[list[Check]]:
+    """Steps that run one after the other."""
+    rows: list[list[Check]] = []
+    for step in steps:
+        row = next((row for row in rows if row[-1].name == step.after), None)
+        if row is None:
+            rows.append([step])
+        else:
+            row.append(step)
+    return rows
+
+
+def _run_aloud(root: Path, step: Check) -> Done:
+    _announce(step)
     since = time.monotonic()
-    ran = subprocess.run(
-        step.command,
-        cwd=root,
-        check=False,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    return Done(step.name, ran.returncode, time.monotonic() - since), ran.stdout
+    status = subprocess.run(step.command, cwd=root, check=False).returncode
+    return Done(step.name, status, time.monotonic() - since)
+
+
+def _run_quietly(root: Path, row: Sequence[Check]) -> list[tuple[Check, Done, str]]:
+    results = []
+    for step in row:
+        since = time.monotonic()
+        ran = subprocess.run(
+            step.command,
+            cwd=root,
+            check=False,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        done = Done(step.name, ran.returncode, time.monotonic() - since)
+        results.append((step, done, ran.stdout))
+    return results
 
 
 def _announce(step: Check) -> None:

@@ -48,13 +48,13 @@ const SOON_MS = 10000; // afterwards it looks less often: a batch may take minut
 
 /** Follow a command until the engine answered it, or it is gone with its run; onChange(command) once. */
 export function followCommand(run, id, onChange) {
-  const begun = Date.now();
+  const begun = performance.now();
   async function look() {
     const answer = await callApi("GET", `/runs/${encodeURIComponent(run)}/commands/${id}`);
     if (answer.ok && answer.body.state !== "requested") {
       onChange(answer.body);
       refresh(true);
-    } else if (answer.status !== 404) window.setTimeout(look, Date.now() - begun < SOON_MS ? WAIT_MS : 5 * WAIT_MS);
+    } else if (answer.status !== 404) window.setTimeout(look, performance.now() - begun < SOON_MS ? WAIT_MS : 5 * WAIT_MS);
   }
   window.setTimeout(look, WAIT_MS / 2);
 }

@@ -1,7 +1,7 @@
 /* What fits a card: how wide text is, without a look at the page. */
 
 /** Sizes of text in the graph, px: those of names, and of the fine print. */
-export const SIZES = { body: 13, fine: 11 };
+export const SIZES = { body: 13, fine: 11, big: 17 };
 /* Widths of letters in shares of the size, of the semi-bold font; others are about as wide as high. */
 const WIDTHS = [
   { of: /[ijlI.,:;·'\s]/, width: 0.28 },

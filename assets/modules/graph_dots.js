@@ -42,14 +42,14 @@ function fly(frame, { points, fell }, place, scale) {
 /** The dots over a drawing of the plan. scene: see plan_graph.js; scale: of the drawing. */
 export function TupleDots({ scene, scale }) {
   const frame = useRef(null);
-  const last = useRef({ batch: scene.live.batch, at: 0 });
+  const last = useRef({ batch: scene.live.batch, at: -Infinity });
   const { batch } = scene.live;
   useEffect(() => {
     const rest = isUntouched() ? 2 * REST_MS : REST_MS;
-    const fresh = batch !== last.current.batch && Date.now() - last.current.at > FRAMES * FRAME_MS + rest;
+    const fresh = batch !== last.current.batch && performance.now() - last.current.at > FRAMES * FRAME_MS + rest;
     const seen = currentMode() === "live" && !document.hidden && !still() && !scene.glide.gliding;
     if (!fresh || !seen) return;
-    last.current = { batch, at: Date.now() };
+    last.current = { batch, at: performance.now() };
     const { plan, path, layout, facts } = scene;
     const ways = layout.columns ? laneWays(layout.columns, through(sharesOf(plan, path, facts))) : edgeWays(scene, frame.current.parentNode);
     ways.forEach((way, place) => fly(frame.current, way, place, scale));

@@ -1,6 +1,6 @@
 /* The plan graph's legend (always visible, with the colour toggle) and its tooltip. */
 import { shortNumber, show } from "./format.js";
-import { heats, OVERS, SCALES } from "./graph_values.js";
+import { between, heats, OVERS, SCALES } from "./graph_values.js";
 import { sizesOf } from "./points.js";
 import { h } from "./react.js";
 
@@ -46,7 +46,7 @@ function rows(node, facts) {
   const card = facts.cards[node.id];
   if (card) return stepRows(node, card);
   const own = facts.values[node.entity];
-  if (own !== facts.system) return otherRows(node, own);
+  if (own !== facts.system) return otherRows(node, own, facts.values);
   if (node.role === "source")
     return [
       ["arriving", show(own.tuples_per_s, "si") + " tuples/s"],
@@ -76,17 +76,19 @@ function stepRows(node, card) {
   ];
 }
 
-function otherRows(node, own) {
+function otherRows(node, own, values) {
   const { size, state_bytes: taken, saved_bytes: saved } = sizesOf(own);
   const numbers = [
     ["holds", size, (value) => `${show(value, "int")} tuples`],
     ["takes", taken, (value) => show(value, "bytes")],
     ["sharing saves", saved, (value) => show(value, "bytes")],
+    ...(node.parts || []).map(([name, word]) => [word, (own || {})[name], (value) => `${show(value, "int")} tuples`]),
     ["reached by", (own || {}).reached_tuples, (value) => `${show(value, "int")} tuples`],
     ["cost", (own || {}).cost_us, (value) => `${shortNumber(value)} µs per tuple`],
   ];
   const words = [["kind", node.word], ...(node.note ? [["what", node.note]] : []), ...(node.unit ? [["unit", node.unit]] : []), ...(node.shared ? [["shared by", node.shared.join(", ")]] : [])];
-  return [...words, ...numbers.filter(([, value]) => value !== undefined && value !== null).map(([name, value, form]) => [name, form(value)])];
+  const marks = (node.marks || []).map(([entity, name, property, word, none, form]) => [name, `${word}${between(form)}${show((values[entity] || {})[property] ?? none, form === "si" ? "int" : form)}`]);
+  return [...words, ...marks, ...numbers.filter(([, value]) => value !== undefined && value !== null).map(([name, value, form]) => [name, form(value)])];
 }
 
 /** What a card says in full. Purely visual: the same is in the card's label and the table. */

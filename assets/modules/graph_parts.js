@@ -1,7 +1,7 @@
 /* The parts of the plan graph as React elements: card, edge, queue pill. */
 import { shortNumber, show } from "./format.js";
 import { edgeKey, isState } from "./graph_layout.js";
-import { edgeShare, heatStep, NEARLY_FULL, queueFill } from "./graph_values.js";
+import { between, edgeShare, heatStep, NEARLY_FULL, partsOf, queueFill } from "./graph_values.js";
 import { fit, fitting, lettersThatFit, SIZES, textWidth } from "./fitting.js";
 import { sparkPoints } from "./paths.js";
 import { sizesOf } from "./points.js";
@@ -38,15 +38,26 @@ function stepTexts(node, facts, heat) {
   return { big: show(heat.of(card), "pct"), word: heat.word, small: card.cost === null ? come : `${shortNumber(card.cost)} µs · ${come}` };
 }
 
+/* The numbers on a card of those that watch it: those that are known, and how many are none. */
+function marksText({ marks }, { values }) {
+  const numbers = marks.map(([entity, , property]) => (values[entity] || {})[property]);
+  const known = numbers.filter((one) => typeof one === "number").sort((one, other) => one - other);
+  const [, , , word, none, form] = marks[0];
+  const rest = numbers.length - known.length;
+  const parts = [known.map((one) => show(one, form)).join(", "), rest && `${rest > 1 ? `${rest} × ` : ""}${none}`];
+  return `${word}${between(form)}${parts.filter(Boolean).join(" · ")}`;
+}
+
 function operatorTexts(node, facts) {
   const own = facts.values[node.entity] || {};
   const cost = own.cost_us === undefined ? node.word : `${shortNumber(own.cost_us)} µs per tuple`;
-  return { big: show(own.reached_tuples, "si"), word: "tuples", small: node.note || cost };
+  return { big: show(own.reached_tuples, "si"), word: "tuples", small: node.marks ? marksText(node, facts) : node.note || cost };
 }
 
 /* Of state there is a size, or just what it is. */
 function stateTexts(node, facts) {
-  const { size, state_bytes: taken, saved_bytes: saved } = sizesOf(facts.values[node.entity]);
+  const { size, state_bytes: taken, saved_bytes: saved, [node.whole]: whole } = sizesOf(facts.values[node.entity]);
+  if (whole) return { big: show(size, "si"), word: `of ${show(whole, "si")}`, small: show(size / whole, "pct") };
   if (size === undefined) return { big: "", word: node.note || node.word, small: "" };
   const bytes = [taken === undefined ? "" : show(taken, "bytes"), saved === undefined ? "" : `saves ${show(saved, "bytes")}`];
   return { big: show(size, "si"), word: "tuples", small: bytes.filter(Boolean).join(" · ") || node.note || "" };
@@ -63,7 +74,8 @@ export function cardLabel(node, facts, heat) {
   if (card) return `${node.name}, ${node.word} ${node.position}: ${texts.big} ${texts.word}, ${show(card.reached, "int")} tuples reached it`;
   const shared = node.shared ? `, shared by ${node.shared.join(", ")}` : "";
   const what = node.role === "source" || node.role === "output" ? "" : `, ${node.word}`;
-  return `${node.name}${what}: ${texts.big} ${texts.word}${texts.small && `, ${texts.small}`}${shared}`;
+  const parts = partsOf(node, facts.values).map(({ word, number }) => `, ${word} ${show(number, "int")}`).join("");
+  return `${node.name}${what}: ${texts.big} ${texts.word}${texts.small && `, ${texts.small}`}${parts}${shared}`;
 }
 
 /* The batch that is told of, where it is an older one than that of the graph. */
@@ -118,6 +130,12 @@ function inLane(node, { place: { w }, spark, facts }, texts) {
 /* The first of several things where there is no room for all. */
 const firstOf = (text, width) => (textWidth(text, SIZES.fine) <= width ? text : text.split(" · saves")[0]);
 
+/* The small text where it has room beside the number and its word. */
+const beside = (texts, w) => {
+  const left = w - 34 - textWidth(texts.big, SIZES.big) - textWidth(texts.word, SIZES.fine);
+  return textWidth(texts.small, SIZES.fine) <= left ? texts.small : "";
+};
+
 /* Anywhere else: wider, and not so high. */
 function inLayers(node, { place: { w }, spark, facts }, texts) {
   const step = facts.cards[node.id];
@@ -131,10 +149,34 @@ function inLayers(node, { place: { w }, spark, facts }, texts) {
       h("tspan", { dx: texts.big ? 4 : 0 }, texts.big ? texts.word : fit(texts.word, w - 18))
     ),
     node.role === "synopsis"
-      ? h("text", { key: "small", className: "pw-card-line", x: w - 9, y: 42, textAnchor: "end" }, fit(texts.small, w - 60))
+      ? h("text", { key: "small", className: "pw-card-line", x: w - 9, y: 42, textAnchor: "end" }, beside(texts, w))
       : h("text", { key: "small", className: "pw-card-line", x: 12, y: 58 }, fit(firstOf(texts.small, w - 20), w - (step ? 26 : 10))),
+    node.parts && partsBar(node, facts, w),
+    node.cells && cellsStrip(node, w),
     !isState(node.role) && h("polyline", { key: "spark", className: "pw-spark", points: sparkPoints(spark, w - 24, 16), transform: "translate(12,65)" }),
   ];
+}
+
+/* What a synopsis is divided into; the one that holds most has the longest bar. */
+function partsBar(node, { values, most }, w) {
+  const length = w - 24;
+  let at = 12;
+  const bar = partsOf(node, values).map(({ name, word, tone, number }) => {
+    const width = most ? (length * number) / most : 0;
+    const x = at;
+    at += width;
+    return h("rect", { key: name, className: `pw-part pw-part-${tone}`, "data-part": name, x, y: 48, width, height: 5 }, h("title", null, `${word} ${show(number, "int")}`));
+  });
+  return h("g", { key: "parts", className: "pw-card-parts" }, h("rect", { className: "pw-part-whole", x: 12, y: 48, width: length, height: 5 }), bar);
+}
+
+/* What a state is made of: a cell for each, coloured by the place of its name. */
+function cellsStrip({ cells }, w) {
+  const n = cells.reduce((sum, [, count]) => sum + count, 0);
+  const width = Math.min(12, (w - 24) / n);
+  const places = cells.flatMap(([, count], place) => Array(count).fill(place));
+  const drawn = places.map((place, at) => h("rect", { key: at, className: `pw-cell-${place % 6}`, x: 12 + at * width, y: 47, width: Math.max(1, width - 1.5), height: 6, rx: 1 }));
+  return h("g", { key: "cells", className: "pw-card-cells" }, drawn);
 }
 
 /* Sign or icon, the name, and how many outputs share it. */
@@ -175,7 +217,23 @@ export function graphEdge(edge, source, line, facts, handlers, thick) {
     "pw-edge",
     line.path && h("path", { d: line.path, style, markerEnd: inLane ? null : "url(#pw-arrow)" }),
     queuePill(edge.queue, line, facts, handlers),
-    h("text", { className: "pw-edge-share", "data-as-of": of, ...beside, textAnchor: line.upright ? "start" : "middle" }, label)
+    h("text", { className: "pw-edge-share", "data-as-of": of, ...beside, textAnchor: line.upright ? "start" : "middle" }, label),
+    edge.marks && edgeBracket(edge.marks, line, facts)
+  );
+}
+
+/* What watches an edge: a bracket below its pill, with the least of the numbers; open at its end where
+   there is none. */
+function edgeBracket(marks, line, { values }) {
+  const numbers = marks.map(([entity, , property]) => (values[entity] || {})[property]).filter((one) => typeof one === "number");
+  const [, , , word, none] = marks[0];
+  const text = `${word} ${numbers.length ? show(Math.min(...numbers), "si") : none}`;
+  return h(
+    "g",
+    { key: "bracket", className: `pw-edge-bracket${numbers.length ? "" : " pw-edge-open"}`, transform: `translate(${line.x},${line.y + 12})` },
+    h("title", null, marks.map(([, name]) => name).join(", ")),
+    h("path", { d: `M${-W / 2} 0v4h${W}${numbers.length ? "v-4" : ""}` }),
+    h("text", { y: 16, textAnchor: "middle" }, text)
   );
 }
 

@@ -17,7 +17,8 @@ export const isStep = (node) => node.role === "step";
     @param {{nodes: any[], edges: any[]}} plan nodes in an order of the flow
     @param {Object<string, any>} values
     @param {Object<string, number | null>} [refuted] construct -> share of the queries still open
-    @param {Object<string, {batch: number, system: any}>} [old] what is of an older batch than the rest */
+    @param {Object<string, {batch: number, system: any}>} [old] what is of an older batch than the rest
+    most: of the synopses that are in parts, what the one holds that holds most */
 export function cardValues(plan, values, refuted = {}, old = {}) {
   const system = values.system || {};
   const steps = plan.nodes.filter(isStep);
@@ -49,7 +50,15 @@ export function cardValues(plan, values, refuted = {}, old = {}) {
   }
   const limits = Object.fromEntries(plan.edges.filter((edge) => edge.capacity).map((edge) => [edge.queue, edge.capacity]));
   const n = system.n_tuples;
-  return { cards, values, old, system, matched: share(system.n_matched, n), n, limits };
+  const most = Math.max(0, ...plan.nodes.map((node) => partsOf(node, values).reduce((sum, one) => sum + one.number, 0)));
+  return { cards, values, old, system, matched: share(system.n_matched, n), n, limits, most };
+}
+
+/** What a synopsis is divided into, [] of what is one whole.
+    @returns {{name: string, word: string, tone: string, number: number}[]} */
+export function partsOf({ id, parts = [] }, values) {
+  const own = values[id] || {};
+  return parts.map(([name, word, tone]) => ({ name, word, tone, number: known(own[name]) ? own[name] : 0 }));
 }
 
 /** Share of the batch's tuples on the edge behind a node, [0, 1]; null when it is not known yet,
@@ -175,3 +184,6 @@ export function niceTop(numbers) {
 export function heatStep(value, top) {
   return known(value) ? Math.min(4, Math.floor((5 * value) / top)) : null;
 }
+
+/** What stands between the word of a mark and its number: a share is of something, not the thing itself. */
+export const between = (form) => (form === "pct" ? " " : " = ");

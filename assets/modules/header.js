@@ -5,6 +5,7 @@ import { age } from "./format.js";
 import { currentMode, go, known, layOutAgain, moment, refresh, running } from "./moment.js";
 import { awaitedBatch, paintedBatch } from "./painted.js";
 import { pointsOf } from "./points.js";
+import { ageOf, newerOf } from "./signs.js";
 import { ALIVE, standing } from "./standing.js";
 import { timeOf, unpacked } from "./times.js";
 
@@ -16,7 +17,7 @@ const ASK_MS = 5000;
 const TOAST_GAP_MS = 5000;
 let shell = null;
 let said = null;
-let lastToast = 0;
+let lastToast = -TOAST_GAP_MS;
 let silent = 0;
 
 export const currentShell = () => shell;
@@ -31,7 +32,7 @@ export function receive(data) {
   const fresh = !same || known.now === null || data.now >= known.now;
   known.run = run.id || null;
   known.state = run.state || null;
-  if (!same || run.heartbeat_at > beat) beat = run.heartbeat_at || null;
+  beat = newerOf(same ? beat : null, run.heartbeat_at);
   backlog = run.backlog ?? null;
   if (before && !before.run && data.run) layOutAgain();
   if (fresh && !(same && known.now !== null && currentMode() === "live")) Object.assign(known, { now: data.now, time: data.time });
@@ -46,13 +47,13 @@ function announcePlan(before, { plans, change }) {
   const newest = plans[plans.length - 1];
   const last = newest && before.filter((plan) => plan.unit === newest.unit).pop();
   if (!newest || !last || newest.version <= last.version) return;
-  if (Date.now() - lastToast < TOAST_GAP_MS) {
+  if (performance.now() - lastToast < TOAST_GAP_MS) {
     silent += 1;
     return;
   }
   const more = silent ? ` (and ${silent} more since)` : "";
   silent = 0;
-  lastToast = Date.now();
+  lastToast = performance.now();
   const link = { text: "why?", path: "/decisions", at: newest.batch, unit: newest.unit };
   const name = `${newest.of ? newest.of + ": " : ""}Plan ${newest.version}`;
   toast(`${name} — ${change}${more}`, link, "switch");
@@ -127,8 +128,14 @@ function drawRuns() {
 function drawPlan() {
   const plan = planAt(paintedBatch());
   setText("pw-plan", plan ? (plan.of ? `${plan.version} plans` : `Plan ${plan.version}`) : "No plan yet");
-  const until = currentMode() === "live" ? Date.now() / 1000 : timeAt(paintedBatch());
-  setText("pw-plan-age", plan && until !== null ? `· ${age(until - plan.time)} old` : "");
+  const old = plan ? planAge(plan) : null;
+  setText("pw-plan-age", old === null ? "" : `· ${age(old)} old`);
+}
+
+function planAge(plan) {
+  if (currentMode() === "live") return ageOf("plan", plan.time);
+  const then = timeAt(paintedBatch());
+  return then === null ? null : then - plan.time;
 }
 
 /** When a batch was recorded (Unix s).
@@ -169,15 +176,14 @@ function markPage() {
   row.scrollLeft = link.offsetLeft + link.offsetWidth / 2 - row.clientWidth / 2;
 }
 
-const since = (time) => (typeof time === "number" ? Date.now() / 1000 - time : null);
 let beat = null; // last sign of life of the engine, asked for only when its records stay away
 let backlog = null; // tuples that waited at the newest batch
-let asked = 0;
+let asked = -ASK_MS;
 let stands = { word: "", words: "", level: "quiet" };
 
 async function askForLife(run) {
-  if (Date.now() - asked < ASK_MS) return;
-  asked = Date.now();
+  if (performance.now() - asked < ASK_MS) return;
+  asked = performance.now();
   const answer = await callApi("GET", "/runs/" + encodeURIComponent(run));
   if (!answer.ok) return;
   beat = answer.body.heartbeat_at || beat;
@@ -193,7 +199,7 @@ function drawAge() {
   const node = byId("pw-age");
   if (!node || !shell) return;
   const before = stands.word;
-  const run = shell.run && { state: known.state, batch: known.now, age_s: since(known.time), beat_age_s: since(beat), backlog, period_s: shell.period_s, held: (shell.run.pace || {}).held, note: shell.run.note };
+  const run = shell.run && { state: known.state, batch: known.now, age_s: ageOf("batch", known.time), beat_age_s: ageOf("beat", beat), backlog, period_s: shell.period_s, held: (shell.run.pace || {}).held, note: shell.run.note };
   stands = run ? standing(run) : { word: "", words: "", level: "quiet" };
   if (run && running() && stands.word !== "running") askForLife(shell.run.id);
   setText(node, stands.words);

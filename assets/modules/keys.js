@@ -44,12 +44,12 @@ function arrow(event) {
 }
 
 function handle(event) {
-  if (Date.now() < jump && event.key.length === 1) {
+  if (performance.now() < jump && event.key.length === 1) {
     jump = 0;
     return page(event.key);
   }
   if (event.key === "g") {
-    jump = Date.now() + JUMP_MS;
+    jump = performance.now() + JUMP_MS;
     return true;
   }
   if (event.key === " ") {

@@ -3,7 +3,7 @@
 import { apiError, callApi, followCommand } from "./api.js";
 import { toast } from "./core.js";
 import { send } from "./knob_turns.js";
-import { known, refresh } from "./moment.js";
+import { refresh, runKnown } from "./moment.js";
 import { h, useEffect, useState } from "./react.js";
 
 const REST_MS = 250;
@@ -69,7 +69,7 @@ async function revert({ run, knob, scope, value, version, command }) {
 
 /* data-pw-keep = the number of a turn that holds for a while. */
 async function keep(number) {
-  const run = known.run;
+  const run = await runKnown();
   const answer = await callApi("POST", `/runs/${encodeURIComponent(run)}/commands/${number}/keep`);
   if (!answer.ok) return toast(`Refused: ${apiError(answer)}`, null, "error");
   refresh(true);

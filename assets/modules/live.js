@@ -15,6 +15,7 @@ import { currentShell, drawHeader } from "./header.js";
 import { currentMode, isUntouched, known, refresh, running } from "./moment.js";
 import { continued, merged, valueOf } from "./points.js";
 import { atOnce } from "./react.js";
+import { newerOf } from "./signs.js";
 
 const KEPT = 2000; // latencies
 const RECENT = 240; // batches, for figures drawn later than those were told
@@ -31,6 +32,7 @@ const NEWS = ["decisions", "events"];
 export const latencies = []; // {b, ms}: record time to painted, while LIVE
 let source = null;
 let streamed = null; // run of the open stream
+let joined = false; // whether something came of it
 let cursor = null;
 let failures = 0;
 let poller = null;
@@ -38,7 +40,7 @@ let polling = false;
 let queue = [];
 let recent = [];
 let frame = 0;
-let drawnAt = 0;
+let drawnAt = -REST_MS;
 let resting = null; // timer of what waits on an untouched page
 let held = null; // the delta that waits for its plan to be drawn
 let holding = null; // timer of its patience
@@ -67,6 +69,7 @@ function connect() {
   if (streamed === run) return undefined;
   stop();
   streamed = run;
+  joined = false;
   cursor = null;
   recent = [];
   failures = 0;
@@ -90,12 +93,12 @@ function fallBack(run) {
   if (source) source.close();
   source = null;
   setLink("poll");
-  const until = Date.now() + RETRY_MS;
+  const until = performance.now() + RETRY_MS;
   const again = async () => {
     if (streamed !== run) return;
     await poll(run);
     if (streamed !== run) return;
-    if (Date.now() > until) stream(run);
+    if (performance.now() > until) stream(run);
     else poller = window.setTimeout(again, POLL_MS);
   };
   again();
@@ -117,10 +120,12 @@ async function poll(run) {
 
 function receive(delta) {
   const fresh = (Array.isArray(delta) ? delta : [delta]).filter(({ run }) => run === streamed);
+  if (fresh.length && !joined) emit("joined", fresh[0]);
+  joined = joined || fresh.length > 0;
   for (const one of fresh) emit("told", one);
   queue.push(...fresh);
   if (!queue.length) return;
-  const since = Date.now() - drawnAt;
+  const since = performance.now() - drawnAt;
   if (!isUntouched() || since >= REST_MS || queue.some(isUrgent)) draw();
   else if (resting === null) resting = window.setTimeout(draw, LATE_MS - since);
 }
@@ -137,7 +142,7 @@ function draw() {
 function apply() {
   frame = 0;
   if (held) return;
-  drawnAt = Date.now();
+  drawnAt = performance.now();
   const deltas = queue.filter(({ run }) => run === streamed);
   queue = [];
   if (deltas.length) takeOrHold(merged(deltas));
@@ -183,7 +188,7 @@ function take(delta) {
   atOnce(() => {
     if (fresh) known.now = delta.b;
     if (typeof delta.b === "number") known.plan = delta.pv;
-    if (typeof delta.t === "number") known.time = Math.max(known.time || 0, delta.t);
+    known.time = newerOf(known.time, delta.t);
     emit("delta", delta);
     if (currentMode() === "live" && delta.v) paint(delta, fresh);
     emit("painted");

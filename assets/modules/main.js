@@ -23,6 +23,7 @@ import { BranchForm, CompareForm } from "./page_compare.js";
 import { decisionsFilter, decisionsShow } from "./page_decisions.js";
 import { panelKeys } from "./page_keys.js";
 import "./page_monitor.js";
+import { AxisPair } from "./page_planlog.js";
 import "./page_results.js";
 import "./pace.js";
 import "./opening.js";
@@ -41,7 +42,7 @@ import "./tour.js";
 import "./twins.js";
 
 Object.assign(components, {
-  ...{ AlertForm, BranchForm, CompareForm },
+  ...{ AlertForm, AxisPair, BranchForm, CompareForm },
   ...{ Chart, DecisionList, GainCurve, HistoryChart, Icon, KnobCard, PlanGraph, Rolling, RowTable },
   ...{ Segments, Static },
 });

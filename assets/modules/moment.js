@@ -4,7 +4,7 @@
    Location, so back, forward, reload and a copied link all mean the same. See dashboard/base/context.py
    for the store protocol. */
 import { OWN, parse, search } from "./address.js";
-import { emit } from "./core.js";
+import { emit, on } from "./core.js";
 import { noUpdate, begin, hasBegun, setProps } from "./dash.js";
 import { busy, settled } from "./settled.js";
 
@@ -23,9 +23,10 @@ export let moment = parse("/", "");
 /* What the shell and the deltas told: the run shown, its newest batch and record time, the plan it ran
    under; ahead: the batch that waits to be drawn with its plan. */
 export const known = { run: null, state: null, now: null, time: null, plan: null, ahead: null };
+const asking = []; // those who wait for the run
 let news = 0;
 let pushed = { run: undefined, news: -1 };
-let lastPush = 0;
+let lastPush = -Infinity; // by a clock that nobody sets, as all that is counted from here to there
 let took = 0; // ms from the last push to what it drew
 let waiting = null; // timer of the next push
 let due = 0;
@@ -38,6 +39,13 @@ export function currentMode() {
   if (moment.at === null) return "live";
   return moment.frozen ? "frozen" : "replay";
 }
+
+/** Resolves with the run on screen: a page can be clicked before it is known. */
+export const runKnown = () => (known.run ? Promise.resolve(known.run) : new Promise((done) => asking.push(done)));
+
+on("shell", () => {
+  if (known.run) for (const done of asking.splice(0)) done(known.run);
+});
 
 /** The batch on screen. */
 export const shownBatch = () => (moment.at === null ? known.now : moment.at);
@@ -87,18 +95,18 @@ export function refresh(what) {
   if (currentMode() === "frozen" || (currentMode() === "replay" && kind === "numbers")) return;
   const rest = kind !== "urgent" && isUntouched() ? 2 : 1;
   const gap = rest * Math.max(GAP_MS[kind], Math.min(LONGEST_MS, TIMES[kind] * took));
-  const at = Math.max(Date.now(), lastPush + gap);
+  const at = Math.max(performance.now(), lastPush + gap);
   if (waiting !== null && due <= at) return;
   window.clearTimeout(waiting);
   due = at;
-  waiting = window.setTimeout(push, at - Date.now());
+  waiting = window.setTimeout(push, at - performance.now());
 }
 
 /** Whether nobody has had a hand on the page for a while. */
-export const isUntouched = () => Date.now() - touched > UNTOUCHED_MS;
+export const isUntouched = () => performance.now() - touched > UNTOUCHED_MS;
 
 for (const kind of ["pointermove", "pointerdown", "keydown", "wheel"]) {
-  window.addEventListener(kind, () => (touched = Date.now()), { capture: true, passive: true });
+  window.addEventListener(kind, () => (touched = performance.now()), { capture: true, passive: true });
 }
 
 /* What is asked while the page still answers would throw that answer away. */
@@ -106,12 +114,12 @@ async function push() {
   if (busy()) await settled();
   waiting = null;
   if (currentMode() === "frozen") return;
-  lastPush = Date.now();
+  lastPush = performance.now();
   if (currentMode() === "live" || pushed.news !== news) setProps("pw-moment", { data: data() });
   pushShell();
   const since = lastPush;
   await settled();
-  took = Date.now() - since;
+  took = performance.now() - since;
 }
 
 const scheme = () => window.planwatch.theme.scheme();
@@ -124,7 +132,7 @@ function pageKey() {
 
 /** Ask the server for the page anew: its run has just begun to exist. */
 export function layOutAgain() {
-  setProps("pw-page-key", { data: { ...pageKey(), again: Date.now() } });
+  setProps("pw-page-key", { data: { ...pageKey(), again: performance.now() } });
 }
 
 /* Without a run there is no stream to tell of one: look now and then. */
@@ -150,7 +158,7 @@ export function fromLocation(path, text) {
   const before = moment;
   const first = pushed.run === undefined;
   moment = parse(path, text);
-  lastPush = Date.now();
+  lastPush = performance.now();
   const moved = first || before.path !== moment.path || before.run !== moment.run;
   if (before.run !== moment.run && moment.run !== known.run) Object.assign(known, { now: null, plan: null, ahead: null });
   const behind = pushed.news !== news && !moment.frozen;

@@ -2,9 +2,9 @@
 import { apiError, callApi } from "./api.js";
 import { confirmed } from "./confirm.js";
 import { el, emit, toast } from "./core.js";
-import { known, shownBatch } from "./moment.js";
+import { runKnown, shownBatch } from "./moment.js";
 
-const path = () => `/runs/${encodeURIComponent(known.run)}/notes`;
+const path = async () => `/runs/${encodeURIComponent(await runKnown())}/notes`;
 
 function told(answer, words) {
   toast(answer.ok ? words : `Refused: ${apiError(answer)}`, null, answer.ok ? "ok" : "error");
@@ -14,7 +14,7 @@ function told(answer, words) {
 
 /** Write something down (kinds: dashboard/api/noting.py); whether that was done. */
 export async function note(kind, name, body, words) {
-  return told(await callApi("POST", path(), { kind, name, body }), words);
+  return told(await callApi("POST", await path(), { kind, name, body }), words);
 }
 
 /** Ask for a name; resolves to it, or to null. */
@@ -46,7 +46,7 @@ document.addEventListener("click", async (event) => {
   const button = event.target instanceof Element && event.target.closest("[data-pw-forget]");
   if (!button || button.disabled) return;
   const question = `${button.getAttribute("aria-label")}? The audit log keeps it.`;
-  if (await confirmed(question, "Forget it")) told(await callApi("DELETE", `${path()}/${button.dataset.pwForget}`), "Forgotten");
+  if (await confirmed(question, "Forget it")) told(await callApi("DELETE", `${await path()}/${button.dataset.pwForget}`), "Forgotten");
 });
 
 /* data-pw-preset-save = JSON of the values in force. */

@@ -8,14 +8,14 @@ import { note } from "./notes.js";
 import { h, useState } from "./react.js";
 
 const EVERY_MS = 3000;
-let asked = 0;
+let asked = -EVERY_MS;
 let hasRules = true;
 let told = "";
 
 /* The rules that hold, in the header; a run without rules is asked once. */
 async function look() {
   if (!known.run || document.hidden) return;
-  asked = Date.now();
+  asked = performance.now();
   const at = currentMode() === "live" || shownBatch() === null ? "" : `?at=${shownBatch()}`;
   const answer = await callApi("GET", `/runs/${encodeURIComponent(known.run)}/alerts${at}`);
   if (!answer.ok) return;
@@ -38,7 +38,7 @@ on("noted", () => {
 });
 on("shell", look);
 on("moment", ({ before }) => hasRules && before && look());
-on("values", () => hasRules && Date.now() - asked > EVERY_MS && look());
+on("values", () => hasRules && performance.now() - asked > EVERY_MS && look());
 
 const RELATIONS = [">", ">=", "<", "<="];
 

@@ -14,6 +14,9 @@ let told = { gaps: 0, news: {}, layouts: 0 };
 let layout = { run: null, mark: "", state: "" };
 /* The batch of the newest news of a kind. */
 const batches = {};
+/* The stream told of no news up to this batch, whatever was news there. */
+let untold = -1;
+let caughtUp = true;
 /* What was so when the page on screen was asked for, and the keys that its panels came with. */
 let asked = { place: "", told };
 const came = new Map();
@@ -25,18 +28,37 @@ function count(kinds, gaps) {
 
 /** The newest batch with news of some kinds, -1 before the first.
     @param {string[]} kinds */
-export const newsBatch = (kinds) => Math.max(-1, ...kinds.map((kind) => batches[kind] ?? -1));
+export const newsBatch = (kinds) => Math.max(untold, ...kinds.map((kind) => batches[kind] ?? -1));
+
+/** Draw everything again, as it is of a batch before the stream began; once for each beginning.
+    @param {number} of the batch it is of */
+export function catchUp(of) {
+  if (of >= untold || caughtUp) return;
+  caughtUp = true;
+  count([], 1);
+  refresh(true);
+}
+
+on("joined", ({ b }) => {
+  untold = b ?? -1;
+  caughtUp = false;
+});
 
 on("told", (delta) => {
   if (delta.gap || (delta.new || []).length) count(delta.new || [], delta.gap ? 1 : 0);
   if (typeof delta.b === "number") for (const kind of delta.new || []) batches[kind] = delta.b;
 });
 
+function forget() {
+  for (const kind of Object.keys(batches)) delete batches[kind];
+  untold = -1;
+}
+
 /* The panels of a run's pages may have become others. */
 on("shell", ({ run, layout: mark }) => {
   const before = layout;
   layout = { run: run && run.id, mark, state: run && run.state };
-  if (before.run !== layout.run) for (const kind of Object.keys(batches)) delete batches[kind];
+  if (before.run !== layout.run) forget();
   if (before.run !== layout.run || (before.mark === mark && before.state === layout.state)) return;
   if (before.state !== layout.state) count(["run"], 0);
   told = { ...told, layouts: told.layouts + 1 };
@@ -65,7 +87,7 @@ document.addEventListener("visibilitychange", () => {
 
 /* A panel that has nothing to show, and is hidden, is seldom asked whether it has. */
 const HIDDEN_BEATS = 5;
-const beatOf = ({ beat_ms, section }) => Math.floor(Date.now() / (beat_ms * ((byId(section + "-box") || {}).hidden ? HIDDEN_BEATS : 1)));
+const beatOf = ({ beat_ms, section }) => Math.floor(performance.now() / (beat_ms * ((byId(section + "-box") || {}).hidden ? HIDDEN_BEATS : 1)));
 
 /* Whether one of the sections is looked at as a table. */
 const isTabled = (data, sections) => (data.tables || "").split(",").some((id) => sections.includes(id));

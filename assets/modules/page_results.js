@@ -5,7 +5,7 @@
 import { apiError, callApi, followCommand } from "./api.js";
 import { confirmed } from "./confirm.js";
 import { announce, byId, setText, toast } from "./core.js";
-import { known, refresh } from "./moment.js";
+import { refresh, runKnown } from "./moment.js";
 import { note } from "./notes.js";
 import { addGraph } from "./page_monitor.js";
 
@@ -17,8 +17,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/; // dashboard/api/changing.py
 /* Ask the engine for a change of queries and say what became of it; done(): it was asked for, applied():
    the engine did it. line: where it is said. */
 async function request(method, path, body, words, { done, applied, line = byId("pw-query-said") }) {
-  const run = known.run;
-  if (!run) return;
+  const run = await runKnown();
   const say = sayer(line);
   say(`${words} …`);
   const answer = await callApi(method, `/runs/${encodeURIComponent(run)}/queries${path}`, body);

@@ -16,8 +16,8 @@ let sent = null; // the wish that was sent and has not become the moment yet
 /** The batch the page shows. */
 export const paintedBatch = () => (loading && painted !== null ? painted : shownBatch());
 
-/** Whether the page is on its way to another moment. */
-export const isPainting = () => loading || busy();
+/** Whether the page is on its way to another moment: asked for, or not drawn yet. */
+export const isPainting = () => loading || sent !== null || busy();
 
 /** The batch the page has been waiting for long enough to say so, or null. */
 export const awaitedBatch = () => (slow ? shownBatch() : null);

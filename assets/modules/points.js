@@ -52,6 +52,7 @@ const SHAPES = {
     @returns {Object<string, number>} */
 export function sizesOf(own) {
   if (Array.isArray(own)) return { size: own[0], ...Object.fromEntries(SHAPES[own.length].map((name, i) => [name, own[i]])) };
+  if (own && own.size_tuples !== undefined) return { size: own.size_tuples, ...own };
   return typeof own === "number" ? { size: own } : {};
 }
 

@@ -1,10 +1,10 @@
 /* Play and pause: in REPLAY the cursor runs through the recorded times at 1 to 100 times the speed. */
 import { spanChoice } from "./brush.js";
 import { el, on, setAttr } from "./core.js";
-import { currentShell, timeAt } from "./header.js";
+import { currentShell } from "./header.js";
 import { currentMode, go, known, shownBatch, toggleFreeze } from "./moment.js";
-import { isPainting } from "./painted.js";
-import { batchOf } from "./times.js";
+import { isPainting, seek } from "./painted.js";
+import { batchOf, evened, timeOf } from "./times.js";
 
 const SPEEDS = [1, 2, 5, 10, 25, 50, 100];
 const STEP_MS = 250;
@@ -61,7 +61,7 @@ function play() {
 }
 
 function start(batch) {
-  clock = timeAt(batch);
+  clock = timeOf(evened(currentShell().times), batch);
   stepped = performance.now();
   timer = window.setInterval(step, STEP_MS);
   draw();
@@ -75,14 +75,15 @@ function step() {
   const now = performance.now();
   if (loops && now - stepped < GENTLE_MS) return undefined;
   clock += ((now - stepped) / 1000) * Number(speed.value);
-  if (loops) clock = Math.max(clock, timeAt(shownBatch() + 1) - LONGEST_WAIT_S);
+  const times = evened(data.times);
+  if (loops) clock = Math.max(clock, timeOf(times, shownBatch() + 1) - LONGEST_WAIT_S);
   stepped = now;
-  const next = clock >= timeAt(known.now) ? known.now : batchOf(data.times, clock);
-  if (next > shownBatch()) go({ at: Math.min(next, known.now) }, true);
+  const next = clock >= timeOf(times, known.now) ? known.now : batchOf(times, clock);
+  if (next > shownBatch()) seek(Math.min(next, known.now), true);
   if (next < known.now) return undefined;
   if (!loops) return pause();
-  clock = timeAt(data.first);
-  return go({ at: data.first }, true);
+  clock = timeOf(times, data.first);
+  return seek(data.first, true);
 }
 
 function draw() {

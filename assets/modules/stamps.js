@@ -3,8 +3,8 @@
    news of these kinds come. */
 import { byId, on, setAttr } from "./core.js";
 import { show } from "./format.js";
-import { known } from "./moment.js";
-import { newsBatch } from "./page_keys.js";
+import { currentMode, known } from "./moment.js";
+import { catchUp, newsBatch } from "./page_keys.js";
 import { paintedBatch } from "./painted.js";
 
 /** Whether what was drawn for a batch is not of the one that the page shows: older, or ahead of it.
@@ -21,8 +21,11 @@ function mark() {
   const shown = known.now === null ? null : paintedBatch();
   for (const node of document.querySelectorAll("[data-as-of]")) {
     const { asOf, news } = /** @type {HTMLElement} */ (node).dataset;
-    if (isOther(asOf, news, shown)) setAttr(node, "data-older", `b ${show(Number(asOf), "int")}`);
-    else node.removeAttribute("data-older");
+    if (!isOther(asOf, news, shown)) node.removeAttribute("data-older");
+    else {
+      setAttr(node, "data-older", `b ${show(Number(asOf), "int")}`);
+      if (news !== undefined && currentMode() === "live") catchUp(Number(asOf));
+    }
   }
 }
 

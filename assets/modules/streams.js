@@ -3,12 +3,12 @@
 import { confirmed } from "./confirm.js";
 import { toast } from "./core.js";
 import { send } from "./knob_turns.js";
-import { known, refresh } from "./moment.js";
+import { refresh, runKnown } from "./moment.js";
 
 const WORDS = { on: "Resume", paused: "Pause", removed: "Remove" };
 
-async function turn({ stream, intakeOf: scope, intake: value, intakeWas: before }, run = known.run) {
-  if (!run) return;
+async function turn({ stream, intakeOf: scope, intake: value, intakeWas: before }, of = runKnown()) {
+  const run = await of;
   const words = `${WORDS[value]} ${stream}`;
   const question = `Remove the stream ${stream}? The run no longer waits for it, and no query may read it; it can be resumed.`;
   if (value === "removed" && !(await confirmed(question, words))) return;

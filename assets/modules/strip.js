@@ -28,17 +28,17 @@ let width = 0; // of the track, as drawn: asking for it lays the page out
 let drawn = 0;
 let later = null;
 const PULSE_MS = 1400; // as in d_graph_lane.css
-let newest = { run: null, batch: null, at: 0 }; // the last change of the plan, and when it came
+let newest = { run: null, batch: null, at: -PULSE_MS }; // the last change of the plan, and when it came
 
 /* A change of the plan that comes while one looks on pulses for a while. */
 function notice({ run, events }) {
   const id = run && run.id;
   const batch = Math.max(-1, ...(events || []).filter((event) => event.kind === "rearrangement").map((event) => event.b));
   const came = newest.run === id && batch > newest.batch && currentMode() === "live" && !still();
-  if (came || newest.run !== id) newest = { run: id, batch, at: came ? Date.now() : 0 };
+  if (came || newest.run !== id) newest = { run: id, batch, at: came ? performance.now() : -PULSE_MS };
 }
 
-const pulses = (group) => Date.now() - newest.at < PULSE_MS && group.events.some((event) => event.b === newest.batch && event.kind === "rearrangement");
+const pulses = (group) => performance.now() - newest.at < PULSE_MS && group.events.some((event) => event.b === newest.batch && event.kind === "rearrangement");
 
 function build(strip) {
   const svg = document.createElementNS(SVG, "svg");
@@ -120,7 +120,7 @@ function draw() {
   if (!parts) return;
   width = parts.track.clientWidth;
   if (!width) return;
-  drawn = Date.now();
+  drawn = performance.now();
   range = viewRange();
   drawBrush();
   drawCost();
@@ -196,7 +196,7 @@ function mark(group, shown) {
   const lead = group.events.reduce((best, event) => (kinds[event.kind][2] < kinds[best.kind][2] ? event : best));
   const [glyph, word] = kinds[lead.kind];
   const more = group.events.length - 1;
-  const pulse = pulses(group) ? `;animation-delay:${newest.at - Date.now()}ms` : "";
+  const pulse = pulses(group) ? `;animation-delay:${newest.at - performance.now()}ms` : "";
   const text = `Batch ${lead.b}, ${word}: ${lead.title}${more ? ` (and ${more} more nearby)` : ""}`;
   return el(
     "button",
@@ -262,6 +262,6 @@ on("delta", (delta) => {
     later = window.setTimeout(() => {
       later = null;
       if (currentMode() !== "frozen") draw();
-    }, Math.max(0, drawn + REDRAW_MS - Date.now()));
+    }, Math.max(0, drawn + REDRAW_MS - performance.now()));
   }
 });

@@ -45,6 +45,14 @@ export function batchOf(times, time) {
   return Math.floor(b0 + ((b1 - b0) * (time - t0)) / Math.max(1e-9, t1 - t0));
 }
 
+/** The same where the clock was never set back: no time passed then.
+    @param {Times} times
+    @returns {Times} */
+export function evened(times) {
+  let back = 0;
+  return times.map(([batch, time], i) => [batch, time + (back += i ? Math.max(0, times[i - 1][1] - time) : 0)]);
+}
+
 /** Spans to choose from: name in the address -> [words, seconds]. */
 export const SPANS = { "5m": ["5 min", 300], "15m": ["15 min", 900], "1h": ["1 h", 3600] };
 
@@ -61,8 +69,8 @@ export function spanOf(span, whole, times) {
   }
   const chosen = SPANS[span || ""];
   if (!chosen || !times.length) return whole;
-  const [, end] = times[times.length - 1];
-  const first = batchOf(times, end - chosen[1]);
+  const even = evened(times);
+  const first = batchOf(even, even[even.length - 1][1] - chosen[1]);
   return { first: Math.max(whole.first, Math.min(first === null ? 0 : first, whole.last - 1)), last: whole.last };
 }
 

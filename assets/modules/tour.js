@@ -12,16 +12,20 @@ const MARGIN = 6;
 const BRING_MS = 3000;
 let box = null;
 let frame = null;
+let pages = []; // of the run
 let shown = null; // number of the stop the box speaks of, from 0
 let timer = null;
 const before = new Map(); // knob of a run -> its value before the tour turned it
 let bringUntil = 0; // until when the page is scrolled to its target, as it may still be drawn
 
-const number = () => (/^[1-9]\d*$/.test(moment.tour || "") ? Math.min(Number(moment.tour), STOPS.length) - 1 : null);
+/* Those of which the run has the page. */
+const stops = () => STOPS.filter((one) => !one.own || pages.includes(one.path));
+
+const number = () => (/^[1-9]\d*$/.test(moment.tour || "") ? Math.min(Number(moment.tour), stops().length) - 1 : null);
 
 /** Begin the tour, or go to one of its stops (from 0). */
 export function visit(stop) {
-  const { path, show = null } = STOPS[stop];
+  const { path, show = null } = stops()[stop];
   const changes = { tour: String(stop + 1), path, show };
   if (currentMode() === "frozen") Object.assign(changes, { at: null, frozen: false });
   go(changes);
@@ -31,8 +35,8 @@ const leave = () => go({ tour: null });
 
 function step(way) {
   const asked = Number(new URLSearchParams(window.location.search).get("tour")) - 1; // ahead of what is shown
-  const to = (asked >= 0 ? Math.min(asked, STOPS.length - 1) : shown) + way;
-  if (to >= STOPS.length) leave();
+  const to = (asked >= 0 ? Math.min(asked, stops().length - 1) : shown) + way;
+  if (to >= stops().length) leave();
   else if (to >= 0) visit(to);
 }
 
@@ -64,9 +68,9 @@ function draw() {
   if (!box) build();
   if (shown === stop) return follow();
   shown = stop;
-  bringUntil = Date.now() + BRING_MS;
-  const { title, words, turn, freeze: still } = STOPS[stop];
-  setText("pw-tour-place", `${stop + 1} of ${STOPS.length} · page down, page up`);
+  bringUntil = performance.now() + BRING_MS;
+  const { title, words, turn, freeze: still } = stops()[stop];
+  setText("pw-tour-place", `${stop + 1} of ${stops().length} · page down, page up`);
   setText("pw-tour-title", title);
   setText("pw-tour-words", words);
   setText("pw-tour-said", "");
@@ -74,7 +78,7 @@ function draw() {
   byId("pw-tour-turn").hidden = !label;
   setText("pw-tour-turn", label || "");
   byId("pw-tour-back").disabled = stop === 0;
-  setText("pw-tour-next", stop === STOPS.length - 1 ? "Finish" : "Next");
+  setText("pw-tour-next", stop === stops().length - 1 ? "Finish" : "Next");
   timer = timer || window.setInterval(follow, FOLLOW_MS);
   announce(`Stop ${stop + 1}: ${title}`);
   return follow();
@@ -89,14 +93,14 @@ function close() {
 }
 
 /* The first thing a stop speaks of that is on the page. */
-const target = () => STOPS[shown].look.split(", ").map((one) => document.querySelector(one)).find((node) => node && node.checkVisibility()) || null;
+const target = () => stops()[shown].look.split(", ").map((one) => document.querySelector(one)).find((node) => node && node.checkVisibility()) || null;
 
 /* The frame goes where its target is; the box goes to the corner that hides least of it. */
 function follow() {
   const node = target();
   frame.hidden = node === null;
   if (!node) return;
-  if (Date.now() < bringUntil) bring(node);
+  if (performance.now() < bringUntil) bring(node);
   const found = node.getBoundingClientRect();
   const place = { left: found.left - MARGIN, top: found.top - MARGIN, width: found.width + 2 * MARGIN, height: found.height + 2 * MARGIN };
   for (const [side, value] of Object.entries(place)) frame.style[side] = `${value.toFixed(0)}px`;
@@ -125,7 +129,7 @@ function corner(found) {
 
 /* What a stop's button does: freeze and resume, or turn a knob of the run on screen. */
 function act() {
-  const { turn } = STOPS[shown];
+  const { turn } = stops()[shown];
   if (!turn) return currentMode() === "live" ? freeze() : resume();
   return makeTurn(turn, shown);
 }
@@ -168,3 +172,10 @@ document.addEventListener("click", (event) => {
 });
 
 on("moment", draw);
+on("shell", ({ pages: own = [] }) => {
+  const before = stops().length;
+  pages = own;
+  if (stops().length === before) return;
+  shown = null;
+  draw();
+});

@@ -1,6 +1,6 @@
 /* The stops of the guided demo: where to go, what to look at, what to say, and a turn to make there.
    turn: {knob, times} multiplies what the knob is, {knob, back: true} makes it what it was before; freeze:
-   time stands still on the page; show: what the page is to list. Every stop reads on any run; a turn that the run has no knob for says so. */
+   time stands still on the page; show: what the page is to list; own: only runs that have the page go there. Every stop reads on any run; a turn that the run has no knob for says so. */
 
 export const STOPS = [
   {
@@ -49,6 +49,13 @@ export const STOPS = [
     title: "Every turn is judged",
     words: "The log says who turned what, from which batch on, and, after enough tuples, what it did: visits per tuple before and after on the same tuples, with an interval. Sample more, and it knows sooner.",
     turn: { knob: "profile_prob", times: 2, label: "Sample twice as many" },
+  },
+  {
+    path: "/constraints",
+    own: true,
+    look: "#pw-k-ledger-box, .pw-panel",
+    title: "What need not be kept",
+    words: "A tuple waits for its partner, k arrivals at most, as the stream has shown; then it is let go. Dots are distances seen, red ones were above k. Drag k below, and see what it would lose.",
   },
   {
     path: "/postmortem",

@@ -55,5 +55,5 @@ def moving(what: str, moved: float, threshold: float, then: str) -> Headroom:
 
 def recorded(found: Iterable[Headroom]) -> dict[str, Any]:
     """For the detail of a decision: nearest first; nothing where there is none."""
-    nearest = sorted(found, key=lambda one: -one.near)
-    return {DETAIL: [one._asdict() for one in nearest]} if nearest else {}
+    nearest = sorted(found, key=lambda headroom: -headroom.near)
+    return {DETAIL: [headroom._asdict() for headroom in nearest]} if nearest else {}

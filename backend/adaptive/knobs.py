@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from backend.model.knobs import knob
+from storage.vocabulary.planlog import AUTOPILOT, THRESHOLDS
+
+#: Of a knob of the algorithm: turning it by hand takes over from the autopilot.
+TAKES_OVER: Final = ("policy", THRESHOLDS)
 
 
 def profile_prob(default: float) -> Any:
@@ -41,6 +45,7 @@ def cooldown_tuples(default: int) -> Any:
         high=100_000_000,
         unit="tuples",
         scale="log",
+        sets=TAKES_OVER,
         help="After a switch, no further one for so many tuples. 0 allows one at every check.",
     )
 
@@ -55,4 +60,27 @@ def reject_sample_every(default: int) -> Any:
         scale="log",
         help="Store every n-th evaluation that stayed below the threshold or was thin; all are "
         "counted.",
+    )
+
+
+def policy() -> Any:
+    """Who decides when a plan is changed."""
+    return knob(
+        THRESHOLDS,
+        choices=(THRESHOLDS, AUTOPILOT),
+        help="Who decides when the plan changes: thresholds, as in the papers, by the knobs of the "
+        "algorithm; autopilot, once what another plan surely saves, times how long it is "
+        "expected to stay the best, is more than switching costs. Turning a threshold takes over "
+        "from it.",
+    )
+
+
+def caution() -> Any:
+    """The autopilot's one dial."""
+    return knob(
+        1.0,
+        low=0,
+        high=999,
+        scale="log",
+        help="False switches of the autopilot that are all right in 1 000 looks; 0 never switches.",
     )

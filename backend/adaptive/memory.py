@@ -63,12 +63,12 @@ def served(n_pages: int, wants: Mapping[str, Sequence[Tier]]) -> dict[str, int]:
     It is where the protocol of the text ends, in which a cache takes a free page, else one from a
     cache of lower priority.
     """
-    found, left = dict.fromkeys(wants, 0), n_pages
+    pages, left = dict.fromkeys(wants, 0), n_pages
     for part, tier in _by_priority(wants):
         granted = min(left, tier.n_pages)
-        found[part] += granted
+        pages[part] += granted
         left -= granted
-    return found
+    return pages
 
 
 def divided(n_pages: int, bids: Mapping[str, Bid]) -> dict[str, int]:
@@ -83,13 +83,13 @@ def divided(n_pages: int, bids: Mapping[str, Bid]) -> dict[str, int]:
         for consumer, bid in bids.items()
         for part, tiers in bid.wants.items()
     }
-    found, left = dict.fromkeys(bids, 0), n_pages
+    pages, left = dict.fromkeys(bids, 0), n_pages
     for (consumer, _), tier in _by_priority(wants):
         bid = bids[consumer]
-        granted = min(tier.n_pages, bid.n_pages - found[consumer], left // bid.n_shards)
-        found[consumer] += granted
+        granted = min(tier.n_pages, bid.n_pages - pages[consumer], left // bid.n_shards)
+        pages[consumer] += granted
         left -= granted * bid.n_shards
-    return found
+    return pages
 
 
 def _in_run(tier: Tier, bid: Bid) -> Tier:

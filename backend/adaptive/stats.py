@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+RowT = TypeVar("RowT", bound=np.generic)
 
 
 def quantile(confidence: float) -> float:
@@ -31,6 +33,13 @@ class Mean:
     def detail(self) -> dict[str, Any]:
         """As decision records hold it."""
         return {"mean": self.value, "low": self.low, "high": self.high, "n": self.n}
+
+
+def thinned(sample: NDArray[RowT], n: int) -> NDArray[RowT]:
+    """At most n >= 1 rows of the sample, evenly spread over it."""
+    if len(sample) <= n:
+        return sample
+    return sample[np.linspace(0, len(sample) - 1, n).astype(np.intp)]
 
 
 def mean_of(values: NDArray[np.float64] | NDArray[np.intp]) -> Mean:

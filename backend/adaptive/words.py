@@ -49,6 +49,14 @@ def significant(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
 
 
+def size(n_bytes: float) -> str:
+    """Bytes in three digits: ``0 B``, ``10.5 KiB``, ``1.15 MiB``."""
+    exponent = min(4, max(0, int(math.log2(abs(n_bytes) or 1)) // 10))
+    scaled = n_bytes / 1024**exponent
+    digits = 0 if not exponent or abs(scaled) >= 99.95 else 1 if abs(scaled) >= 9.995 else 2
+    return f"{scaled:.{digits}f} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[exponent]}"
+
+
 def percent(share: float, signed: bool = False) -> str:
     """``34 %``; one decimal below 10 %; ``+`` or ``-`` in front when signed."""
     value = 100 * share

@@ -8,6 +8,7 @@ from typing import Final, Literal, TypeAlias
 from backend.cql import nodes
 from backend.cql.logical import (
     Aggregate,
+    Coalesce,
     Derived,
     Fields,
     Logical,
@@ -48,7 +49,7 @@ def answers_a_stream(plan: Logical, implicit: Implicit = "unwindowed") -> bool:
         if plan.plan is not None:
             return answers_a_stream(plan.plan, implicit)
         return plan.kind == "stream"
-    parts = [*walk(plan), *(part for found in subqueries(plan) for part in walk(found))]
+    parts = [*walk(plan), *(part for subquery in subqueries(plan) for part in walk(subquery))]
     if implicit == "unwindowed" and any(isinstance(part, Window) for part in parts):
         return False
     scans = [part for part in parts if isinstance(part, Scan)]
@@ -70,7 +71,7 @@ def grows(plan: Logical) -> bool:
         return grows(plan.plan)
     if isinstance(plan, Window):
         return isinstance(plan.kind, Unbounded)
-    if isinstance(plan, Aggregate | OrderBy):
+    if isinstance(plan, Aggregate | OrderBy | Coalesce):
         return False
     if isinstance(plan, SetOperation) and plan.word == "Except":
         return False
@@ -94,8 +95,8 @@ def scans_of(plan: Logical) -> Iterator[Scan]:
     for part in walk(plan):
         if isinstance(part, Scan):
             yield from [part] if part.plan is None else scans_of(part.plan)
-    for found in subqueries(plan):
-        yield from scans_of(found)
+    for subquery in subqueries(plan):
+        yield from scans_of(subquery)
 
 
 def streams_of(plan: Logical) -> tuple[str, ...]:

@@ -103,6 +103,14 @@ class TreeBuilder(Transformer[Token, Any]):
         left, op, right = children
         return nodes.Arithmetic(op, str(op), left, right)
 
+    def length(self, children: list[Any]) -> nodes.Length:
+        number, unit = children
+        return nodes.Length(number, 0, str(unit))
+
+    def cast(self, children: list[Any]) -> nodes.Cast:
+        word, operand, _, *words = children
+        return nodes.Cast(word, operand, tuple(map(str, words)))
+
     def call(self, children: list[Any]) -> nodes.Call | nodes.Aggregated:
         name, *rest = children
         words = [part.type for part in rest if isinstance(part, Token)]
@@ -144,7 +152,11 @@ class TreeBuilder(Transformer[Token, Any]):
         relation, *rest = children
         window = next((part for part in rest if isinstance(part, nodes.WindowText)), None)
         alias = next((part for part in rest if isinstance(part, str)), "")
-        return nodes.Source(relation.at, relation, window, alias)
+        attributes = next((part for part in rest if isinstance(part, tuple)), None)
+        return nodes.Source(relation.at, relation, window, alias, attributes)
+
+    def coalescing(self, children: list[Any]) -> tuple[nodes.Name, ...]:
+        return tuple(children)
 
     def enclosed(self, children: list[Any]) -> nodes.Source:
         """``(S [Rows 5] As a)`` and ``(S [Rows 5]) As a``."""

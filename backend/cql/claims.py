@@ -16,6 +16,7 @@ from backend.cql.expressions import alone
 from backend.cql.types import conjuncts, fits, type_of
 from backend.model import conditions
 from backend.model.conditions import (
+    FLIPPED,
     TRUE,
     And,
     Argument,
@@ -43,14 +44,6 @@ _NEGATION: Final[dict[str, Op]] = {
     ">=": "<",
     ">": "<=",
     "<=": ">",
-}
-_MIRROR: Final[dict[str, Op]] = {
-    "=": "=",
-    "<>": "<>",
-    "<": ">",
-    ">=": "<=",
-    ">": "<",
-    "<=": ">=",
 }
 _IN_QUERIES: Final[dict[type, str]] = {
     nodes.Arithmetic: "arithmetic",
@@ -101,12 +94,12 @@ def _native_and_filters(where: nodes.Node) -> tuple[Condition, tuple[Expensive, 
     native: list[Condition] = []
     filters: list[Expensive] = []
     for node, negate in conjuncts(where):
-        found = _filter(node, negate)
-        if found is None:
+        expensive = _filter(node, negate)
+        if expensive is None:
             part = condition(node, negate)
             native += part.parts if isinstance(part, And) else (part,)
         else:
-            filters.append(found)
+            filters.append(expensive)
     if len(native) == 1:
         return native[0], tuple(filters)
     return (And(tuple(native)) if native else TRUE), tuple(filters)
@@ -145,7 +138,7 @@ def _compare(node: nodes.Compare, negate: bool) -> Condition:
     op: Op = _NEGATION[_NEGATION[node.op]]
     subject, constant = node.left, node.right
     if isinstance(subject, nodes.Literal):
-        subject, constant, op = constant, subject, _MIRROR[op]
+        subject, constant, op = constant, subject, FLIPPED[op]
     attribute = _attribute(subject, op)
     return _comparison(attribute, _NEGATION[op] if negate else op, constant)
 
@@ -159,8 +152,10 @@ def _comparisons(node: nodes.Member | nodes.Between, negate: bool) -> Condition:
     else:
         use, kinds, pairs = "IN", (Or, And), [("=", item) for item in node.items]
     attribute, excluded = _attribute(node.subject, use), node.negated != negate
-    found = (_comparison(attribute, _NEGATION[op] if excluded else op, at) for op, at in pairs)
-    parts = tuple(dict.fromkeys(found))
+    comparisons = (
+        _comparison(attribute, _NEGATION[op] if excluded else op, at) for op, at in pairs
+    )
+    parts = tuple(dict.fromkeys(comparisons))
     return parts[0] if len(parts) == 1 else kinds[excluded](parts)
 
 
@@ -169,14 +164,14 @@ def _attribute(node: nodes.Node, use: str) -> str:
     _refuse_elsewhere(node)
     if isinstance(node, nodes.Literal):
         raise NotRun(node, "both sides are constants; one side must be an attribute")
-    if not isinstance(node, nodes.Column):
+    if not isinstance(node, nodes.ColumnReference):
         raise NotRun(node, f"found a condition beside {use}, expected an attribute")
     return node.name
 
 
 def _comparison(attribute: str, op: Op, node: nodes.Node) -> Comparison:
     _refuse_elsewhere(node)
-    if isinstance(node, nodes.Column):
+    if isinstance(node, nodes.ColumnReference):
         what = f"comparing two attributes ({attribute} and {node.name})"
         raise NotRun(node, f"{what} {_NO_SELECTION}")
     if not isinstance(node, nodes.Literal) or node.value is None:
@@ -186,7 +181,7 @@ def _comparison(attribute: str, op: Op, node: nodes.Node) -> Comparison:
 
 def _refuse_elsewhere(node: nodes.Node) -> None:
     """What may stand at other places only, or nowhere yet."""
-    if isinstance(node, nodes.Column | nodes.Literal):
+    if isinstance(node, nodes.ColumnReference | nodes.Literal):
         return
     if isinstance(node, nodes.Call):
         raise NotRun(node, alone(node.name))
@@ -246,6 +241,6 @@ def _window_member(node: nodes.InRelation, negated: bool) -> WindowMember:
         kind = relation.kind
         if isinstance(kind, logical.Rows) and not kind.by and 1 <= kind.rows <= MAX_ROWS:
             alike = fits(wanted, column.type) or fits(column.type, wanted)
-            if alike and isinstance(column, nodes.Column | Attribute):
+            if alike and isinstance(column, nodes.ColumnReference | Attribute):
                 return WindowMember(subject, relation.input.name, column.name, kind.rows, negated)
     raise NotRun(node, f"membership in a relation that is no window [Rows n] {_NO_SELECTION}")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from lark import Token
 
-from backend.cql import nodes
+from backend.cql import nodes, temporal
 from backend.cql.constants import ConstantError, constant_for
 from backend.cql.errors import did_you_mean, listed
 from backend.cql.logical import Join, Logical, Output, Project, Scan, walk
@@ -62,12 +62,12 @@ class Expressions:
             )
         if isinstance(node, nodes.Not):
             return nodes.Not(node.at, self.condition(node.part))
-        found = self.value(node)
-        if type_of(found) not in ("boolean", ""):
+        expression = self.value(node)
+        if type_of(expression) not in ("boolean", ""):
             at = nodes.start(node)
             message = f"{str(at)!r} alone is no condition; expected {COMPARISON_WORDS}"
             refuse(message, at, self._text)
-        return found
+        return expression
 
     def value(self, node: nodes.Node) -> nodes.Node:
         """The expression with its names looked up. Raises CqlError."""
@@ -81,7 +81,8 @@ class Expressions:
     # ------------------------------------------------------------------ comparisons
 
     def _compare(self, node: nodes.Compare) -> nodes.Compare:
-        if isinstance(node.left, nodes.Constant) and not isinstance(node.right, nodes.Constant):
+        constants = nodes.Constant | nodes.Length
+        if isinstance(node.left, constants) and not isinstance(node.right, constants):
             right = self.value(node.right)
             return nodes.Compare(node.at, node.op, self._beside(node.left, right), right)
         left = self.value(node.left)
@@ -92,10 +93,14 @@ class Expressions:
         items = tuple(self._beside(item, subject) for item in node.items)
         return nodes.Member(node.at, subject, items, node.negated)
 
-    def _between(self, node: nodes.Between) -> nodes.Between:
+    def _between(self, node: nodes.Between) -> nodes.Node:
         subject = self.value(node.subject)
         low, high = self._beside(node.low, subject), self._beside(node.high, subject)
-        return nodes.Between(node.at, subject, low, high, node.negated)
+        if not isinstance(subject, nodes.ValidLength) or subject.unit:
+            return nodes.Between(node.at, subject, low, high, node.negated)
+        least = nodes.Compare(node.at, ">=", subject, low)
+        both = nodes.Logic(node.at, "and", (least, nodes.Compare(node.at, "<=", subject, high)))
+        return nodes.Not(node.at, both) if node.negated else both
 
     def _like(self, node: nodes.Like) -> nodes.Like:
         subject = self.value(node.subject)
@@ -107,17 +112,19 @@ class Expressions:
 
     def _beside(self, node: nodes.Node, other: nodes.Node) -> nodes.Node:
         """What ``other`` is compared with: a constant becomes one of its type."""
-        if isinstance(node, nodes.Constant) and isinstance(other, nodes.Column):
+        if isinstance(other, nodes.ValidLength) and not other.unit:
+            return temporal.length_beside(node, other, self._text)
+        if isinstance(node, nodes.Constant) and isinstance(other, nodes.ColumnReference):
             return self._typed(node, Attribute(other.name, other.type))
         kind = type_of(other)
         if isinstance(node, nodes.Constant) and node.kind == "string" and family(kind) == "time":
             return self._typed(node, Attribute("this", kind))
         if isinstance(node, nodes.Name) and len(node.parts) == 1 and kind == "string":
             self._refuse_bare_word(node)
-        found = self.value(node)
-        if not comparable(kind, type_of(found)):
-            self._refuse_pair(other, found)
-        return found
+        expression = self.value(node)
+        if not comparable(kind, type_of(expression)):
+            self._refuse_pair(other, expression)
+        return expression
 
     def _refuse_bare_word(self, node: nodes.Name) -> None:
         word = node.parts[0]
@@ -148,11 +155,11 @@ class Expressions:
         return nodes.Arithmetic(node.at, node.op, left, right)
 
     def _number(self, node: nodes.Node, op: str) -> nodes.Node:
-        found = self.value(node)
-        kind = type_of(found)
+        number = self.value(node)
+        kind = type_of(number)
         if kind not in NUMERIC and kind not in ("", "null"):
             refuse(f"{op} takes numbers, and this is {with_article(kind)}", node.at, self._text)
-        return found
+        return number
 
     def _negative(self, node: nodes.Negative) -> nodes.Negative:
         return nodes.Negative(node.at, self._number(node.operand, "-"))
@@ -175,47 +182,59 @@ class Expressions:
 
     # ------------------------------------------------------------------ calls
 
-    def _call(self, node: nodes.Call) -> nodes.Call:
+    def _length_alone(self, node: nodes.Length) -> nodes.Node:
+        message = "a length is compared with a valid time only, as in Valid(S) >= 3 Minutes"
+        refuse(message, node.at, self._text)
+
+    def _cast(self, node: nodes.Cast) -> nodes.ValidLength:
+        unit = temporal.cast_unit(node, self._text)
+        return temporal.valid_length(self.scope, cast(nodes.Call, node.operand), unit)
+
+    def _call(self, node: nodes.Call) -> nodes.Node:
         functions = self._catalog.functions
+        word = node.name.lower()
+        if word in (temporal.VALID, *temporal.ENDS) and functions.find(node.name) is None:
+            make = temporal.valid_length if word == temporal.VALID else temporal.end_of_valid
+            return make(self.scope, node)
         if not functions.functions:
             return nodes.Call(
                 node.at, node.name, tuple(self.value(part) for part in node.arguments)
             )
-        found = functions.find(node.name)
-        if found is None:
+        function = functions.find(node.name)
+        if function is None:
             known = functions.functions
             hint = did_you_mean(node.name, known) or f"; registered are {listed(known, 'and')}"
             refuse(f"unknown function {node.name!r}{hint}", node.at, self._text)
-        if len(found.parameters) != len(node.arguments):
-            message = f"{found.signature} takes {_count(len(found.parameters))}, "
+        if len(function.parameters) != len(node.arguments):
+            message = f"{function.signature} takes {_count(len(function.parameters))}, "
             refuse(f"{message}not {len(node.arguments)}", node.at, self._text)
-        pairs = zip(found.parameters, node.arguments, strict=True)
-        arguments = tuple(self._argument(found, p, a) for p, a in pairs)
-        return nodes.Call(node.at, found.name, arguments, True)
+        pairs = zip(function.parameters, node.arguments, strict=True)
+        arguments = tuple(self._argument(function, p, a) for p, a in pairs)
+        return nodes.Call(node.at, function.name, arguments, True)
 
     def _argument(self, function: Function, parameter: Parameter, node: nodes.Node) -> nodes.Node:
         if parameter.type == TABLE:
             return self._table(function, parameter, node)
         if isinstance(node, nodes.Constant):
             return self._constant(function, parameter, node)
-        found = self.value(node)
-        if not fits(type_of(found), parameter.type):
-            message = f"{described(found)} and {function.name} wants "
+        argument = self.value(node)
+        if not fits(type_of(argument), parameter.type):
+            message = f"{described(argument)} and {function.name} wants "
             message += f"{with_article(parameter.type)} as {parameter.name}"
             refuse(message, node.at, self._text)
-        return found
+        return argument
 
     def _table(self, function: Function, parameter: Parameter, node: nodes.Node) -> nodes.Table:
         functions = self._catalog.functions
         written = ".".join(node.parts) if isinstance(node, nodes.Name) else str(node.at)
-        found = functions.find_table(written) if isinstance(node, nodes.Name) else None
-        if found is None:
+        table = functions.find_table(written) if isinstance(node, nodes.Name) else None
+        if table is None:
             tables = functions.tables
             known = f"; the tables are {listed(tables, 'and')}" if tables else "; there are none"
             hint = did_you_mean(written, tables) or known
             message = f"{function.name} wants a table as {parameter.name}, and {written!r} is none"
             refuse(message + hint, node.at, self._text)
-        return nodes.Table(node.at, found)
+        return nodes.Table(node.at, table)
 
     def _constant(
         self, function: Function, parameter: Parameter, node: nodes.Constant
@@ -262,14 +281,14 @@ class Expressions:
     def _one_column(self, node: nodes.InRelation, plan: Logical, subject: nodes.Node) -> Project:
         """Of ``Select *`` the attribute of the subject's name. Raises CqlError."""
         relation, names = node.relation, [field.name for field in plan.fields]
-        if isinstance(relation, nodes.Selection) and isinstance(subject, nodes.Column):
+        if isinstance(relation, nodes.Selection) and isinstance(subject, nodes.ColumnReference):
             listed_, name = relation.listed, subject.name.lower()
-            found = next((field for field in plan.fields if field.name.lower() == name), None)
+            attribute = next((field for field in plan.fields if field.name.lower() == name), None)
             plain = len(listed_.items) == 1 and not (listed_.stream or listed_.distinct)
             plain &= not any(isinstance(part, Join) for part in walk(plan))
-            if found is not None and plain and isinstance(listed_.items[0], nodes.Star):
-                column = nodes.Column(relation.at, "", found.name, found.type)
-                return Project(relation.at, plan, (Output(column, found.name),))
+            if attribute is not None and plain and isinstance(listed_.items[0], nodes.Star):
+                column = nodes.ColumnReference(relation.at, "", attribute.name, attribute.type)
+                return Project(relation.at, plan, (Output(column, attribute.name),))
         known = f"it has {listed(names, 'and')}"
         message = f"name one attribute of {_first_scan(plan)} to look in; {known}"
         refuse(message, node.relation.at, self._text)
@@ -285,6 +304,8 @@ _RULES: Final[dict[type, Callable[[Expressions, Any], nodes.Node]]] = {
     nodes.Between: Expressions._between,
     nodes.IsNull: Expressions._null_test,
     nodes.Like: Expressions._like,
+    nodes.Length: Expressions._length_alone,
+    nodes.Cast: Expressions._cast,
     nodes.Not: Expressions.condition,
     nodes.Logic: Expressions.condition,
     nodes.Call: Expressions._call,

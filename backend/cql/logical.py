@@ -9,21 +9,25 @@ of their nodes in the text.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, TypeAlias
 from typing import Literal as OneOf
-from typing import NamedTuple, TypeAlias
 
 from backend.cql.nodes import (
     Aggregated,
-    Column,
+    ColumnReference,
     Located,
     Node,
     SetWord,
     StreamWord,
 )
 from backend.cql.types import common_type, expressions_in, type_of
-from backend.model.schema import Attribute
+from backend.model.schema import Attribute, ValidTimes
 
+#: The columns of a coalesced tuple's valid time, and the types they may have.
+VALID_FROM: Final = "valid_from"
+VALID_TO: Final = "valid_to"
+_VALID_TYPES: Final = ("date", "timestamp", "int", "bigint")
 #: The output of a plan: names, and types of Spark SQL ('' where only a run can tell).
 Fields: TypeAlias = tuple[Attribute, ...]
 ScanKind: TypeAlias = OneOf["stream", "relation", "query"]
@@ -63,12 +67,15 @@ WindowKind: TypeAlias = Range | Rows | Now | Unbounded
 
 @dataclass(frozen=True, slots=True)
 class Scan(Located):
-    """A stream, a stored relation, or what another query answers. plan: of such a query."""
+    """A stream, a stored relation, or what another query answers. plan: of such a query. key: of
+    attributes that no two tuples have alike, (): none is known. valid: when tuples are valid."""
 
     kind: ScanKind
     name: str
     fields: Fields
     plan: Logical | None = None
+    key: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    valid: ValidTimes | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +105,49 @@ class Derived(Unary):
     def fields(self) -> Fields:
         """Those of the statement, each with a name of its own."""
         return numbered(self.input.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class WithValidTimes(Unary):
+    """The tuples of a stream's window with two more columns, the valid time of each. [AL11]"""
+
+    valid: ValidTimes
+
+    @property
+    def fields(self) -> Fields:
+        """Its attributes, then valid_from and valid_to."""
+        return (*self.input.fields, *_valid_fields(self.valid))
+
+
+@dataclass(frozen=True, slots=True)
+class Coalesce(Unary):
+    """One tuple for each maximal interval in which tuples of equal values are valid without a gap.
+
+    attributes: those values are of. ``at`` is the name of what is coalesced.
+    """
+
+    attributes: tuple[str, ...]
+    valid: ValidTimes
+
+    @property
+    def fields(self) -> Fields:
+        """The attributes, then valid_from and valid_to."""
+        types = {field.name: field for field in self.input.fields}
+        return (*(types[name] for name in self.attributes), *_valid_fields(self.valid))
+
+
+def _valid_fields(valid: ValidTimes) -> Fields:
+    return Attribute(VALID_FROM, valid.type), Attribute(VALID_TO, valid.type)
+
+
+def valid_columns(fields: Fields) -> ValidTimes | None:
+    """The valid times of an answer that has both their columns; None for any other."""
+    by_name = {attribute.name.lower(): attribute for attribute in fields}
+    start, end = (by_name.get(name) for name in (VALID_FROM, VALID_TO))
+    if start is None or end is None or start.type not in _VALID_TYPES or start.type != end.type:
+        return None
+    kind = "bigint" if start.type == "int" else start.type
+    return ValidTimes(start.name, end.name, type=kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +257,8 @@ Logical: TypeAlias = (
     Scan
     | Window
     | Derived
+    | WithValidTimes
+    | Coalesce
     | Join
     | Select
     | Project
@@ -219,21 +271,21 @@ Logical: TypeAlias = (
 
 
 def _label(expression: Node) -> str:
-    return expression.name if isinstance(expression, Column) else str(expression.at)
+    return expression.name if isinstance(expression, ColumnReference) else str(expression.at)
 
 
 def numbered(fields: Iterable[Attribute], taken: Iterable[str] = ()) -> Fields:
     """Attributes whose names differ, also in lower case, and from those ``taken`` (lower case): a
     name that is there already is numbered: a, a_2, a_3."""
-    known, numbers, found = set(taken), dict[str, int](), []
-    for field in fields:
-        name = field.name
+    known, numbers, attributes = set(taken), dict[str, int](), []
+    for attribute in fields:
+        name = attribute.name
         while name.lower() in known:
-            number = numbers[field.name.lower()] = numbers.get(field.name.lower(), 1) + 1
-            name = f"{field.name}_{number}"
+            number = numbers[attribute.name.lower()] = numbers.get(attribute.name.lower(), 1) + 1
+            name = f"{attribute.name}_{number}"
         known.add(name.lower())
-        found.append(Attribute(name, field.type))
-    return tuple(found)
+        attributes.append(Attribute(name, attribute.type))
+    return tuple(attributes)
 
 
 def children(plan: Logical) -> tuple[Logical, ...]:

@@ -1,9 +1,9 @@
 """The syntax of a CQL text: expressions and statements, before names and types are looked up.
 
 Every node keeps the token it starts at, for error positions; equality leaves it out. Expressions
-that were looked up (backend.cql.resolve) are of the same types, with Column, Literal and Table in
-place of Name and Constant, and with logical plans in place of statements; those of an operator
-network have At in place of Column.
+that were looked up (backend.cql.resolve) are of the same types, with ColumnReference, Literal and
+Table in place of Name and Constant, and with logical plans in place of statements; those of an
+operator network have At in place of ColumnReference.
 """
 
 from __future__ import annotations
@@ -21,6 +21,15 @@ SetWord: TypeAlias = OneOf["Union", "Except", "Intersect"]
 #: The place of what stands in no text.
 NOWHERE: Final = Token("NAME", "")
 AGGREGATES = ("count", "sum", "avg", "min", "max")
+#: Units of lengths in microseconds; a year is that of the Gregorian calendar on average.
+LENGTH_UNITS: Final = {
+    "Second": 1_000_000,
+    "Minute": 60_000_000,
+    "Hour": 3_600_000_000,
+    "Day": 86_400_000_000,
+    "Week": 604_800_000_000,
+    "Year": 31_556_952_000_000,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +61,7 @@ class Constant(Located):
 
 
 @dataclass(frozen=True, slots=True)
-class Column(Located):
+class ColumnReference(Located):
     """An attribute that was looked up. source: its From item where there are several, else ''."""
 
     source: str
@@ -196,6 +205,54 @@ class Aggregated(Located):
 
 
 @dataclass(frozen=True, slots=True)
+class Length(Located):
+    """``3 Minutes``: a length of time. unit: as written, then as in LENGTH_UNITS; '': ticks, beside
+    valid times that are whole numbers."""
+
+    number: int
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Located):
+    """``Cast(operand As Interval Minute)``. words: those behind As."""
+
+    operand: Node
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ValidLength(Located):
+    """``Valid(S)``: how long a coalesced tuple is valid. unit: '' as it is, compared with lengths;
+    else whole units of it, a number. source: what the tuples are of."""
+
+    start: Node
+    end: Node
+    unit: str = ""
+    source: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSpan(Located):
+    """``(end - start) * times / over``, rounded down: the length between two columns of one type as
+    they are held."""
+
+    start: Node
+    end: Node
+    times: int = 1
+    over: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ElementTime(Located):
+    """The time of an element: its tick ``* times / over``, rounded down, as a value of ``type``."""
+
+    times: int
+    over: int
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
 class InRelation(Located):
     """``subject [NOT] IN (relation)``. relation: a Statement, or its logical plan."""
 
@@ -214,7 +271,7 @@ class Subquery(Located):
 Node: TypeAlias = (
     Name
     | Constant
-    | Column
+    | ColumnReference
     | At
     | Widened
     | Literal
@@ -230,6 +287,11 @@ Node: TypeAlias = (
     | Logic
     | Call
     | Aggregated
+    | Length
+    | Cast
+    | ValidLength
+    | ColumnSpan
+    | ElementTime
     | InRelation
     | Subquery
 )
@@ -259,11 +321,13 @@ class WindowText(Located):
 
 @dataclass(frozen=True, slots=True)
 class Source(Located):
-    """``relation [window] [[As] alias]`` in a From clause; alias '' when none is written."""
+    """``relation [(attributes)] [window] [[As] alias]`` in a From clause; alias '' when none is
+    written. attributes: those to coalesce on, None: it is not coalesced."""
 
     relation: Name | Statement
     window: WindowText | None
     alias: str
+    attributes: tuple[Name, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

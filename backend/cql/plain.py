@@ -32,14 +32,14 @@ _STAR: Final = nodes.SelectList(NOWHERE, (nodes.Star(NOWHERE, ""),))
 def plain_selection(text: str) -> nodes.Selection | None:
     """The syntax tree of a conjunction of comparisons; None for any other text. Its nodes do not
     tell where they stand."""
-    found = _SELECTION.fullmatch(text.strip(_BLANKS).removesuffix(";").rstrip(_BLANKS))
-    if found is None or found[1].lower() in reserved_words():
+    match = _SELECTION.fullmatch(text.strip(_BLANKS).removesuffix(";").rstrip(_BLANKS))
+    if match is None or match[1].lower() in reserved_words():
         return None
-    sources = (nodes.Source(NOWHERE, nodes.Name(NOWHERE, (found[1],)), None, ""),)
-    if found[2] is None:
+    sources = (nodes.Source(NOWHERE, nodes.Name(NOWHERE, (match[1],)), None, ""),)
+    if match[2] is None:
         return nodes.Selection(NOWHERE, _STAR, sources)
     parts: list[nodes.Node] = []
-    for piece in _AND.split(found[2]):
+    for piece in _AND.split(match[2]):
         part = _comparison(piece)
         if part is None:
             return None
@@ -49,10 +49,10 @@ def plain_selection(text: str) -> nodes.Selection | None:
 
 
 def _comparison(piece: str) -> nodes.Compare | None:
-    found = _COMPARISON.fullmatch(piece)
-    if found is None or found[1].lower() in reserved_words():
+    match = _COMPARISON.fullmatch(piece)
+    if match is None or match[1].lower() in reserved_words():
         return None
-    name, op, number, string = found.groups()
+    name, op, number, string = match.groups()
     constant = nodes.Constant(
         NOWHERE, "string" if number is None else "number", number or string or ""
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterable
 from datetime import datetime
@@ -9,6 +10,7 @@ from typing import Final
 
 from backend.cql import logical, nodes
 from backend.cql.syntax import reserved_words
+from backend.cql.types import all_hold, each_of
 from backend.model import conditions
 from backend.model.conditions import (
     And,
@@ -94,7 +96,7 @@ def format_expression(node: nodes.Node) -> str:
 
 def _value(node: nodes.Node) -> str:
     """As format_expression, in parentheses unless it may stand beside an operator."""
-    if isinstance(node, nodes.Column):
+    if isinstance(node, nodes.ColumnReference):
         name = format_name(node.name)
         return f"{format_name(node.source)}.{name}" if node.source else name
     if isinstance(node, nodes.Literal):
@@ -112,9 +114,23 @@ def _value(node: nodes.Node) -> str:
     if isinstance(node, nodes.Aggregated):
         inside = ", ".join(map(_value, node.arguments)) or "*"
         return f"{node.function}({'Distinct ' if node.distinct else ''}{inside})"
+    if isinstance(node, nodes.Length):
+        return _length(node)
+    if isinstance(node, nodes.ValidLength):
+        valid = f"Valid({format_name(node.source)})"
+        return f"Cast({valid} As Interval {node.unit})" if node.unit else valid
+    if isinstance(node, nodes.ElementTime):
+        return "timestamp"
+    if isinstance(node, nodes.ColumnSpan):
+        return f"{_value(node.end)} - {_value(node.start)}"
     if isinstance(node, nodes.Subquery):
         return f"({format_plan(node.relation)})"
     return f"({format_expression(node)})"
+
+
+def _length(node: nodes.Length) -> str:
+    plural = "" if node.number == 1 else "s"
+    return f"{node.number} {node.unit}{plural}" if node.unit else str(node.number)
 
 
 def _part(node: nodes.Node) -> str:
@@ -162,9 +178,23 @@ def format_plan(plan: logical.Logical) -> str:
         having = [] if plan.having is None else [f"Having {format_expression(plan.having)}"]
         groups = [f"Group By {_values(plan.groups)}"] if plan.groups else []
         clauses, plan = [*groups, *having, *clauses], plan.input
+    conditions, source = _filtered_source(plan)
+    if conditions:
+        clauses = [f"Where {format_expression(all_hold(conditions))}", *clauses]
+    return " ".join([f"{word} {columns} From {_sources(source)}", *clauses])
+
+
+def _filtered_source(plan: logical.Logical) -> tuple[list[nodes.Node], logical.Logical]:
+    """The conditions of a Where clause, and what they are of: of coalesced tuples those that hold
+    before, and of their window."""
+    conditions: list[nodes.Node] = []
     if isinstance(plan, logical.Select):
-        clauses, plan = [f"Where {format_expression(plan.condition)}", *clauses], plan.input
-    return " ".join([f"{word} {columns} From {_sources(plan)}", *clauses])
+        conditions, plan = [plan.condition], plan.input
+    if isinstance(plan, logical.Coalesce) and isinstance(plan.input, logical.Select):
+        above = [part for condition in conditions for part in each_of(condition)]
+        conditions = [*each_of(plan.input.condition), *above]
+        plan = dataclasses.replace(plan, input=plan.input.input)
+    return conditions, plan
 
 
 def _values(nodes: Iterable[nodes.Node]) -> str:
@@ -182,7 +212,7 @@ def _output(output: logical.Output) -> str:
 
 def name_of(expression: nodes.Node) -> str:
     """What a column of a select list is called that is given no name."""
-    return expression.name if isinstance(expression, nodes.Column) else _value(expression)
+    return expression.name if isinstance(expression, nodes.ColumnReference) else _value(expression)
 
 
 def _sources(plan: logical.Logical) -> str:
@@ -196,16 +226,22 @@ def _sources(plan: logical.Logical) -> str:
 
 
 def _source(plan: logical.Logical, alias: str) -> str:
-    window, name = "", ""
+    window, name, attributes = "", "", ""
     if isinstance(plan, logical.Join):
         return _sources(plan)
+    if isinstance(plan, logical.Coalesce):
+        attributes = f" ({', '.join(map(format_name, plan.attributes))})"
+        plan = plan.input
+    if isinstance(plan, logical.WithValidTimes):
+        plan = plan.input
     if isinstance(plan, logical.Window):
         window, plan = f" [{format_window(plan.kind)}]", plan.input
     if isinstance(plan, logical.Scan):
         text = name = format_name(plan.name)
     else:
         text = f"({format_plan(plan.input if isinstance(plan, logical.Derived) else plan)})"
-    return text + window + (f" As {format_name(alias)}" if alias not in ("", name) else "")
+    called = f" As {format_name(alias)}" if alias not in ("", name) else ""
+    return text + attributes + window + called
 
 
 def format_window(kind: logical.WindowKind) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from lark import Token
 
-from backend.cql import logical, nodes
+from backend.cql import logical, nodes, temporal
 from backend.cql.answers import answers_a_stream
 from backend.cql.expressions import Expressions
 from backend.cql.printer import name_of
@@ -49,9 +50,12 @@ class Resolver:
         if len(left.fields) != len(right.fields):
             counts = f"{len(left.fields)} and {len(right.fields)} columns"
             refuse(f"{node.word} of {counts}; both sides must have as many", node.at, self._text)
-        for one, other in zip(left.fields, right.fields, strict=True):
-            if not comparable(one.type, other.type):
-                message = f"{node.word} of {one.name} ({one.type}) and {other.name} ({other.type})"
+        for attribute, other in zip(left.fields, right.fields, strict=True):
+            if not comparable(attribute.type, other.type):
+                message = (
+                    f"{node.word} of {attribute.name} ({attribute.type})"
+                    f" and {other.name} ({other.type})"
+                )
                 refuse(f"{message}; the types must agree", node.at, self._text)
         return logical.SetOperation(node.at, node.word, left, right)
 
@@ -62,12 +66,20 @@ class Resolver:
         plan, items = self._from(node.sources)
         scope = Scope(items, self._text, _equated(node.sources, where))
         within = self.expressions(scope)
-        if where is not None:
+        source = temporal.coalesced_source(node.sources, self._text)
+        if source is not None:
+            plan, within = self._coalesced(plan, source, where, within)
+            scope = within.scope
+        elif where is not None:
             plan = logical.Select(where.at, plan, within.condition(where.parts[0]))
         lookup = Expressions(scope, self._catalog, self.plan, within)
-        outputs = self._outputs(node.listed, lookup)
+        outputs, below = self._outputs(node.listed, lookup), plan
         if outputs is not None or len(node.clauses) > 1 or (node.clauses and where is None):
             plan = self._aggregate(plan, node, outputs, lookup, within)
+        if source is not None and plan is not below and not temporal.uses_valid(node):
+            message = "an aggregate of coalesced tuples that names no valid time"
+            wanted = "count tuples without attributes behind the stream, or name Valid"
+            refuse(f"{message}; {wanted}", source.at, self._text)
         if outputs is not None:
             plan = logical.Project(node.listed.items[0].at, plan, outputs)
         if node.listed.distinct is not None:
@@ -78,23 +90,46 @@ class Resolver:
         stream = node.listed.stream
         return plan if stream is None else logical.ToStream(stream, plan, _stream_word(stream))
 
+    def _coalesced(
+        self,
+        plan: logical.Logical,
+        source: nodes.Source,
+        where: nodes.Clause | None,
+        within: Expressions,
+    ) -> tuple[logical.Logical, Expressions]:
+        """The coalesced tuples of a source, and what looks up expressions over them."""
+        split = temporal.split_where(None if where is None else where.parts[0], self._text)
+        plan = below = temporal.dated(plan, source, self._text)
+        if where is not None and split.values is not None:
+            plan = logical.Select(where.at, plan, within.condition(split.values))
+        plan = temporal.coalesced(plan, below, source, self._text)
+        (item,) = within.scope.items
+        scope = Scope([replace(item, fields=plan.fields, is_coalesced=True)], self._text)
+        above = self.expressions(scope)
+        if where is not None and split.valid is not None:
+            plan = logical.Select(where.at, plan, above.condition(split.valid))
+        return plan, above
+
     def _outputs(self, listed: nodes.SelectList, lookup: Expressions) -> Outputs | None:
         """The columns of a select list; None for ``*`` alone."""
-        scope, found = lookup.scope, list[logical.Output]()
+        scope, outputs = lookup.scope, list[logical.Output]()
         for item in listed.items:
+            if isinstance(item, nodes.Item) and temporal.is_valid_call(item.expression):
+                outputs += temporal.listed_valid(scope, item)
+                continue
             if isinstance(item, nodes.Item):
                 expression = lookup.value(item.expression)
-                found.append(logical.Output(expression, item.name or name_of(expression)))
+                outputs.append(logical.Output(expression, item.name or name_of(expression)))
                 continue
             if not item.qualifier and len(listed.items) == 1:
                 return None
             sources = scope.qualified(item.qualifier, item.at) if item.qualifier else scope.items
-            n_columns = len(found) + sum(len(source.fields) for source in sources)
+            n_columns = len(outputs) + sum(len(source.fields) for source in sources)
             if n_columns > MAX_COLUMNS:
                 refuse(f"more than {MAX_COLUMNS} columns", item.at, self._text)
             columns = scope.columns(sources, item.at)
-            found += [logical.Output(column, column.name) for column in columns]
-        return tuple(found)
+            outputs += [logical.Output(column, column.name) for column in columns]
+        return tuple(outputs)
 
     def _aggregate(
         self,
@@ -125,7 +160,7 @@ class Resolver:
         """Refuse an attribute above an aggregation that is neither grouped nor aggregated."""
         if node in groups or isinstance(node, nodes.Aggregated):
             return
-        if isinstance(node, nodes.Column):
+        if isinstance(node, nodes.ColumnReference):
             message = f"{node.name!r} is neither in Group By nor within an aggregate"
             refuse(message, node.at, self._text)
         for part in parts_of(node):
@@ -134,20 +169,20 @@ class Resolver:
     # ------------------------------------------------------------------ sources
 
     def _from(self, sources: tuple[nodes.Source | nodes.JoinText, ...]) -> Read:
-        found = [self._source(source) for source in sources]
-        items = [item for _, of_one in found for item in of_one]
-        if len(found) == 1:
-            return found[0][0], items
-        return self._joined(sources[1].at, found), items
+        reads = [self._source(source) for source in sources]
+        items = [item for _, of_one in reads for item in of_one]
+        if len(reads) == 1:
+            return reads[0][0], items
+        return self._joined(sources[1].at, reads), items
 
     def _joined(
         self,
         at: Token,
-        found: list[Read],
+        reads: list[Read],
         condition: nodes.Node | None = None,
     ) -> logical.Join:
-        """The join of what was found, columns called as the sources are."""
-        items = [item for _, of_one in found for item in of_one]
+        """The join of what was read, columns called as the sources are."""
+        items = [item for _, of_one in reads for item in of_one]
         counts = Counter(item.alias.lower() for item in items if item.alias)
         for item in items:
             if counts[item.alias.lower()] > 1:
@@ -155,8 +190,8 @@ class Resolver:
                 refuse(message, at, self._text)
         if condition is not None:
             condition = self.expressions(Scope(items, self._text)).condition(condition)
-        names = (of_one[0].alias if len(of_one) == 1 else "" for _, of_one in found)
-        return logical.Join(at, tuple(plan for plan, _ in found), tuple(names), condition)
+        names = (of_one[0].alias if len(of_one) == 1 else "" for _, of_one in reads)
+        return logical.Join(at, tuple(plan for plan, _ in reads), tuple(names), condition)
 
     def _source(self, node: nodes.Source | nodes.JoinText) -> Read:
         if isinstance(node, nodes.JoinText):
@@ -229,7 +264,7 @@ def _equated(
 ) -> frozenset[str]:
     """Attributes, lower case, that Where or On says are equal in two sources."""
     open_nodes: list[Any] = [*sources, *(() if where is None else where.parts)]
-    found: set[str] = set()
+    attributes: set[str] = set()
     while open_nodes:
         node = open_nodes.pop()
         if isinstance(node, nodes.JoinText):
@@ -239,8 +274,8 @@ def _equated(
         elif isinstance(node, nodes.Compare) and node.op == "=":
             sides = [side for side in (node.left, node.right) if isinstance(side, nodes.Name)]
             names = [side.parts[-1].lower() for side in sides if len(side.parts) > 1]
-            found.update(names[:1] if len(names) == 2 and names[0] == names[1] else ())
-    return frozenset(found)
+            attributes.update(names[:1] if len(names) == 2 and names[0] == names[1] else ())
+    return frozenset(attributes)
 
 
 def _stream_word(token: Token) -> nodes.StreamWord:

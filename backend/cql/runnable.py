@@ -46,15 +46,15 @@ def _check_size(plan: Logical) -> None:
         inside = [*logical.children(part), *_within(part)]
         if isinstance(part, logical.Scan) and part.plan is not None:
             inside.append(part.plan)
-        open_parts += [(one, depth + 1) for one in inside]
+        open_parts += [(operator, depth + 1) for operator in inside]
 
 
 def _parts(plan: Logical) -> Iterator[Logical]:
     """All operators that the text itself has."""
     for part in logical.walk(plan):
         yield part
-        for found in _within(part):
-            yield from _parts(found)
+        for subquery in _within(part):
+            yield from _parts(subquery)
 
 
 def _within(part: Logical) -> Iterator[Logical]:

@@ -10,8 +10,8 @@ from lark import Token
 
 from backend.cql.answers import answer_fields
 from backend.cql.errors import CqlError, did_you_mean, listed
-from backend.cql.logical import Fields, Logical, Scan, ScanKind
-from backend.cql.nodes import Column, Name
+from backend.cql.logical import Fields, Logical, Scan, ScanKind, valid_columns
+from backend.cql.nodes import ColumnReference, Name
 from backend.model.functions import Functions
 from backend.model.schema import Attribute, Schema
 
@@ -41,13 +41,16 @@ class Catalog:
             "relation": self.relations,
         }
         for kind, known in kinds.items():
-            found = _spelled(wanted, known)
-            if found is not None:
-                return Scan(name.at, kind, found, known[found].attributes)
-        found = _spelled(wanted, self.queries)
-        if found is not None:
-            plan = self.queries[found]
-            return Scan(name.at, "query", found, answer_fields(plan), plan)
+            spelled = _spelled(wanted, known)
+            if spelled is not None:
+                schema = known[spelled]
+                fields, valid = schema.attributes, schema.valid
+                return Scan(name.at, kind, spelled, fields, key=schema.key, valid=valid)
+        spelled = _spelled(wanted, self.queries)
+        if spelled is not None:
+            plan = self.queries[spelled]
+            fields = answer_fields(plan)
+            return Scan(name.at, "query", spelled, fields, plan, valid=valid_columns(fields))
         names = sorted({*self.streams, *self.relations, *self.queries})
         others = f"; the streams are {listed(names, 'and')}" if names else ""
         hint = did_you_mean(wanted, names) or others
@@ -62,12 +65,14 @@ def _spelled(wanted: str, known: Iterable[str]) -> str | None:
 class From:
     """One source of a From clause: what its columns are called by, and its attributes.
 
-    alias: as written, else the name; name: of what is scanned, '' for a statement.
+    alias: as written, else the name; name: of what is scanned, '' for a statement. is_coalesced:
+    its tuples are, and ``Valid(alias)`` is their valid time.
     """
 
     alias: str
     name: str
     fields: Fields
+    is_coalesced: bool = False
 
 
 class Scope:
@@ -83,31 +88,33 @@ class Scope:
         """Whether some source has the attribute."""
         return any(_find(item, name) for item in self.items)
 
-    def column(self, node: Name) -> Column:
+    def column(self, node: Name) -> ColumnReference:
         """The attribute a name stands for. Raises CqlError."""
         *qualifier, name = node.parts
         items = self.qualified(".".join(qualifier), node.at) if qualifier else self.items
-        found = [(item, one) for item in items if (one := _find(item, name)) is not None]
-        if not found:
+        matches = [
+            (item, attribute) for item in items if (attribute := _find(item, name)) is not None
+        ]
+        if not matches:
             self._refuse_unknown(node, name, items)
-        if len(found) > 1 and name.lower() not in self._equated:
-            places = listed([item.alias for item, _ in found], "and")
-            written = f"{found[0][0].alias}.{name}"
+        if len(matches) > 1 and name.lower() not in self._equated:
+            places = listed([item.alias for item, _ in matches], "and")
+            written = f"{matches[0][0].alias}.{name}"
             message = f"{name!r} is an attribute of {places}; write {written} or its like"
             refuse(message, node.at, self.text)
-        item, one = found[0]
-        return Column(node.at, self.source(item), one.name, one.type)
+        item, attribute = matches[0]
+        return ColumnReference(node.at, self.source(item), attribute.name, attribute.type)
 
-    def columns(self, items: Iterable[From], at: Token) -> list[Column]:
+    def columns(self, items: Iterable[From], at: Token) -> list[ColumnReference]:
         """All attributes of some sources. Raises CqlError where one name stands for two of them."""
-        found: dict[tuple[str, str], Column] = {}
+        columns: dict[tuple[str, str], ColumnReference] = {}
         for item in items:
-            for one in item.fields:
-                column = Column(at, self.source(item), one.name, one.type)
-                if found.setdefault((column.source, one.name), column) is not column:
-                    message = f"two queries without a name have an attribute {one.name!r}"
+            for attribute in item.fields:
+                column = ColumnReference(at, self.source(item), attribute.name, attribute.type)
+                if columns.setdefault((column.source, attribute.name), column) is not column:
+                    message = f"two queries without a name have an attribute {attribute.name!r}"
                     refuse(f"{message}; name them: (…) As q", at, self.text)
-        return list(found.values())
+        return list(columns.values())
 
     def source(self, item: From) -> str:
         """How columns say where they are from: not at all where there is one source."""
@@ -117,11 +124,11 @@ class Scope:
         """The source of this alias or name. Raises CqlError."""
         wanted = qualifier.lower()
         by_alias = tuple(item for item in self.items if item.alias.lower() == wanted)
-        found = by_alias or tuple(item for item in self.items if item.name.lower() == wanted)
-        if not found:
+        sources = by_alias or tuple(item for item in self.items if item.name.lower() == wanted)
+        if not sources:
             known = listed([self.source(item) or item.name for item in self.items], "and")
             refuse(f"unknown stream {qualifier!r}; this query reads {known}", at, self.text)
-        return found
+        return sources
 
     def _refuse_unknown(self, node: Name, name: str, items: Sequence[From]) -> NoReturn:
         names = [field.name for item in items for field in item.fields]
@@ -134,8 +141,8 @@ class Scope:
 
 
 def _find(item: From, name: str) -> Attribute | None:
-    for one in item.fields:
-        if one.name == name:
-            return one
+    for attribute in item.fields:
+        if attribute.name == name:
+            return attribute
     lower = name.lower()
-    return next((one for one in item.fields if one.name.lower() == lower), None)
+    return next((attribute for attribute in item.fields if attribute.name.lower() == lower), None)

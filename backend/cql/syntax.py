@@ -6,6 +6,7 @@ import re
 from collections import deque
 from collections.abc import Collection
 from functools import cache
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from lark import Lark, Token
@@ -18,6 +19,8 @@ from backend.cql.nodes import Located, Node, Statement, part_names
 MAX_DEPTH: Final = 200
 #: A statement within another counts as so many levels: more is done at each.
 _STATEMENT_DEPTH: Final = 4
+#: The parser's tables, made by the first process that parses: half a second for each other one.
+_PREPARED: Final = Path(__file__).with_name("__pycache__") / "grammar.lark.cache"
 _NO_TEXT: Final = re.compile("[\0\ud800-\udfff]")
 COMPARISON_WORDS: Final = "a comparison (=, <>, <, <=, >, >=, IN, BETWEEN or IS NULL)"
 _WORDS: Final = {
@@ -64,11 +67,11 @@ def parse_text(text: str, start: Literal["query_text", "condition_text"]) -> Any
 
 def check_characters(text: str) -> None:
     """Refuse halves of surrogate pairs and NUL, which no store keeps. Raises CqlError."""
-    found = _NO_TEXT.search(text)
-    if found is not None:
-        before = text[: found.start()].split("\n")
+    match = _NO_TEXT.search(text)
+    if match is not None:
+        before = text[: match.start()].split("\n")
         shown = _NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", text)
-        message = f"found U+{ord(found[0]):04X}, which is no character of a text"
+        message = f"found U+{ord(match[0]):04X}, which is no character of a text"
         raise CqlError(message, len(before), len(before[-1]) + 1, shown)
 
 
@@ -110,13 +113,14 @@ def _parser() -> Lark:
         start=["query_text", "condition_text"],
         maybe_placeholders=False,
         transformer=TreeBuilder(),
+        cache=str(_PREPARED),
     )
 
 
 def _syntax_error(error: UnexpectedInput, text: str) -> CqlError:
     if isinstance(error, UnexpectedCharacters):
-        found = _HINTS.get(error.char, f"{error.char!r}, which has no meaning here")
-        return CqlError(f"found {found}", error.line, error.column, text)
+        unexpected = _HINTS.get(error.char, f"{error.char!r}, which has no meaning here")
+        return CqlError(f"found {unexpected}", error.line, error.column, text)
     assert isinstance(error, UnexpectedToken)
     accepted = error.accepts or error.expected
     before = _token_before(error.token, text)
@@ -163,6 +167,8 @@ def _expected(accepted: Collection[str], before: str) -> str:
         return "'Select'"
     if "NAME" in accepted and not {"_WHERE", "FROM"} & set(accepted):
         return "a stream name" if before in ("FROM", "_COMMA", "JOIN") else "a name"
+    if "PLUS" in accepted:  # an operand was there: what could be computed with it is not listed
+        accepted = [terminal for terminal in accepted if terminal != "STAR"]
     words = [word for terminal, word in _WORDS.items() if terminal in accepted]
     return listed(words if len(words) < 2 or "_WHERE" not in accepted else _clauses(words))
 

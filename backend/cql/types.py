@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from typing import Any, Final
@@ -12,7 +12,10 @@ from backend.cql.nodes import (
     Arithmetic,
     At,
     Call,
-    Column,
+    ColumnReference,
+    ColumnSpan,
+    ElementTime,
+    Length,
     Literal,
     Located,
     Logic,
@@ -21,6 +24,7 @@ from backend.cql.nodes import (
     Not,
     Subquery,
     Table,
+    ValidLength,
     Widened,
     part_names,
 )
@@ -43,7 +47,7 @@ _BY_VALUE: Final[dict[type, str]] = {
 
 def type_of(node: Node) -> str:
     """The type of an expression that was looked up."""
-    if isinstance(node, Column | At | Widened):
+    if isinstance(node, ColumnReference | At | Widened | ElementTime):
         return node.type
     if isinstance(node, Literal):
         return _BY_VALUE[type(node.value)]
@@ -57,6 +61,10 @@ def type_of(node: Node) -> str:
         return str(node.relation.fields[0].type)
     if isinstance(node, Call) and not node.registered:
         return ""
+    if isinstance(node, ColumnSpan) or (isinstance(node, ValidLength) and node.unit):
+        return "bigint"
+    if isinstance(node, Length | ValidLength):
+        return "interval"
     return "table" if isinstance(node, Table) else "boolean"
 
 
@@ -114,7 +122,7 @@ def fits(given: str, wanted: str) -> bool:
 
 def with_article(type_name: str) -> str:
     """``an int``, ``a string``."""
-    return f"{'an' if type_name in ('int', 'any') else 'a'} {type_name}"
+    return f"{'an' if type_name in ('int', 'any', 'interval') else 'a'} {type_name}"
 
 
 def has_more_bits(node: Node) -> bool:
@@ -126,7 +134,11 @@ def has_more_bits(node: Node) -> bool:
 def described(node: Node) -> str:
     """``a is an int attribute``, or of what has no name ``this is an int``."""
     kind = with_article(type_of(node))
-    return f"{node.name} is {kind} attribute" if isinstance(node, Column) else f"this is {kind}"
+    return (
+        f"{node.name} is {kind} attribute"
+        if isinstance(node, ColumnReference)
+        else f"this is {kind}"
+    )
 
 
 def parts_of(node: Node) -> Iterator[Node]:
@@ -143,9 +155,9 @@ def rebuilt(node: Node, change: Callable[[Node], Node | None]) -> Node:
 
     change: what stands for a part; None: the part, its own parts exchanged.
     """
-    found = change(node)
-    if found is not None:
-        return found
+    replacement = change(node)
+    if replacement is not None:
+        return replacement
     inside: dict[str, Any] = {}
     for name in part_names(node):
         value: Any = getattr(node, name)
@@ -154,7 +166,7 @@ def rebuilt(node: Node, change: Callable[[Node], Node | None]) -> Node:
         if isinstance(value, Located):
             inside[name] = rebuilt(value, change)  # type: ignore[arg-type]  # as parts_of
         elif isinstance(value, tuple) and value and isinstance(value[0], Located):
-            inside[name] = tuple(rebuilt(one, change) for one in value)
+            inside[name] = tuple(rebuilt(part, change) for part in value)
     return replace(node, **inside) if inside else node
 
 
@@ -163,6 +175,21 @@ def expressions_in(node: Node) -> Iterator[Node]:
     yield node
     for part in parts_of(node):
         yield from expressions_in(part)
+
+
+def all_hold(conditions: Sequence[Node]) -> Node:
+    """One condition in place of several."""
+    first = conditions[0]
+    return first if len(conditions) == 1 else Logic(first.at, "and", tuple(conditions))
+
+
+def each_of(condition: Node) -> tuple[Node, ...]:
+    """The conditions that ``all_hold`` put together."""
+    return (
+        condition.parts
+        if isinstance(condition, Logic) and condition.word == "and"
+        else (condition,)
+    )
 
 
 def conjuncts(node: Node, negate: bool = False) -> Iterator[tuple[Node, bool]]:

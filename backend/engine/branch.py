@@ -60,12 +60,12 @@ class RecordedRun:
 
     def paused_at_a_rate(self) -> str | None:
         """A stream that was paused while it came at a rate, and read again: which tuples went by is
-        not on record. None: there is none; in one process streams keep no rate and stand still."""
+        not on record. None: there is none; in one process paused streams stand still."""
         if self.run.settings.get("master") == IN_PROCESS:
             return None
         rates = {knob.scope: 0.0 for knob in self.knobs}
         away: set[str] = set()
-        for knob in sorted(self.knobs, key=lambda one: (one.batch, one.version)):
+        for knob in sorted(self.knobs, key=lambda knob: (knob.batch, knob.version)):
             if knob.name == RATE.name:
                 rates[knob.scope] = float(knob.value)
             if knob.name == INTAKE.name and knob.value == "on" and knob.scope in away:
@@ -77,8 +77,8 @@ class RecordedRun:
 
 def read_record(reader: Reader, run_id: str) -> RecordedRun:
     """What is on record of a run. Raises Refused when that does not do for a branch."""
-    runs = {one.id: one for one in reader.runs()}
-    newest = next((id for id, one in runs.items() if branch_of(one) is None), "")
+    runs = {run.id: run for run in reader.runs()}
+    newest = next((id for id, run in runs.items() if branch_of(run) is None), "")
     run_id = newest if run_id == "latest" else run_id
     run, last = runs.get(run_id), reader.last_batch(run_id)
     if run is None:
@@ -87,9 +87,9 @@ def read_record(reader: Reader, run_id: str) -> RecordedRun:
     if last is None:
         raise Refused(f"run {run_id} has no batch yet: there is nothing to branch from")
     cuts: dict[int, dict[str, int]] = {}
-    for found in reader.input_batches(run_id, until=last, limit=_ALL):
-        one = found.counts
-        cuts.setdefault(found.batch, {})[one.input] = one.n_tuples + one.n_misfits
+    for input_batch in reader.input_batches(run_id, until=last, limit=_ALL):
+        counts = input_batch.counts
+        cuts.setdefault(input_batch.batch, {})[counts.input] = counts.n_tuples + counts.n_misfits
     missing = next((batch for batch in range(last + 1) if batch not in cuts), None)
     if missing is not None:
         raise Refused(f"what batch {missing} of run {run_id} took of its streams is not on record")
@@ -98,8 +98,12 @@ def read_record(reader: Reader, run_id: str) -> RecordedRun:
         if command.applied_batch is not None and command.kind in TURNS:
             turns.setdefault(command.applied_batch, []).append(command)
     came = {command.payload.get("name") for command in turns.get(0, ())}
-    began = (one for one in reader.entities(run_id, 0) if one.kind == "query")
-    texts = {one.name: str(one.properties.get("text", "")) for one in began if one.name not in came}
+    began = (entity for entity in reader.entities(run_id, 0) if entity.kind == "query")
+    texts = {
+        entity.name: str(entity.properties.get("text", ""))
+        for entity in began
+        if entity.name not in came
+    }
     return RecordedRun(run, last, cuts, turns, reader.knob_history(run_id), texts)
 
 
@@ -175,10 +179,11 @@ class TurnsAgain:
             if batch < self._branch.batch or not self._is_own(scope, name):
                 self._ask(command.kind, _standing(command), command.actor, command.reason)
         self._loop.idle()
-        for knob in self._others(batch):
-            why = f"as in {self._branch.run} from this batch on"
-            self._ask("knob", _turn(knob.scope, knob.name, knob.value), ENGINE_AS_RECORDED, why)
-        self._loop.idle()
+        for _ in range(2):  # one that is turned back may set another
+            for knob in self._others(batch):
+                why = f"as in {self._branch.run} from this batch on"
+                self._ask("knob", _turn(knob.scope, knob.name, knob.value), ENGINE_AS_RECORDED, why)
+            self._loop.idle()
         if batch == self._branch.batch:
             self._turn()
 
@@ -192,8 +197,18 @@ class TurnsAgain:
                 yield knob
 
     def _is_own(self, scope: str | None, name: object) -> bool:
-        """scope None: the only one with such a knob."""
-        return name == self._branch.knob and scope in (None, self._branch.scope)
+        """Also of the knob that its own one sets. scope None: the only one with such a knob."""
+        branch = self._branch
+        return name in (branch.knob, self._sets(branch.scope, branch.knob)) and scope in (
+            None,
+            branch.scope,
+        )
+
+    def _sets(self, scope: str, name: str) -> str | None:
+        """The knob that is set when this one is turned."""
+        known = self._loop.settings.scopes.get(scope)
+        spec = known.specs.get(name) if known is not None else None
+        return spec.sets[0] if spec is not None and spec.sets else None
 
     def _turn(self) -> None:
         branch = self._branch
@@ -225,9 +240,9 @@ def told_apart(reader: Reader, branch: BranchOf, branched: str) -> Event:
     """Whether the batches before the branch came out as recorded; an error where they matched
     otherwise. branched: the branch's run."""
     until = branch.batch - 1
-    found = [_decided(reader, run, until) for run in (branch.run, branched)]
-    keys = found[0].keys() | found[1].keys()
-    n_others = sum(found[0].get(key) != found[1].get(key) for key in keys)
+    decisions = [_decided(reader, run, until) for run in (branch.run, branched)]
+    keys = decisions[0].keys() | decisions[1].keys()
+    n_others = sum(decisions[0].get(key) != decisions[1].get(key) for key in keys)
     counts = [_matched(reader, run, until) for run in (branch.run, branched)]
     n_batches = sum(counts[0].get(batch) != counts[1].get(batch) for batch in counts[0])
     ref = {"decisions": len(keys), "differently": n_others, "batches": n_batches}
@@ -246,12 +261,12 @@ def told_apart(reader: Reader, branch: BranchOf, branched: str) -> Event:
 def _decided(reader: Reader, run: str, until: int) -> dict[tuple[str, int], tuple[object, ...]]:
     """(unit, number) -> what was decided, without measured numbers."""
     rows = reader.decisions(run, until=until, limit=_ALL) if until >= 0 else ()
-    found = (row.decision for row in rows)
-    return {(one.unit_id, one.seq): _outcome(one) for one in found}
+    decisions = (row.decision for row in rows)
+    return {(decision.unit_id, decision.seq): _outcome(decision) for decision in decisions}
 
 
-def _outcome(one: Decision) -> tuple[object, ...]:
-    return one.batch, one.kind, one.verdict, str(one.new)
+def _outcome(decision: Decision) -> tuple[object, ...]:
+    return decision.batch, decision.kind, decision.verdict, str(decision.new)
 
 
 def _matched(reader: Reader, run: str, until: int) -> dict[int | None, tuple[int, int]]:

@@ -33,8 +33,8 @@ class BranchProcesses:
         """Begin with one; returns at once. Raises Refused while there is one."""
         if self._child is not None:
             raise Refused(f"{self._words} is being computed; ask again when it is ready")
-        told = branch_words(run, at, scope, self._store, f"{knob}={value}")
-        command = [sys.executable, str(RUN), *told]
+        branch_options = branch_words(run, at, scope, self._store, f"{knob}={value}")
+        command = [sys.executable, str(RUN), *branch_options]
         words = f"the branch of {run} at batch {at} with {knob} = {value}"
         try:
             self._child = Child("branch", command, self._log, self._happenings)

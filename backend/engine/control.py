@@ -42,14 +42,16 @@ class Controlled:
 class Carried:
     """A command carried out: the state after it, and the words for its answer and event.
 
-    turned: scope and name of the knob, or None. query: name of the query it was about, or ''.
-    keeps: number of the turn that is to stand, or None.
+    turned: scope and name of the knob, or None. also: those of another knob that was set with it,
+    and its value before. query: name of the query it was about, or ''. keeps: number of the turn
+    that is to stand, or None.
     """
 
     after: Controlled
     event: Event
     old_value: Json = None
     turned: tuple[str, str] | None = None
+    also: tuple[tuple[str, str], Json] | None = None
     query: str = ""
     stop: bool = False
     keeps: int | None = None
@@ -79,12 +81,12 @@ def carry_out_all(
 ) -> list[Carried]:
     """Carry out one after another; the last has the state after all, those before it that of now.
     Raises as carry_out()."""
-    found: list[Carried] = []
+    changes: list[Carried] = []
     for command in commands:
-        carried = carry_out(command, found[-1].after if found else now, job, is_in_batch)
-        found[-1:] = [replace(last, after=now) for last in found[-1:]]  # ten thousand are large
-        found.append(carried)
-    return found
+        carried = carry_out(command, changes[-1].after if changes else now, job, is_in_batch)
+        changes[-1:] = [replace(last, after=now) for last in changes[-1:]]  # ten thousand are large
+        changes.append(carried)
+    return changes
 
 
 def carry_out(command: Command, now: Controlled, job: RunJob, is_in_batch: bool = False) -> Carried:
@@ -163,8 +165,15 @@ def _turn_knob(command: Command, now: Controlled) -> Carried:
         raise Refused(str(refusal)) from refusal
     if name == INTAKE.name:
         check_intake(changed, now.registry.queries.values())
-    event = _event(command, "knob", f"{name} {old} → {changed.scopes[scope].values[name]}")
-    return Carried(replace(now, settings=changed), event, old, turned=(scope, name))
+    title = f"{name} {old} → {changed.scopes[scope].values[name]}"
+    other, wanted = settings.specs[name].sets or ("", None)
+    also = None
+    if other in settings.specs and settings.values[other] != wanted:
+        changed = changed.changed(scope, other, wanted)
+        title += f"; {other} {settings.values[other]} → {wanted}"
+        also = (scope, other), settings.values[other]
+    event = _event(command, "knob", title)
+    return Carried(replace(now, settings=changed), event, old, (scope, name), also)
 
 
 def _keep(command: Command, now: Controlled) -> Carried:
@@ -213,14 +222,14 @@ def _check_unread(name: str, queries: Iterable[ContinuousQuery]) -> None:
     """Raises Refused for a query that one of some queries reads."""
     others = readers(name, queries)
     if others:
-        told = ", ".join(repr(one) for one in others)
-        raise Refused(f"{told} read{'s' * (len(others) == 1)} what query {name!r} answers")
+        names = ", ".join(repr(other) for other in others)
+        raise Refused(f"{names} read{'s' * (len(others) == 1)} what query {name!r} answers")
 
 
 def _check_running(name: str, read: Iterable[str], paused: frozenset[str]) -> None:
-    for one in read:
-        if one in paused:
-            raise Refused(f"query {name!r} reads {one!r}, which is paused")
+    for query in read:
+        if query in paused:
+            raise Refused(f"query {name!r} reads {query!r}, which is paused")
 
 
 def _pause(command: Command, now: Controlled, pause: bool) -> Carried:

@@ -15,12 +15,14 @@ def queries_read(query: ContinuousQuery) -> tuple[str, ...]:
 
 def readers(name: str, queries: Iterable[ContinuousQuery]) -> list[str]:
     """The queries that read what query ``name`` answers."""
-    return [one.name for one in queries if one.plan is not None and name in queries_read(one)]
+    return [
+        query.name for query in queries if query.plan is not None and name in queries_read(query)
+    ]
 
 
 def _named(plan: Logical) -> Iterable[str]:
     for part in walk(plan):
         if isinstance(part, Scan) and part.kind == "query":
             yield part.name
-    for found in subqueries(plan):
-        yield from _named(found)
+    for subquery in subqueries(plan):
+        yield from _named(subquery)

@@ -17,13 +17,13 @@ class InputNews:
 
     def events(self, inputs: Mapping[str, InputResult]) -> list[Event]:
         """Of inputs that failed, or went on from their end to their beginning, at a batch."""
-        failures = {name: one.failure for name, one in inputs.items() if one.failure}
+        failures = {name: input.failure for name, input in inputs.items() if input.failure}
         new = {name: why for name, why in failures.items() if name not in self.failed}
         self.failed |= new
         again = {
-            name: one.rounds
-            for name, one in inputs.items()
-            if one.rounds > self._rounds.get(name, 0)
+            name: input.rounds
+            for name, input in inputs.items()
+            if input.rounds > self._rounds.get(name, 0)
         }
         self._rounds |= again
         return [

@@ -85,9 +85,9 @@ class RunJob:
     @property
     def schemas(self) -> dict[str, Schema]:
         """Stream -> schema, as parse_query takes them."""
-        return {name: one.schema for name, one in self.inputs.items()}
+        return {name: input.schema for name, input in self.inputs.items()}
 
     @property
     def stored_schemas(self) -> dict[str, Schema]:
         """Stored relation -> schema, as parse_query takes them."""
-        return {name: one.schema for name, one in self.stored.items()}
+        return {name: relation.schema for name, relation in self.stored.items()}

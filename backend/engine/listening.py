@@ -54,6 +54,6 @@ class Listening:
         if not self.networks:
             self._waiting = {}
             return
-        known, told = entities(), list(samples)
+        known, batch_samples = entities(), list(samples)
         for unit in self.networks:
-            self._waiting[unit] = sys_tuples(told, known, unit, int(time + self._ahead))
+            self._waiting[unit] = sys_tuples(batch_samples, known, unit, int(time + self._ahead))

@@ -93,8 +93,8 @@ class Loop:
         if kept is None:
             self.writer.begin_run(run, alone=alone)
         else:
-            told = (run.started_at, run.version, run.settings, run.inputs, kept)
-            self.writer.resume_run(run.id, *told)
+            start = (run.started_at, run.version, run.settings, run.inputs, kept)
+            self.writer.resume_run(run.id, *start)
             self._provisional = ProvisionalTurns(self.writer.unkept_turns(run.id))
         self._boundary.turned += recorder.all_knobs(self._now.settings)
         self._flush(self._next_batch)
@@ -282,7 +282,7 @@ class Loop:
             if carried.keeps is not None:
                 self._provisional.keep(carried.keeps)
             if carried.turned is not None:
-                self._provisional.turned(command, carried.turned, carried.old_value)
+                self._provisional.turned(command, carried.turned, carried.old_value, carried.also)
             if carried.stop:
                 self.stop_requested.set()
             self._boundary.applied(command, carried, batch_id)
@@ -293,18 +293,17 @@ class Loop:
         changes = carry_out_all(commands, self._now, self.job, self._in_batch)
         carried = changes[-1]
         settings, registry = carried.after.settings, carried.after.registry
-        found = Recorded()
-        if names := [one.query for one in changes if one.query]:
+        recorded = Recorded()
+        if names := [change.query for change in changes if change.query]:
             title = carried.event.title if len(names) == 1 else f"{len(names)} queries changed"
             asked = (names, registry, self._now.registry, settings, title, batch_id)
-            found, settings = self._units.requeried(*asked)
+            recorded, settings = self._units.requeried(*asked)
         if carried.turned is not None:
             scope, before_turn = carried.turned[0], self._now.settings
-            found = self._units.turned(scope, settings, before_turn, batch_id)
-            boundary.turned.append(carried.turned)
+            recorded = self._units.turned(scope, settings, before_turn, batch_id)
         settings = self._units.with_parts(settings)
-        boundary.turned += recorder.new_knobs(self._now.settings, settings)
-        boundary.recorded = boundary.recorded.then(found)
+        boundary.turned += recorder.changed_knobs(self._now.settings, settings)
+        boundary.recorded = boundary.recorded.then(recorded)
         self._now = replace(carried.after, settings=settings, registry=registry)
         if carried.query or carried.turned is not None:
             self._await(self._units.waits)
@@ -345,7 +344,7 @@ class Loop:
             matrices=(*seen.matrices, *recorder.partition_load(result.partitions)),
             results=recorder.result_rows(result),
             misfits=misfits,
-            inputs=tuple(recorder.input_row(n, one) for n, one in result.inputs.items()),
+            inputs=tuple(recorder.input_row(n, input) for n, input in result.inputs.items()),
         )
 
     def _flush(
@@ -359,23 +358,23 @@ class Loop:
             self._record(recorder.boundary_row(self._units.plans), Recorded(), batch),
             samples=tuple(samples),
             matrices=self._units.observe().matrices,
-            inputs=tuple(recorder.input_row(n, one) for n, one in (inputs or {}).items()),
+            inputs=tuple(recorder.input_row(n, input) for n, input in (inputs or {}).items()),
         )
         self.writer.write_batch(record)
         self._boundary = Boundary()
 
     def _record(self, row: Batch, decided: Recorded, batch: int) -> BatchRecord:
         """What every record has: what the boundary brought, and what changed."""
-        found = (boundary := self._boundary).recorded.then(decided)
+        recorded = (boundary := self._boundary).recorded.then(decided)
         return BatchRecord(
             run_id=self.run.id,
             batch=row,
             entities=self._entity_changes(batch),
             units=self._units.changes(batch),
-            plans=found.plans,
-            decisions=found.decisions,
-            outcomes=found.outcomes,
-            events=(*boundary.events, *found.events),
+            plans=recorded.plans,
+            decisions=recorded.decisions,
+            outcomes=recorded.outcomes,
+            events=(*boundary.events, *recorded.events),
             knobs=recorder.knob_rows(self._now.settings, batch, boundary.turned),
             answers=tuple(boundary.answers),
         )

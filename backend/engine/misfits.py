@@ -30,7 +30,7 @@ class MisfitNews:
 
     def events(self, batch: int, n_misfits: int, shown: tuple[Misfit, ...]) -> tuple[Event, ...]:
         """At most one event. shown: the first of the n_misfits tuples kept aside in the batch."""
-        errors = dict.fromkeys(one.error for one in shown)
+        errors = dict.fromkeys(misfit.error for misfit in shown)
         news = [text for text in errors if self._is_news(text, batch)]
         for text in errors:
             self._seen.pop(text, None)
@@ -64,21 +64,21 @@ class Aside:
     def lines(self, inputs: Mapping[str, InputResult]) -> list[str]:
         """What is to be said of a batch."""
         said: list[str] = []
-        for name, one in inputs.items():
-            self._n_fitting[name] += one.n_tuples
-            if one.n_misfits:
-                self._n_aside[name] += one.n_misfits
-                said += self._new(name, one)
+        for name, input in inputs.items():
+            self._n_fitting[name] += input.n_tuples
+            if input.n_misfits:
+                self._n_aside[name] += input.n_misfits
+                said += self._new(name, input)
         return said
 
-    def _new(self, name: str, one: InputResult) -> list[str]:
+    def _new(self, name: str, result: InputResult) -> list[str]:
         known = self._reasons.setdefault(name, [])
         said: list[str] = []
-        for reason in dict.fromkeys(misfit.error for misfit in one.misfits):
+        for reason in dict.fromkeys(misfit.error for misfit in result.misfits):
             if reason in known or len(known) >= REASONS_TOLD:
                 continue
             known.append(reason)
-            raws = [misfit.raw for misfit in one.misfits if misfit.error == reason]
+            raws = [misfit.raw for misfit in result.misfits if misfit.error == reason]
             said += [f"stream {name}: tuples are kept aside: {reason}"]
             said += [f"    {_short(raw)}" for raw in raws[:TUPLES_SHOWN]]
         if said:
@@ -87,13 +87,15 @@ class Aside:
 
     def summary(self, sink: str) -> list[str]:
         """What is to be said at the end. sink: the run's own part of it."""
-        found = []
+        sentences = []
         for name in self._n_aside:
             where = f"; they are in {stream_folder(sink, name)}/{MISFITS}" if sink else ""
-            found.append(f"stream {name}: {self._so_far(name)}{where}")
+            sentences.append(f"stream {name}: {self._so_far(name)}{where}")
             if not self._n_fitting[name]:
-                found.append(f"stream {name}: nothing fits; does its schema say what the data are?")
-        return found
+                sentences.append(
+                    f"stream {name}: nothing fits; does its schema say what the data are?"
+                )
+        return sentences
 
     def _so_far(self, name: str) -> str:
         aside = self._n_aside[name]

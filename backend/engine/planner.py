@@ -44,10 +44,10 @@ def place(query: ContinuousQuery, systems: Sequence[System]) -> Place:
 def _asked(query: ContinuousQuery, systems: Sequence[System]) -> list[System]:
     """Who is asked. Raises Refused: no system has the name that the query asks for."""
     if not query.system:
-        return [one for one in systems if one.is_default]
-    named = [one for one in systems if one.name == query.system]
+        return [system for system in systems if system.is_default]
+    named = [system for system in systems if system.name == query.system]
     if not named:
-        names = ", ".join(one.name for one in systems)
+        names = ", ".join(system.name for system in systems)
         raise Refused(
             f"query {query.name!r} names the system {query.system!r}; the systems are {names}"
         )
@@ -59,10 +59,10 @@ def placed(
 ) -> dict[str, tuple[Place, tuple[ContinuousQuery, ...]]]:
     """Unit id -> where it is, with the inputs of all its queries, and these in their order. Raises
     Refused."""
-    found: dict[str, tuple[Place, tuple[ContinuousQuery, ...]]] = {}
+    units: dict[str, tuple[Place, tuple[ContinuousQuery, ...]]] = {}
     for query in queries:
         where = place(query, systems)
-        before, members = found.get(where.unit_id, (where, ()))
+        before, members = units.get(where.unit_id, (where, ()))
         inputs = tuple(dict.fromkeys((*before.inputs, *where.inputs)))
-        found[where.unit_id] = (replace(where, inputs=inputs), (*members, query))
-    return found
+        units[where.unit_id] = (replace(where, inputs=inputs), (*members, query))
+    return units

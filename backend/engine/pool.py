@@ -78,18 +78,18 @@ class RunPool:
             POOL,
             {
                 "pool_bytes": (self._limit_bytes or None, "bytes"),
-                "granted_bytes": (sum(one.granted_bytes for one in uses.values()), "bytes"),
-                "used_bytes": (sum(one.used_bytes for one in uses.values()), "bytes"),
+                "granted_bytes": (sum(use.granted_bytes for use in uses.values()), "bytes"),
+                "used_bytes": (sum(use.used_bytes for use in uses.values()), "bytes"),
                 "pool_price": (self._price(uses) if self._limit_bytes else None, "cost/tuple/KB"),
             },
         )
 
     def _price(self, uses: Mapping[str, MemoryUse]) -> float | None:
         """The lowest bid that is served, for each tuple of all; None while memory is left."""
-        if not any(one.is_short for one in uses.values()):
+        if not any(use.is_short for use in uses.values()):
             return None
         prices = [
-            one.price * self._shares[key] for key, one in uses.items() if one.price is not None
+            use.price * self._shares[key] for key, use in uses.items() if use.price is not None
         ]
         return min(prices, default=None)
 

@@ -36,23 +36,31 @@ class ProvisionalTurns:
         self._waiting[key] = command
         self._until[key] = time.monotonic() + seconds - max(0.0, waited_s)
 
-    def turned(self, command: Command, key: tuple[str, str], old: object) -> None:
-        """A knob (scope, name) was turned: a turn of it before stands from now on."""
-        self._waiting.pop(key, None)
-        if command.payload.get(UNLESS_KEPT) is not None:
-            self._wait(key, replace(command, old_value=old), 0.0)
+    def turned(
+        self,
+        command: Command,
+        key: tuple[str, str],
+        old: object,
+        also: tuple[tuple[str, str], object] | None = None,
+    ) -> None:
+        """A knob (scope, name) was turned, and perhaps another one with it: turns of them before
+        stand from now on."""
+        for each, value in ((key, old), *([also] if also else [])):
+            self._waiting.pop(each, None)
+            if command.payload.get(UNLESS_KEPT) is not None:
+                self._wait(each, replace(command, old_value=value), 0.0)
 
     def keep(self, number: int) -> None:
         """Let the turn of this command stand. Raises Refused."""
-        for key, command in self._waiting.items():
-            if command.id == number:
-                del self._waiting[key]
-                return
-        raise Refused(f"turn #{number} is not provisional: it was kept or reverted")
+        turned = [key for key, command in self._waiting.items() if command.id == number]
+        if not turned:
+            raise Refused(f"turn #{number} is not provisional: it was kept or reverted")
+        for key in turned:
+            del self._waiting[key]
 
     def due(self, settings: ScopedSettings) -> list[Command]:
         """What takes back the turns whose time is over; a knob that is gone has nothing to."""
-        found = []
+        commands = []
         for key, command in list(self._waiting.items()):
             seconds = float(command.payload[UNLESS_KEPT])
             if time.monotonic() < self._until[key]:
@@ -62,9 +70,9 @@ class ProvisionalTurns:
             if scope in settings.scopes and name in settings.scopes[scope].specs:
                 payload = {"knob": name, "scope": scope, "value": command.old_value}
                 why = f"not kept within {seconds:g} s"
-                found.append(
+                commands.append(
                     replace(
                         command, payload=payload, actor=ENGINE, reason=why, expected_version=None
                     )
                 )
-        return found
+        return commands

@@ -67,17 +67,22 @@ def knob_rows(
 
 def all_knobs(settings: ScopedSettings) -> list[tuple[str, str]]:
     """Every knob there is: (scope, name)."""
-    return [(scope, name) for scope, one in settings.scopes.items() for name in one.values]
+    return [(scope, name) for scope, knobs in settings.scopes.items() for name in knobs.values]
 
 
-def new_knobs(before: ScopedSettings, after: ScopedSettings) -> list[tuple[str, str]]:
-    """The knobs of scopes that came: (scope, name)."""
-    return [key for key in all_knobs(after) if key[0] not in before.scopes]
+def changed_knobs(before: ScopedSettings, after: ScopedSettings) -> list[tuple[str, str]]:
+    """The knobs that were turned, and those of scopes that came: (scope, name)."""
+    return [
+        (scope, name)
+        for scope, name in all_knobs(after)
+        if scope not in before.scopes
+        or before.scopes[scope].versions.get(name) != after.scopes[scope].versions.get(name)
+    ]
 
 
 def batch_row(result: BatchResult, plans: Mapping[str, int]) -> Batch:
     """The batch with its counts, and the plan of each unit it ran under."""
-    times = [one.stream_time for one in result.inputs.values() if one.stream_time]
+    times = [input.stream_time for input in result.inputs.values() if input.stream_time]
     return Batch(
         id=result.batch_id,
         time=time.time(),
@@ -96,22 +101,24 @@ def boundary_row(plans: Mapping[str, int]) -> Batch:
     return Batch(None, time.time(), 0.0, 0, 0, 0, plans=dict(plans))
 
 
-def input_row(name: str, one: InputResult) -> InputBatch:
+def input_row(name: str, result: InputResult) -> InputBatch:
     """What the batch took from an input."""
-    state: InputState = "failed" if one.failure else "ended" if one.ended else "open"
-    counts = (one.n_tuples, one.n_misfits, one.backlog_tuples)
-    return InputBatch(name, *counts, one.stream_time, state, one.failure)
+    state: InputState = "failed" if result.failure else "ended" if result.ended else "open"
+    counts = (result.n_tuples, result.n_misfits, result.backlog_tuples)
+    return InputBatch(name, *counts, result.stream_time, state, result.failure)
 
 
 def input_samples(inputs: Mapping[str, InputResult]) -> list[Sample]:
     """What came from each input and went to its output, and what waits at it."""
-    found = []
-    for name, one in inputs.items():
-        found.append(Sample(source_id(name), "reached_tuples", one.n_tuples, "tuples"))
-        found.append(Sample(output_id(name), "reached_tuples", one.n_matched, "tuples"))
-        if one.backlog_tuples is not None:
-            found.append(Sample(source_queue(name), "size_tuples", one.backlog_tuples, "tuples"))
-    return found
+    samples = []
+    for name, input in inputs.items():
+        samples.append(Sample(source_id(name), "reached_tuples", input.n_tuples, "tuples"))
+        samples.append(Sample(output_id(name), "reached_tuples", input.n_matched, "tuples"))
+        if input.backlog_tuples is not None:
+            samples.append(
+                Sample(source_queue(name), "size_tuples", input.backlog_tuples, "tuples")
+            )
+    return samples
 
 
 def partition_samples(partitions: Sequence[int]) -> list[Sample]:
@@ -137,7 +144,7 @@ def partition_load(partitions: Sequence[int]) -> tuple[Matrix, ...]:
 
 def framed(job: RunJob, held: str) -> tuple[Entity, ...]:
     """The entities of the engine and its inputs. held: why no batch begins, '' while they do."""
-    facts = {name: one.source for name, one in job.inputs.items()}
+    facts = {name: input.source for name, input in job.inputs.items()}
     engine = {"held": held, "steps": list(job.steps)} if held else {}
     return frame_entities(facts, job.sink, engine)
 
@@ -147,22 +154,24 @@ def frame_entities(
 ) -> tuple[Entity, ...]:
     """What every run has: the engine, with its facts; of each input (name -> facts) source, queue
     and output."""
-    found = [Entity(SYSTEM, "system", "Engine", dict(engine), role="system")]
+    entities = [Entity(SYSTEM, "system", "Engine", dict(engine), role="system")]
     for name, facts in inputs.items():
-        found += [
+        entities += [
             Entity(source_id(name), "operator", name, dict(facts), role="source"),
             Entity(source_queue(name), "queue", f"Waiting at {name}", role="queue"),
             Entity(output_id(name), "operator", "Output", dict(sink), role="output"),
         ]
-    return tuple(found)
+    return tuple(entities)
 
 
 def result_rows(result: BatchResult) -> tuple[ResultTuple, ...]:
     """The last few matched tuples of each query, in order of arrival, and the last elements of the
     answers of networks, in order of time."""
-    matched = (row for n, one in result.inputs.items() for row in _latest(n, one.recent))
+    matched = (row for n, input in result.inputs.items() for row in _latest(n, input.recent))
     reports = (unit.report for unit in result.units.values())
-    answered = (row for one in reports if isinstance(one, NetworkReport) for row in _elements(one))
+    answered = (
+        row for report in reports if isinstance(report, NetworkReport) for row in _elements(report)
+    )
     return (*matched, *answered)
 
 
@@ -170,11 +179,12 @@ def _elements(report: NetworkReport) -> list[ResultTuple]:
     """Elements of answers with their timestamp (ticks) and sign, under names no column can have."""
     return [
         ResultTuple(
-            {n: _plain(v) for n, v in one.values.items()} | {TAU: one.tau, SIGN: one.sign},
+            {n: _plain(v) for n, v in element.values.items()}
+            | {TAU: element.tau, SIGN: element.sign},
             (query,),
         )
         for query, elements in report.recent.items()
-        for one in elements[-RECENT_ELEMENTS:]
+        for element in elements[-RECENT_ELEMENTS:]
     ]
 
 
@@ -193,7 +203,9 @@ def _latest(input: str, recent: Sequence[Match]) -> list[ResultTuple]:
 
 def misfit_rows(inputs: Mapping[str, InputResult]) -> tuple[Misfit, ...]:
     """The first of the tuples kept aside, of each input."""
-    return tuple(Misfit(m.raw, m.error, name) for name, one in inputs.items() for m in one.misfits)
+    return tuple(
+        Misfit(m.raw, m.error, name) for name, input in inputs.items() for m in input.misfits
+    )
 
 
 def _plain(value: Any) -> Json:

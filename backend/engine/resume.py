@@ -53,15 +53,17 @@ def obstacle(
 ) -> str | None:
     """Why a run cannot go on with these inputs, in one sentence; None when it can. relations:
     stored ones, by name a digest of their tuples."""
-    before = {one.name: one for one in run.inputs}
-    now = {one.name: one for one in inputs}
+    before = {input.name: input for input in run.inputs}
+    now = {input.name: input for input in inputs}
     for name in before.keys() ^ now.keys():
         return f"stream {name} is {'new' if name in now else 'gone'}"
-    for name, one in now.items():
+    for name, input in now.items():
         old = before[name]
-        if _attributes(old.schema) != _attributes(one.schema):
-            return f"the schema of stream {name} is another: {_difference(old.schema, one.schema)}"
-        if (old.timestamp, old.source) != (one.timestamp, one.source):
+        if _attributes(old.schema) != _attributes(input.schema):
+            return (
+                f"the schema of stream {name} is another: {_difference(old.schema, input.schema)}"
+            )
+        if (old.timestamp, old.source) != (input.timestamp, input.source):
             return f"the source of stream {name} is another"
     return _other_relation(run.settings.get(RELATIONS, {}), relations or {})
 
@@ -82,7 +84,7 @@ def goes_on(last: LastState, job: RunJob) -> GoesOn:
     of_file_then = set(last.run.settings.get(QUERIES, ())) if last.entities else set()
     known = {query.name: query for query in last.queries}
     in_file = {query.name for query in job.queries}
-    found: dict[str, ContinuousQuery] = {}
+    queries: dict[str, ContinuousQuery] = {}
     said: list[str] = []
     for query in job.queries:
         old = known.get(query.name)
@@ -91,57 +93,59 @@ def goes_on(last: LastState, job: RunJob) -> GoesOn:
             continue
         if old is not None and old.text != query.text:
             said.append(f"query {query.name} reads otherwise now")
-        found[query.name] = query
-    for one in last.queries:
-        if one.name in of_file_then and one.name not in in_file:
-            said.append(f"query {one.name} is gone from the workload")
+        queries[query.name] = query
+    for earlier in last.queries:
+        if earlier.name in of_file_then and earlier.name not in in_file:
+            said.append(f"query {earlier.name} is gone from the workload")
     others = [q for q in last.queries if q.name not in in_file and q.name not in of_file_then]
-    said += _parsed_too(others, found, job)
-    said += _without_what_they_read(found)
-    new = [name for name in found if name not in known]
+    said += _parsed_too(others, queries, job)
+    said += _without_what_they_read(queries)
+    new = [name for name in queries if name not in known]
     said += [f"query {name} is new" for name in new]
-    paused = frozenset(q.name for q in last.queries if q.paused and q.name in found)
+    paused = frozenset(q.name for q in last.queries if q.paused and q.name in queries)
     kept = "plans, knobs, totals and numbers of decisions are kept; profile windows fill again"
-    return GoesOn(Registry(found, paused), "; ".join([kept, *said]))
+    return GoesOn(Registry(queries, paused), "; ".join([kept, *said]))
 
 
 def _parsed_too(
-    others: Sequence[LastQuery], found: dict[str, ContinuousQuery], job: RunJob
+    others: Sequence[LastQuery], readable: dict[str, ContinuousQuery], job: RunJob
 ) -> list[str]:
-    """Put queries that were registered while the run ran beside those ``found``, in an order in
+    """Put queries that were registered while the run ran beside those ``readable``, in an order in
     which each may read those before; which cannot be read any more, and why."""
     left, why = list(others), dict[str, str]()
     while left:
         why = {}
-        for one in left:
-            parsed = _parsed(one, found, job)
+        for query in left:
+            parsed = _parsed(query, readable, job)
             if isinstance(parsed, str):
-                why[one.name] = parsed
+                why[query.name] = parsed
             else:
-                found[one.name] = parsed
+                readable[query.name] = parsed
         if len(why) == len(left):
             break
-        left = [one for one in left if one.name in why]
+        left = [query for query in left if query.name in why]
     return list(why.values())
 
 
 def _parsed(
-    one: LastQuery, found: Mapping[str, ContinuousQuery], job: RunJob
+    query: LastQuery, readable: Mapping[str, ContinuousQuery], job: RunJob
 ) -> ContinuousQuery | str:
     try:
-        known = (job.schemas, job.functions, job.stored_schemas, found)
-        return read_query(one.name, one.text, *known, one.system)
+        known = (job.schemas, job.functions, job.stored_schemas, readable)
+        return read_query(query.name, query.text, *known, query.system)
     except CqlError as error:
-        return f"query {one.name} cannot be read any more: {error.sentence}"
+        return f"query {query.name} cannot be read any more: {error.sentence}"
 
 
-def _without_what_they_read(found: dict[str, ContinuousQuery]) -> list[str]:
+def _without_what_they_read(readable: dict[str, ContinuousQuery]) -> list[str]:
     """Take out queries that read one that was removed; which."""
     said = []
-    while gone := [one for one in found.values() if not found.keys() >= {*queries_read(one)}]:
-        for one in gone:
-            del found[one.name]
-            said.append(f"query {one.name} reads one that is gone")
+    while gone := [
+        query for query in readable.values() if not readable.keys() >= {*queries_read(query)}
+    ]:
+        for query in gone:
+            del readable[query.name]
+            said.append(f"query {query.name} reads one that is gone")
     return said
 
 
@@ -169,4 +173,4 @@ def state_of(last: LastState | None, id: str) -> UnitState | None:
     totals = last.totals if last else {}
     counted = totals.get(unit_entity(id), {}).get("decisions_total", 0)
     n_decisions = max(known.last_seq, int(counted))
-    return UnitState(known.plan, n_decisions, first=known.first, totals=totals)
+    return UnitState(known.plan, n_decisions, first=known.first, totals=totals, looks=known.looks)

@@ -56,8 +56,8 @@ class RunningUnit:
     def entities(self, paused: frozenset[str]) -> Sequence[Entity]:
         """The unit's, with queries that are over."""
         resting = paused | self.ended.keys()
-        found = self.unit.entities({n: q for n, q in self.queries.items() if n in resting})
-        return [self._over(one) for one in found] if self.ended else found
+        entities = self.unit.entities({n: q for n, q in self.queries.items() if n in resting})
+        return [self._over(entity) for entity in entities] if self.ended else entities
 
     def _over(self, entity: Entity) -> Entity:
         if entity.role != "query" or entity.name not in self.ended:
@@ -116,8 +116,8 @@ class RunningUnit:
 def stamped(recorded: Recorded, id: str) -> Recorded:
     """With the unit's id on every record."""
     return Recorded(
-        tuple(replace(one, unit_id=id) for one in recorded.plans),
-        tuple(replace(one, unit_id=id) for one in recorded.decisions),
-        tuple(replace(one, unit_id=id) for one in recorded.outcomes),
-        tuple(replace(one, unit_id=id) for one in recorded.events),
+        tuple(replace(plan, unit_id=id) for plan in recorded.plans),
+        tuple(replace(decision, unit_id=id) for decision in recorded.decisions),
+        tuple(replace(outcome, unit_id=id) for outcome in recorded.outcomes),
+        tuple(replace(event, unit_id=id) for event in recorded.events),
     )

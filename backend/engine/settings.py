@@ -32,8 +32,8 @@ class ScopedSettings:
         having = [s for s, settings in self.scopes.items() if name in settings.specs]
         if scope is not None:
             if scope not in self.scopes:
-                one = having[0] if len(having) == 1 else None
-                hint = f"; write {one}{SEPARATOR}{name}" if one else _hint(scope, self.scopes)
+                only = having[0] if len(having) == 1 else None
+                hint = f"; write {only}{SEPARATOR}{name}" if only else _hint(scope, self.scopes)
                 raise Refused(f"nothing with knobs is called {scope!r}{hint}")
             if scope not in having:
                 hint = _hint(name, self.scopes[scope].specs, "its knobs are")
@@ -57,7 +57,7 @@ class ScopedSettings:
 
     def without(self, scope: str) -> ScopedSettings:
         """With one scope less."""
-        return ScopedSettings({s: found for s, found in self.scopes.items() if s != scope})
+        return ScopedSettings({s: knobs for s, knobs in self.scopes.items() if s != scope})
 
 
 def _hint(wrong: str, known: Iterable[str], what: str = "known are") -> str:
@@ -77,13 +77,13 @@ def of_unit(job: RunJob, unit_id: str, specs: tuple[KnobSpec, ...]) -> KnobSetti
 
 def of_frame(job: RunJob) -> ScopedSettings:
     """What the knobs of the engine and of replayed inputs start with. Raises KnobRefused."""
-    found = {ENGINE: KnobSettings.defaults(ENGINE_KNOBS, _chosen(job, ENGINE, ENGINE_KNOBS))}
-    for name, one in job.inputs.items():
-        if one.rate is not None:
+    scopes = {ENGINE: KnobSettings.defaults(ENGINE_KNOBS, _chosen(job, ENGINE, ENGINE_KNOBS))}
+    for name, input in job.inputs.items():
+        if input.rate is not None:
             chosen = _chosen(job, source_id(name), INPUT_KNOBS)
-            chosen.setdefault(RATE.name, one.rate)
-            found[source_id(name)] = KnobSettings.defaults(INPUT_KNOBS, chosen)
-    return ScopedSettings(found)
+            chosen.setdefault(RATE.name, input.rate)
+            scopes[source_id(name)] = KnobSettings.defaults(INPUT_KNOBS, chosen)
+    return ScopedSettings(scopes)
 
 
 def _chosen(job: RunJob, scope: str, specs: tuple[KnobSpec, ...]) -> dict[str, object]:
@@ -104,8 +104,8 @@ def frame_taken_up(
         return settings
     return ScopedSettings(
         {
-            scope: taken_up(found, knobs_of(last, scope), asked)
-            for scope, found in settings.scopes.items()
+            scope: taken_up(knobs, knobs_of(last, scope), asked)
+            for scope, knobs in settings.scopes.items()
         }
     )
 

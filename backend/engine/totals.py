@@ -47,10 +47,10 @@ class Totals:
             if entity.kind == "query" and entity.id in known
         }
         evaluations = {
-            one.unit.id: int(
-                known.get(unit_entity(one.unit.id), {}).get("decisions_total", one.last_seq)
+            unit.unit.id: int(
+                known.get(unit_entity(unit.unit.id), {}).get("decisions_total", unit.last_seq)
             )
-            for one in last.units
+            for unit in last.units
         }
         return cls(**counts, by_query=by_query, evaluations=evaluations)
 
@@ -87,7 +87,7 @@ class Totals:
         now, before = time.monotonic(), self.last_end
         self.last_end = now
         seconds = result.duration_ms / 1e3 if before is None else now - before
-        backlogs = [one.backlog_tuples for one in result.inputs.values()]
+        backlogs = [input.backlog_tuples for input in result.inputs.values()]
         known = [backlog for backlog in backlogs if backlog is not None]
         return {
             "n_tuples": (n, "tuples"),
@@ -110,4 +110,4 @@ class Totals:
 
 def _answered(result: BatchResult) -> int:
     """Tuples and elements of the answers of all units."""
-    return sum(one.n_matched for one in result.units.values())
+    return sum(unit.n_matched for unit in result.units.values())

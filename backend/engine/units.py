@@ -56,7 +56,7 @@ class UnitSet:
     @property
     def plans(self) -> dict[str, int]:
         """Unit -> version of the plan in force, or adopted for the next batch."""
-        return {id: one.unit.plan_version for id, one in self._units.items()}
+        return {id: unit.unit.plan_version for id, unit in self._units.items()}
 
     def unit(self, id: str) -> contract.SystemUnit:
         """Raises KeyError."""
@@ -67,28 +67,28 @@ class UnitSet:
     ) -> tuple[Recorded, ScopedSettings]:
         """Make the units of the registered queries; what they come to, and their knobs besides
         ``settings``. last: what a killed run left. Raises Refused, QueryError, KnobRefused."""
-        found, self._last = Recorded(), last
+        of_units, self._last = Recorded(), last
         self._parts = UnitParts(last, self._job.asked)
         for where, members in placed(registry.queries.values(), self._job.systems).values():
             recorded, settings = self._add(where, members, registry, settings, batch)
-            found = found.then(recorded)
+            of_units = of_units.then(recorded)
         if last is not None:
             self._take_up(last, batch)
         self.share_memory(settings)
-        return found, self.with_parts(settings)
+        return of_units, self.with_parts(settings)
 
     def with_parts(self, settings: ScopedSettings) -> ScopedSettings:
         """The settings with the knobs of single entities, as they are now."""
-        return self._parts.in_force([one.unit for one in self._units.values()], settings)
+        return self._parts.in_force([unit.unit for unit in self._units.values()], settings)
 
     def _take_up(self, last: LastState, batch: int) -> None:
         """Remember what was published; what is there no more goes."""
-        units = [one.unit for one in last.units if one.unit.removed_batch is None]
+        units = [unit.unit for unit in last.units if unit.unit.removed_batch is None]
         self._published = {unit.id: unit for unit in units}
         gone = [e for e in last.entities if e.unit_id and e.unit_id not in self._units]
         self._gone += [replace(entity, removed_batch=batch) for entity in gone]
-        for id, one in self._units.items():
-            one.ledger = EntityLedger(e for e in last.entities if e.unit_id == id)
+        for id, running in self._units.items():
+            running.ledger = EntityLedger(e for e in last.entities if e.unit_id == id)
 
     def _add(
         self,
@@ -109,7 +109,7 @@ class UnitSet:
             tuple(q for q in members if q.name not in registry.paused),
             functions=job.functions,
             relations=job.relations,
-            times={name: one.time for name, one in job.inputs.items()} | {SYSSTREAM: SYS_TIME},
+            times={name: input.time for name, input in job.inputs.items()} | {SYSSTREAM: SYS_TIME},
             stored=job.stored,
             batch=batch,
             progress=job.progress,
@@ -126,12 +126,12 @@ class UnitSet:
         operators: dict[str, dict[str, Operator]] = {name: {} for name in self._job.inputs}
         networks: dict[str, NetworkJob] = {}
         self.listening = {}
-        for id, one in self._units.items():
-            one.ran_version = one.unit.plan_version
-            work = one.unit.operator(batch_id)
-            one.keeps_state = isinstance(work, NetworkJob)
+        for id, unit in self._units.items():
+            unit.ran_version = unit.unit.plan_version
+            work = unit.unit.operator(batch_id)
+            unit.keeps_state = isinstance(work, NetworkJob)
             if not isinstance(work, NetworkJob):
-                operators[one.place.input][id] = work
+                operators[unit.place.input][id] = work
             elif SYSSTREAM in work.streams:
                 self.listening[id] = work
             elif work.plan.operators:
@@ -143,28 +143,28 @@ class UnitSet:
         self.pool.divide(self._now(), settings.scopes[ENGINE].whole(RUN_POOL.name))
 
     def _now(self) -> dict[str, contract.SystemUnit]:
-        return {id: one.unit for id, one in self._units.items()}
+        return {id: unit.unit for id, unit in self._units.items()}
 
     @property
     def selects(self) -> bool:
         """Whether tuples are selected; not where all queries are answered by networks."""
-        return not self._units or any(not one.keeps_state for one in self._units.values())
+        return not self._units or any(not unit.keeps_state for unit in self._units.values())
 
     @property
     def ran(self) -> dict[str, int]:
         """Unit -> version of the plan the last batch ran."""
-        return {id: one.ran_version for id, one in self._units.items() if one.ran_version}
+        return {id: unit.ran_version for id, unit in self._units.items() if unit.ran_version}
 
     def executed(self, result: BatchResult, ms: float, settings: ScopedSettings) -> Recorded:
         """Let every unit decide on its part of a batch, then divide the memory of the run."""
-        found = Recorded()
+        recorded = Recorded()
         for id, part in result.units.items():
             if id in self._units:
                 ran = BatchRan(result.batch_id, part, ms)
-                found = found.then(stamped(self._units[id].unit.executed(ran), id))
+                recorded = recorded.then(stamped(self._units[id].unit.executed(ran), id))
         self.share_memory(settings)
-        events = tuple(e for one in self._units.values() for e in one.exactness_events())
-        return found.then(Recorded(events=events))
+        events = tuple(e for unit in self._units.values() for e in unit.exactness_events())
+        return recorded.then(Recorded(events=events))
 
     def turned(
         self, scope: str, settings: ScopedSettings, before: ScopedSettings, batch: int
@@ -173,9 +173,9 @@ class UnitSet:
         self._parts.turned(scope, settings)
         if scope not in self._units:
             return Recorded()
-        one = self._units[scope]
+        unit = self._units[scope]
         then = KnobsChanged(settings.scopes[scope], batch)
-        return one.told(then, KnobsChanged(before.scopes[scope], batch))
+        return unit.told(then, KnobsChanged(before.scopes[scope], batch))
 
     def requeried(
         self,
@@ -191,7 +191,7 @@ class UnitSet:
         if len(names) > 1:
             return self._requeried_together(names, registry, before, reason, batch), settings
         name = names[0]
-        holder = next((one for one in self._units.values() if name in one.queries), None)
+        holder = next((unit for unit in self._units.values() if name in unit.queries), None)
         query = registry.queries.get(name)
         if query is not None and name not in registry.paused:
             self._check_inputs(query)
@@ -214,27 +214,29 @@ class UnitSet:
     ) -> Recorded:
         """Each unit plans once. When one breaks off, what the others did is undone."""
         done: list[tuple[RunningUnit, dict[str, ContinuousQuery]]] = []
-        found = Recorded()
+        recorded = Recorded()
         for id, members in self._members_then(names, registry).items():
-            one, queries = self._units[id], self._units[id].queries
+            unit, queries = self._units[id], self._units[id].queries
             try:
-                changed = one.requeried(members, registry.paused, before.paused, reason, batch)
+                changed = unit.requeried(members, registry.paused, before.paused, reason, batch)
             except Exception as error:
-                found = found.then(error.recorded) if isinstance(error, BrokeOff) else found
+                recorded = (
+                    recorded.then(error.recorded) if isinstance(error, BrokeOff) else recorded
+                )
                 for other, old in done:
                     paused, why = (before.paused, registry.paused), f"{reason}: undone"
-                    found = found.then(other.requeried(old, *paused, why, batch))
-                raise BrokeOff(found) from error
-            found = found.then(changed)
-            done.append((one, queries))
-        return found
+                    recorded = recorded.then(other.requeried(old, *paused, why, batch))
+                raise BrokeOff(recorded) from error
+            recorded = recorded.then(changed)
+            done.append((unit, queries))
+        return recorded
 
     def _members_then(
         self, names: Sequence[str], registry: Registry
     ) -> dict[str, dict[str, ContinuousQuery]]:
         """Unit -> its queries after the change. Raises Refused where a unit comes or goes."""
-        holders = {name: id for id, one in self._units.items() for name in one.queries}
-        found: dict[str, dict[str, ContinuousQuery]] = {}
+        holders = {name: id for id, unit in self._units.items() for name in unit.queries}
+        units: dict[str, dict[str, ContinuousQuery]] = {}
         for name in names:
             query = registry.queries.get(name)
             if query is not None and name not in registry.paused:
@@ -244,15 +246,15 @@ class UnitSet:
             id = holders[name]
             if id not in self._units:
                 raise Refused(f"unit {id} begins with one of several changes")
-            members = found.setdefault(id, dict(self._units[id].queries))
+            members = units.setdefault(id, dict(self._units[id].queries))
             if query is None:
                 del members[name]
             else:
                 members[name] = query
-        for id, members in found.items():
+        for id, members in units.items():
             if not members and self._units[id].place.system.leaves_when_empty:
                 raise Refused(f"unit {id} ends with one of several changes")
-        return found
+        return units
 
     def _check_inputs(self, query: ContinuousQuery) -> None:
         """Raises Refused for a query with state over a stream that has failed."""
@@ -266,79 +268,79 @@ class UnitSet:
     ) -> tuple[Recorded, list[Event]]:
         """Streams (name -> why) give no more tuples: queries of networks that read one are over,
         others of the same unit go on. Units without state just get no more tuples."""
-        self._failed, found, events = dict(failed), Recorded(), list[Event]()
-        for id, one in self._units.items():
-            over = {q.name: why for q in one.active(paused) if (why := _lost(q, failed))}
-            if over and one.keeps_state:
-                one.ended |= over
+        self._failed, recorded, events = dict(failed), Recorded(), list[Event]()
+        for id, unit in self._units.items():
+            over = {q.name: why for q in unit.active(paused) if (why := _lost(q, failed))}
+            if over and unit.keeps_state:
+                unit.ended |= over
                 reason = "; ".join(dict.fromkeys(over.values()))
-                changed = one.unit.changed(QueriesChanged(one.active(paused), batch, reason))
-                found = found.then(stamped(changed, id))
+                changed = unit.unit.changed(QueriesChanged(unit.active(paused), batch, reason))
+                recorded = recorded.then(stamped(changed, id))
                 events += [
                     Event("query", f"query {n} is over", w, "error") for n, w in over.items()
                 ]
-        return found, events
+        return recorded, events
 
     def _leave(
-        self, one: RunningUnit, settings: ScopedSettings, batch: int
+        self, unit: RunningUnit, settings: ScopedSettings, batch: int
     ) -> tuple[Recorded, ScopedSettings]:
         """A unit goes with its last query; it keeps its numbers, should the query come again."""
         event = QueriesChanged((), batch, "its last query was removed")
-        recorded = stamped(one.unit.changed(event), one.id)
-        self._gone += one.ledger.changes((), batch)
-        one.queries, one.resting = {}, settings.scopes[one.id]
-        self._resting[one.id] = self._units.pop(one.id)
-        return recorded, settings.without(one.id)
+        recorded = stamped(unit.unit.changed(event), unit.id)
+        self._gone += unit.ledger.changes((), batch)
+        unit.queries, unit.resting = {}, settings.scopes[unit.id]
+        self._resting[unit.id] = self._units.pop(unit.id)
+        return recorded, settings.without(unit.id)
 
-    def _return(self, one: RunningUnit, settings: ScopedSettings) -> ScopedSettings:
+    def _return(self, unit: RunningUnit, settings: ScopedSettings) -> ScopedSettings:
         """A unit that had left is back, with its knobs; of others nothing changes."""
-        if one.resting is None:
+        if unit.resting is None:
             return settings
-        knobs, one.resting = one.resting, None
-        self._units[one.id] = self._resting.pop(one.id)
-        return settings.having(one.id, knobs)
+        knobs, unit.resting = unit.resting, None
+        self._units[unit.id] = self._resting.pop(unit.id)
+        return settings.having(unit.id, knobs)
 
     @property
     def waits(self) -> str:
         """Why no batch may begin before something is changed; '' while batches may."""
-        units = (one.unit for one in self._units.values())
+        units = (unit.unit for unit in self._units.values())
         return next((u.waits for u in units if isinstance(u, MayWait) and u.waits), "")
 
     def entity_changes(self, paused: frozenset[str], batch: int) -> list[Entity]:
         """Entities that are new, changed or gone since the last call."""
-        found, self._gone = self._gone, []
-        for one in self._units.values():
-            found += one.ledger.changes(one.entities(paused), batch)
-        return found
+        entities, self._gone = self._gone, []
+        for unit in self._units.values():
+            entities += unit.ledger.changes(unit.entities(paused), batch)
+        return entities
 
     def known_entities(self) -> dict[str, Entity]:
         """All entities of the units as they were last told, by id."""
-        found: dict[str, Entity] = {}
-        for one in self._units.values():
-            found |= one.ledger.known
-        return found
+        entities: dict[str, Entity] = {}
+        for unit in self._units.values():
+            entities |= unit.ledger.known
+        return entities
 
     def observe(self) -> Observation:
         """Samples and matrices of all units, each thing once."""
-        found = Observation()
-        for id, one in self._units.items():
-            seen = one.unit.observe()
+        observation = Observation()
+        for id, unit in self._units.items():
+            seen = unit.unit.observe()
             matrices = tuple(replace(matrix, unit_id=id) for matrix in seen.matrices)
-            marks = [Sample(unit_entity(id), "inexact", 1.0, "")] if one.inexact else []
-            samples = (*found.samples, *seen.samples, *marks)
-            found = Observation(samples, (*found.matrices, *matrices))
-        return replace(found, samples=(*found.samples, *self.pool.samples(self._now())))
+            marks = [Sample(unit_entity(id), "inexact", 1.0, "")] if unit.inexact else []
+            samples = (*observation.samples, *seen.samples, *marks)
+            observation = Observation(samples, (*observation.matrices, *matrices))
+        return replace(observation, samples=(*observation.samples, *self.pool.samples(self._now())))
 
     def query_entity(self, name: str) -> str | None:
         """The id of a query's entity; None when the query is registered no more."""
-        for id, one in self._units.items():
-            if name in one.queries:
+        for id, unit in self._units.items():
+            if name in unit.queries:
                 return entity_id(id, "query", name)
         return None
 
     def changes(self, batch: int) -> tuple[Unit, ...]:
         """Records of units that are new, changed or gone since the last call."""
-        now = {id: one.record() for id, one in self._units.items()}
+        now = {id: unit.record() for id, unit in self._units.items()}
         changed = [unit for id, unit in now.items() if self._published.get(id) != unit]
         gone = [
             replace(unit, removed_batch=batch)

@@ -50,8 +50,8 @@ class Mark:
     @classmethod
     def read(cls, path: Path) -> Mark | None:
         """None where there is none, or one of a version that did not tell."""
-        told = json.loads(path.read_text()) if path.exists() else {}
-        return cls(told["batch"], tuple(told["networks"])) if "batch" in told else None
+        mark = json.loads(path.read_text()) if path.exists() else {}
+        return cls(mark["batch"], tuple(mark["networks"])) if "batch" in mark else None
 
     def write(self, path: Path, durable: bool) -> None:
         """See write_whole."""
@@ -106,8 +106,8 @@ def check_order(run_id: str, newest: Mapping[str, int]) -> None:
             raise Refused(_behind(run_id, before, after))
 
 
-def _behind(run_id: str, one: tuple[str, int], other: tuple[str, int]) -> str:
-    (late, last), (early, newest) = sorted((one, other), key=lambda place: place[1])
+def _behind(run_id: str, place: tuple[str, int], other: tuple[str, int]) -> str:
+    (late, last), (early, newest) = sorted((place, other), key=lambda place: place[1])
     n = newest - last
     has = f"ends with batch {last}" if last >= 0 else "has no batch"
     return (

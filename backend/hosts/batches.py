@@ -55,24 +55,27 @@ class Batches:
         #: Runs the networks that read SysStream.
         self.listener = Listener(Networks((), sink, places, pack))
         self._sinks = {
-            one.name: FolderSink(
-                stream_folder(sink.path, one.name),
+            input.name: FolderSink(
+                stream_folder(sink.path, input.name),
                 sink.format,
-                sink_schema(one.stream.schema),
+                sink_schema(input.stream.schema),
                 sink.compact,
                 sink.durable,
             )
-            for one in inputs
+            for input in inputs
             if sink.path
         }
 
     def job(self, plan: BatchPlan) -> HostJob:
         """What the tasks of a batch have in common."""
         inputs = {
-            one.name: TaskInput(
-                number, one.stream.schema, one.stream.timestamp, plan.operators.get(one.name, {})
+            input.name: TaskInput(
+                number,
+                input.stream.schema,
+                input.stream.timestamp,
+                plan.operators.get(input.name, {}),
             )
-            for number, one in enumerate(self._inputs)
+            for number, input in enumerate(self._inputs)
         }
         tasks = TaskJob(plan.batch_id, SEED, inputs, self._spec.path or "", self._spec.format)
         networks = self.networks.tasks(plan.batch_id, plan.networks)
@@ -81,14 +84,16 @@ class Batches:
     def merge(self, job: HostJob, told: Sequence[bytes]) -> BatchFound:
         """What the tasks did. told: packed reports of tasks and of shards, in any order."""
         reports = [pickle.loads(data) for data in told]
-        tasks = [one for one in reports if isinstance(one, TaskReport)]
-        networks = self.networks.merge([one for one in reports if isinstance(one, ShardReport)])
+        tasks = [report for report in reports if isinstance(report, TaskReport)]
+        networks = self.networks.merge(
+            [report for report in reports if isinstance(report, ShardReport)]
+        )
         inputs = {
-            name: merged(tasks, name, one.schema, one.timestamp, one.operators)
-            for name, one in job.tasks.inputs.items()
+            name: merged(tasks, name, input.schema, input.timestamp, input.operators)
+            for name, input in job.tasks.inputs.items()
         }
-        tasks.sort(key=lambda one: one.partition)
-        partitions = tuple(one.n_rows for one in tasks)
+        tasks.sort(key=lambda report: report.partition)
+        partitions = tuple(task.n_rows for task in tasks)
         return BatchFound(with_late(inputs, networks), networks, partitions)
 
     def publish(self, job: HostJob, found: BatchFound) -> None:
@@ -98,7 +103,7 @@ class Batches:
                 sink.publish(job.tasks.batch_id, found.inputs[name].parts)
         self.networks.publish(job.networks, found.networks)
         sinks = (*self._sinks.values(), *self.networks.sinks, *self.listener.sinks)
-        compact_one([one.compactor for one in sinks if one.compactor], job.tasks.batch_id)
+        compact_one([sink.compactor for sink in sinks if sink.compactor], job.tasks.batch_id)
 
     def close(self) -> None:
         """Leave no staging folders behind."""
@@ -144,10 +149,12 @@ def batch_result(
     """The result of a batch. facts: what the host knows of an input: backlog_tuples, failure,
     ended, rounds."""
     inputs: dict[str, InputResult] = {
-        name: replace(one.result, **facts.get(name, {}))  # type: ignore[arg-type]  # by name
-        for name, one in found.inputs.items()
+        name: replace(input.result, **facts.get(name, {}))  # type: ignore[arg-type]  # by name
+        for name, input in found.inputs.items()
     }
-    units: dict[str, UnitResult] = {unit: one.result for unit, one in found.networks.items()}
-    for one in found.inputs.values():
-        units |= one.units
+    units: dict[str, UnitResult] = {
+        unit: network.result for unit, network in found.networks.items()
+    }
+    for input in found.inputs.values():
+        units |= input.units
     return BatchResult(batch_id, inputs, units, timings.total_ms, timings.ms, found.partitions)

@@ -68,8 +68,8 @@ class BranchLaunch(InProcessLaunch):
 
     def _record(self, run_id: str) -> Run:
         run = super()._record(run_id)
-        told = {**run.settings, **self.branch.settings()}
-        return replace(run, settings=told, note=self.branch.words)
+        settings = {**run.settings, **self.branch.settings()}
+        return replace(run, settings=settings, note=self.branch.words)
 
     def _job(self, run_id: str) -> RunJob:
         knobs = {**self.workload.knobs, **self._of.first_values()}
@@ -122,10 +122,10 @@ class BranchLaunch(InProcessLaunch):
     def _before(self, run_id: str) -> Event:
         """How the batches before the branch came out. Raises RunFailed when they matched otherwise:
         then the futures differ by more than the knob."""
-        told = told_apart(self._reader, self.branch, run_id)
-        if told.severity == "error":
-            raise RunFailed(f"{told.title}: {told.detail}")
-        return told
+        event = told_apart(self._reader, self.branch, run_id)
+        if event.severity == "error":
+            raise RunFailed(f"{event.title}: {event.detail}")
+        return event
 
     def _short(self, batch: int, host: LocalHost) -> str:
         """Why it ends before a batch. Raises RunFailed when streams are shorter than they were."""
@@ -146,7 +146,7 @@ class BranchLaunch(InProcessLaunch):
 def _check_files(lists: Sequence[Path]) -> list[str]:
     """The files that were written to since, but may still begin as they did. Raises Refused for one
     that is gone or shorter."""
-    files = [file for one in lists for file in recorded_files(one)]
+    files = [file for record in lists for file in recorded_files(record)]
     why = next(filter(None, map(lost_since, files)), "")
     if why:
         raise Refused(f"the data are others now: {why}")

@@ -100,13 +100,13 @@ class Compactor:
 
     def _compact(self, batch_id: int) -> None:
         pairs = self._pairs()
-        found = {
+        mergeable = {
             folder: chosen([file for file in _files(folder) if file.last < batch_id])
             for folder in pairs
         }
-        if any(found.values()):
+        if any(mergeable.values()):
             for folder, beside in pairs.items():
-                build(folder, beside, found[folder], self._is_durable)
+                build(folder, beside, mergeable[folder], self._is_durable)
             swap(self._shadow, self._folder)
             if self._is_durable:
                 flush(self._folder.parent)
@@ -121,7 +121,7 @@ class Compactor:
 def compact_one(compactors: Iterable[Compactor], batch_id: int) -> None:
     """Merge files of batches before this one in the folder that has most to merge, when it is time:
     one folder a batch."""
-    most = max(compactors, key=lambda one: one.n_single, default=None)
+    most = max(compactors, key=lambda compactor: compactor.n_single, default=None)
     if most is not None and most.n_single > FILES_TOGETHER:
         most.compact(batch_id)
 
@@ -144,14 +144,14 @@ def build(folder: Path, beside: Path, merged: Sequence[SinkFile], durable: bool 
 
 def _files(folder: Path) -> list[SinkFile]:
     """In the order of their batches."""
-    found = [sink_file(path) for path in folder.iterdir()]
-    return sorted(file for file in found if file is not None)
+    files = [sink_file(path) for path in folder.iterdir()]
+    return sorted(file for file in files if file is not None)
 
 
 def chosen(files: Sequence[SinkFile]) -> list[SinkFile]:
     """The newest files with the same columns, as many as are worth merging; none where it is one. A
     query that was registered anew may answer with others."""
-    total, found = 0, list[SinkFile]()
+    total, newest = 0, list[SinkFile]()
     heading = _heading(files[-1].path) if files else None
     for file in reversed(files):
         size = file.path.stat().st_size
@@ -159,8 +159,8 @@ def chosen(files: Sequence[SinkFile]) -> list[SinkFile]:
         if is_large or _heading(file.path) != heading:
             break
         total += size
-        found.append(file)
-    return found[::-1] if len(found) > 1 else []
+        newest.append(file)
+    return newest[::-1] if len(newest) > 1 else []
 
 
 def _heading(path: Path) -> pa.Schema | bytes | None:

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class InProcessLaunch(Launch):
-    """Replayed streams alone, as fast as they can or as they are stepped. Such a run begins anew
+    """Replayed streams alone, at their rates or as they are stepped. Such a run begins anew
     each time, unless none of its batches was done, and keeps its state in memory."""
 
     def execute(self) -> bool:
@@ -46,7 +46,8 @@ class InProcessLaunch(Launch):
 
     def _made_host(self, loop: Loop) -> LocalHost:
         sink, once = self._sink(loop.run.id), self.settings.once
-        return LocalHost(loop, self._inputs_held(), sink, once=once)
+        keeps_rate = self._keeps_rate()
+        return LocalHost(loop, self._inputs_held(), sink, once=once, keeps_rate=keeps_rate)
 
     def _play(self, host: LocalHost, loop: Loop) -> str:
         """Run all batches; why it ended."""

@@ -39,7 +39,7 @@ class Listener:
     ) -> dict[str, UnitResult]:
         """A batch: what each unit did. told: unit -> the tuples that are new to it."""
         self.ran = tuple(jobs)
-        self._shards = {key: one for key, one in self._shards.items() if key[0] in jobs}
+        self._shards = {key: shard for key, shard in self._shards.items() if key[0] in jobs}
         tasks = self._networks.tasks(batch_id, jobs)
         reports = []
         for task in tasks:
@@ -47,9 +47,9 @@ class Listener:
             arrived = {SYSSTREAM: [] if new is None else [Arrived(new)]}
             for shard in range(task.job.n_shards):
                 reports.append(run_shard(task, shard, self._home(task, shard), arrived, _NOTHING))
-        found = self._networks.merge(reports)
-        self._networks.publish(tasks, found)
-        return {unit: one.result for unit, one in found.items()}
+        networks = self._networks.merge(reports)
+        self._networks.publish(tasks, networks)
+        return {unit: network.result for unit, network in networks.items()}
 
     def _home(self, task: NetworkTask, shard: int) -> ShardHome:
         places = self._networks.places

@@ -12,6 +12,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -22,6 +23,7 @@ from backend.hosts.agreement import Mark, Upcoming, check_agreement, check_state
 from backend.hosts.batches import Batches, Timings, batch_result
 from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
 from backend.hosts.networks import Gathered, HostJob, rooms
+from backend.hosts.pacing import Pacing
 from backend.operators.network.core.contract import Watch
 from backend.operators.network.shards.homes import MemoryShard, ShardHome
 from backend.operators.network.shards.shard import NetworkTask, Places
@@ -39,7 +41,8 @@ Taking: TypeAlias = Callable[[str, pa.RecordBatch, Arrivals], None]
 
 
 class LocalHost:
-    """Runs the batches of a run. batch_tuples: of each input in a batch; rates are not kept.
+    """Runs the batches of a run. batch_tuples: of each input in a batch, at most. keeps_rate: its
+    streams come at their rates, else as fast as possible.
 
     sink: its path is the run's own folder; None: nothing is written. once: inputs that would begin
     anew at their end do not. first_batch: the id to go on with. folder: where networks keep their
@@ -58,6 +61,7 @@ class LocalHost:
         first_batch: int = 0,
         folder: Path | None = None,
         cuts: Callable[[int], Mapping[str, int]] | None = None,
+        keeps_rate: bool = False,
     ) -> None:
         self.stopping = threading.Event()
         places = self._mark = None
@@ -73,8 +77,10 @@ class LocalHost:
             shutil.rmtree(arenas, ignore_errors=True)  # of a process that was killed
         self._loop, self._batches = loop, Batches(inputs, sink, places)
         loop.listens(self._batches.listener)
-        self._cursors = {one.name: _Cursor(one, loop, once) for one in inputs}
+        self._cursors = {input.name: _Cursor(input, loop, once) for input in inputs}
         self._batch_tuples, self._next, self._cuts = batch_tuples, first_batch, cuts
+        paced = list(self._cursors) if keeps_rate and cuts is None else []
+        self._pacing = Pacing({name: partial(_rate, loop, name) for name in paced})
         self._shards: dict[tuple[str, int], MemoryShard] = {}
         self._read: frozenset[str] = frozenset()
         self._rooms: Mapping[str, int] = {}
@@ -117,7 +123,7 @@ class LocalHost:
     @property
     def failures(self) -> dict[str, str]:
         """Inputs that have failed, and why."""
-        return {name: one.failure for name, one in self._cursors.items() if one.failure}
+        return {name: cursor.failure for name, cursor in self._cursors.items() if cursor.failure}
 
     def step(self) -> bool:
         """Run one batch; False: there was none to run, and will be none."""
@@ -125,7 +131,11 @@ class LocalHost:
             return False
         self._loop.between_batches()
         self._loop.idle()
-        while (not self._loop.may_begin() or self._is_idle) and not self._is_over():
+        while (is_held := not self._loop.may_begin()) or self._is_idle or self._is_early:
+            if self._is_over():
+                break
+            if is_held:
+                self._pacing.hold()
             time.sleep(POLL_S)
             self._loop.between_batches()
             self._loop.idle()
@@ -146,33 +156,49 @@ class LocalHost:
     def _is_over(self) -> bool:
         if self._is_stopped:
             return True
-        all_ended = all(one.ended or one.intake == "removed" for one in self._cursors.values())
+        all_ended = all(
+            cursor.ended or cursor.intake == "removed" for cursor in self._cursors.values()
+        )
         return all_ended and self._read <= self._batches.networks.ended
 
     @property
     def _is_idle(self) -> bool:
-        """No stream gives tuples at the moment, and networks know it."""
-        if self._cuts is not None:
+        """No stream gives tuples at the moment, and networks know which rest."""
+        if self._cuts is not None or not all(cursor.is_quiet for cursor in self._cursors.values()):
             return False
-        is_quiet = all(one.rests for one in self._cursors.values())
-        return is_quiet and self._read <= self._batches.networks.ended
+        resting = {name for name, cursor in self._cursors.items() if cursor.rests}
+        return self._read & resting <= self._batches.networks.ended
+
+    @property
+    def _is_early(self) -> bool:
+        """Streams keep their rates, and hardly a tuple is due."""
+        return self._pacing.is_early(self._giving)
+
+    @property
+    def _giving(self) -> list[str]:
+        """The inputs that are read and have not ended."""
+        return [name for name, cursor in self._cursors.items() if not cursor.rests]
 
     def _batch(self, batch_id: int) -> None:
+        self._pacing.begin(self._giving)
         timings = Timings(self._loop.begins)
         plan = self._loop.begin_batch(batch_id)
         try:
             job = self._batches.job(plan)
             timings.lap("plan_ms")
-            told = self._run(job)
-            found = self._batches.merge(job, told)
-            self._rooms = rooms(found.networks)
+            reports = self._run(job)
+            batch = self._batches.merge(job, reports)
+            self._rooms = rooms(batch.networks)
             timings.lap("job_ms")
-            self._batches.publish(job, found)
+            self._batches.publish(job, batch)
             timings.lap("publish_ms")
             if self._mark is not None:
                 Mark(batch_id, tuple(plan.networks)).write(self._mark, self._is_durable)
-            facts = {name: cursor.facts() for name, cursor in self._cursors.items()}
-            self._loop.end_batch(batch_result(batch_id, found, facts, timings))
+            facts = {
+                name: {**cursor.facts(), "backlog_tuples": self._pacing.backlog(name)}
+                for name, cursor in self._cursors.items()
+            }
+            self._loop.end_batch(batch_result(batch_id, batch, facts, timings))
         except BaseException:
             self._loop.abandon_batch()
             raise
@@ -192,7 +218,7 @@ class LocalHost:
         for name, cursor in self._cursors.items():
             had_failed = bool(cursor.failure)
             if cuts is None:
-                cursor.feed(take, min(self._batch_tuples, self._rooms.get(name, sys.maxsize)))
+                self._feed(name, cursor, take)
             else:
                 cursor.feed_exactly(take, cuts.get(name, 0))
             if cursor.failure and not had_failed:
@@ -200,7 +226,14 @@ class LocalHost:
             if cursor.rests:
                 gathered.end(name)
         self._batches.networks.ended = frozenset(n for n, c in self._cursors.items() if c.rests)
-        return [task.report(), *(one.packed() for one in self._run_networks(job, gathered))]
+        return [task.report(), *(report.packed() for report in self._run_networks(job, gathered))]
+
+    def _feed(self, name: str, cursor: _Cursor, take: Taking) -> None:
+        """Have the tuples of an input taken that a batch has room for, and that are due."""
+        most = min(self._batch_tuples, self._rooms.get(name, sys.maxsize))
+        due = self._pacing.due(name)
+        taken = cursor.feed(take, most if due is None else min(most, due))
+        self._pacing.took(name, taken)
 
     def _run_networks(self, job: HostJob, gathered: Gathered) -> list[ShardReport]:
         return [
@@ -228,6 +261,10 @@ class LocalHost:
         return self._shards.setdefault((task.unit, shard), home)
 
 
+def _rate(loop: BatchLoop, name: str) -> float:
+    return float(loop.input_knob(name, "rate"))
+
+
 class _Cursor:
     """Where an input stands."""
 
@@ -235,6 +272,7 @@ class _Cursor:
         self._input, self._name, self._loop, self._once = input, input.name, loop, once
         self._source: ReplaySource | None = input.replay
         self._position = input.start
+        self._held: pa.Table | None = None  # tuples that came while there was nothing to do
         self.failure = "" if input.replay is not None else "this host reads replayed streams only"
 
     @property
@@ -259,18 +297,33 @@ class _Cursor:
         """It gives no tuples at the moment."""
         return self.ended or self.intake != "on"
 
-    def feed(self, take: Taking, n_tuples: int) -> None:
-        """Have the next tuples taken. A batch in which the end of a turn is first seen ends there:
-        how long the stream is its job does not know."""
+    @property
+    def is_quiet(self) -> bool:
+        """It rests, or is one without a known end that has no tuples by now."""
+        if self.rests or self._source is None or self._source.n_tuples is not None:
+            return self.rests
+        if self._held is None:
+            try:
+                rows = self._source.slice(self._position, CHUNK_TUPLES)
+            except Exception:  # the next batch comes upon it, too
+                return False
+            self._held = rows if len(rows) else None
+        return self._held is None and self._source.n_tuples is None
+
+    def feed(self, take: Taking, n_tuples: int) -> int:
+        """Have the next tuples taken; how many. A batch in which the end of a turn is first seen
+        ends there: how long the stream is its job does not know."""
         if self.rests:
-            return
+            return 0
         most = int(self._loop.input_knob(self._name, "max_batch_tuples"))
         left = min(n_tuples, most) if most > 0 else n_tuples
+        before = self._position
         while left > 0 and not self.ended:
             assert self._source is not None
             n = self._source.n_tuples
             count = self._some(take, left)
             left = left - count if n == self._source.n_tuples else 0
+        return self._position - before
 
     def feed_exactly(self, take: Taking, n_tuples: int) -> None:
         """Have so many of the next tuples taken, though it rests; a source that lacks some has
@@ -293,7 +346,7 @@ class _Cursor:
         at = self._position if n is None else self._position % n
         count = min(most, CHUNK_TUPLES, most if n is None else n - at)
         try:
-            table = self._source.slice(at, count)
+            table = self._slice(at, count)
         except Exception as error:
             self.failure = cause(error)
             return count
@@ -303,7 +356,15 @@ class _Cursor:
             self._position = end
         return count
 
+    def _slice(self, at: int, count: int) -> pa.Table:
+        """The next tuples, at most so many."""
+        assert self._source is not None
+        if self._held is None:
+            return self._source.slice(at, count)
+        held, self._held = self._held, self._held.slice(count) if len(self._held) > count else None
+        return held.slice(0, count)
+
     def facts(self) -> dict[str, object]:
         """What InputResult says of the source."""
-        known = {"failure": self.failure, "ended": self.ended, "backlog_tuples": 0}
-        return {**known, "rounds": self._input.rounds(self._position)}
+        rounds = self._input.rounds(self._position)
+        return {"failure": self.failure, "ended": self.ended, "rounds": rounds}

@@ -47,12 +47,12 @@ class HostJob:
     @property
     def n_shards(self) -> int:
         """Of the network with most."""
-        return max((one.job.n_shards for one in self.networks), default=0)
+        return max((network.job.n_shards for network in self.networks), default=0)
 
     @property
     def streams(self) -> frozenset[str]:
         """Those that networks read."""
-        return frozenset(name for one in self.networks for name in one.job.streams)
+        return frozenset(name for network in self.networks for name in network.job.streams)
 
 
 class Gathered:
@@ -105,7 +105,7 @@ class Networks:
         pack: Pack = pickle.dumps,
     ) -> None:
         self.places, self._sink, self._pack = places, sink, pack
-        self._lengths = {one.name: one.replay for one in inputs}
+        self._lengths = {input.name: input.replay for input in inputs}
         self._known: dict[str, tuple[NetworkJob, NetworkJob, str]] = {}
         self._jobs: dict[str, NetworkJob] = {}
         self._logs: dict[str, RedoLog] = {}
@@ -159,8 +159,8 @@ class Networks:
     def merge(self, told: Sequence[ShardReport]) -> dict[str, MergedShards]:
         """By unit what its shards did."""
         by_unit: dict[str, list[ShardReport]] = {}
-        for one in sorted(told, key=lambda one: one.shard):
-            by_unit.setdefault(one.unit, []).append(one)
+        for report in sorted(told, key=lambda report: report.shard):
+            by_unit.setdefault(report.unit, []).append(report)
         return {unit: merged_shards(reports) for unit, reports in by_unit.items()}
 
     def publish(self, tasks: Sequence[NetworkTask], found: Mapping[str, MergedShards]) -> None:
@@ -168,7 +168,7 @@ class Networks:
         if not self._sink.path:
             return
         for task in tasks:
-            fields = {one.id: one.fields for one in task.job.plan.operators}
+            fields = {operator.id: operator.fields for operator in task.job.plan.operators}
             for query, answer in task.job.plan.answers.items():
                 sink = self._sink_of(query, fields[answer.operator])
                 sink.publish(task.batch_id, found[task.unit].parts.get(query, ()))
@@ -199,15 +199,15 @@ def with_late(
 ) -> dict[str, Merged]:
     """What was taken from inputs, late tuples kept aside. Where several units read a stream, the
     tuples late for them are mostly the same: those of the unit with most are told."""
-    found = dict(inputs)
-    for name, one in inputs.items():
+    merged_inputs = dict(inputs)
+    for name, input in inputs.items():
         units = [unit for unit in networks.values() if unit.result.report.n_late.get(name)]
         if units:
             most = max(units, key=lambda unit: int(unit.result.report.n_late[name]))
-            result = _with_misfits(one.result, most.result.report.n_late[name], most, name)
-            parts = (*one.parts, *most.late_parts.get(name, ()))
-            found[name] = one._replace(result=result, parts=parts)
-    return found
+            result = _with_misfits(input.result, most.result.report.n_late[name], most, name)
+            parts = (*input.parts, *most.late_parts.get(name, ()))
+            merged_inputs[name] = input._replace(result=result, parts=parts)
+    return merged_inputs
 
 
 def _with_misfits(result: InputResult, n_late: int, unit: MergedShards, name: str) -> InputResult:
@@ -222,13 +222,13 @@ def _with_misfits(result: InputResult, n_late: int, unit: MergedShards, name: st
 
 def rooms(networks: Mapping[str, MergedShards]) -> dict[str, int]:
     """Tuples that may come from streams which are ahead of others, before these have caught up."""
-    found: dict[str, int] = {}
+    stream_rooms: dict[str, int] = {}
     for unit in networks.values():
         for name, n_pending in unit.result.report.pending.items():
             if name not in unit.slowest and len(unit.result.report.pending) > 1:
                 room = max(0, AHEAD_OF_OTHERS - n_pending)
-                found[name] = min(room, found.get(name, room))
-    return found
+                stream_rooms[name] = min(room, stream_rooms.get(name, room))
+    return stream_rooms
 
 
 def _lasting(job: NetworkJob) -> NetworkJob:

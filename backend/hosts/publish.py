@@ -139,13 +139,13 @@ class FolderSink:
 def newest_batch(folder: str) -> int:
     """The newest batch that a run has published in its part of the sink, -1 before the first."""
     files, inside = file_system(folder)
-    streams = [one.path for one in _infos(files, inside) if one.type is _FOLDER]
+    streams = [info.path for info in _infos(files, inside) if info.type is _FOLDER]
     return max((_newest(files, path) for path in streams), default=-1)
 
 
 def _newest(files: fs.FileSystem, folder: str) -> int:
     """Of the folder of a stream or query."""
-    names = (one.path for path in (folder, f"{folder}/{MISFITS}") for one in _infos(files, path))
+    names = (info.path for path in (folder, f"{folder}/{MISFITS}") for info in _infos(files, path))
     return max((file.last for name in names if (file := sink_file(Path(name)))), default=-1)
 
 

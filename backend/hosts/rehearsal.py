@@ -1,8 +1,8 @@
 """Every kernel of operator networks compiled before a query needs it.
 
 numba compiles a kernel at its first call and keeps the machine code beside the module. All of them
-take half a minute and more, once a machine: a process of its own does that from the first start on.
-Afterwards a process loads them in a second, which workers do before the first batch.
+take a minute and more, once a machine: a process of its own does that from the first start on.
+Afterwards a process loads them in seconds, which workers do before the first batch.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import version
@@ -22,12 +23,13 @@ import pyarrow as pa
 
 from backend.cql import parse_query
 from backend.launch.processes import LIFELINE, hold_lifeline
-from backend.model.schema import Schema
+from backend.model.schema import Schema, ValidTimes
 from backend.operators.digest import package_digest
 from backend.operators.network.core.job import NetworkJob, StreamTime
 from backend.operators.network.shards.homes import MemoryShard
 from backend.operators.network.shards.input_manager import Arrived
 from backend.operators.network.shards.shard import NetworkTask, run_shard
+from backend.systems.contract import BringsOperators, CoreKind
 from backend.systems.registry import CORES
 from backend.systems.stream.compiling import compile_queries
 
@@ -36,7 +38,11 @@ log = logging.getLogger(__name__)
 WITHIN_S: Final = 600
 ROOT: Final = Path(__file__).resolve().parents[2]
 _NETWORK: Final = ROOT / "backend" / "operators" / "network"
-_SCHEMA: Final = Schema.parse("k bigint, x double, s string, t bigint")
+_SCHEMA: Final = Schema(
+    Schema.parse("k bigint, x double, s string, t bigint").attributes,
+    key=("k", "t"),
+    valid=ValidTimes("t", key="s", type="bigint"),
+)
 _STREAMS: Final = ("A", "B", "C")
 _TICK_US: Final = 1_000_000
 #: Together they use every operator, and every kernel of each.
@@ -54,8 +60,14 @@ _QUERIES: Final = {
     "(Select Distinct k, x From B [Range 2 Seconds]) As Q Where P.k = Q.k",
     "sets": "(Select k From A [Range 2 Seconds] Except Select k From B [Range 2 Seconds]) "
     "Intersect Select k From C [Rows 5]",
+    "runs": "Select k, Valid(A) From A (k) [Range 3 Seconds] Where Valid(A) > 1",
     "others": "Select k From A [Range 1 Second] Where k not in (Select k From B [Rows 2])",
 }
+#: A query along keys, for cores that bring operators of their own.
+_ALONG_KEYS: Final = (
+    "Select A.k, C.x From A [Range 3 Seconds], B [Range 3 Seconds], C [Rows 50] "
+    "Where A.k = B.k And B.k = C.k And A.t = B.t And B.t = C.t"
+)
 #: Of each job.
 _BATCHES: Final = 2
 _TUPLES: Final = 600
@@ -74,14 +86,22 @@ def rehearse() -> None:
 
 
 def _jobs() -> list[NetworkJob]:
-    """The queries as planned, then as each core tunes them."""
+    """The queries as planned, then as each core tunes them; operators that cores bring last."""
+    jobs = _tuned(_QUERIES, [core for core in CORES if not isinstance(core, BringsOperators)])
+    for core in CORES:
+        if isinstance(core, BringsOperators):
+            jobs += _tuned({core.name: _ALONG_KEYS}, [core])
+    return jobs
+
+
+def _tuned(texts: Mapping[str, str], kinds: Sequence[CoreKind]) -> list[NetworkJob]:
     schemas = dict.fromkeys(_STREAMS, _SCHEMA)
-    queries = [parse_query(name, text, schemas) for name, text in _QUERIES.items()]
-    plan = compile_queries(queries, since=dict.fromkeys(_QUERIES, 0), tick_us=_TICK_US)
-    times = dict.fromkeys(_STREAMS, StreamTime("t"))
-    job = NetworkJob(plan, schemas, times)
-    tunings = [one for core in CORES for one in core.rehearsals(plan)]
-    return [job, *(replace(job, tunings=one) for one in tunings)]
+    queries = [parse_query(name, text, schemas) for name, text in texts.items()]
+    since = dict.fromkeys(texts, 0)
+    plan = compile_queries(queries, since=since, tick_us=_TICK_US, kinds=kinds)
+    job = NetworkJob(plan, schemas, dict.fromkeys(_STREAMS, StreamTime("t")))
+    tunings = [tuning for core in kinds for tuning in core.rehearsals(plan)]
+    return [job, *(replace(job, tunings=tuning) for tuning in tunings)]
 
 
 def _tuples(first: int) -> pa.Table:
@@ -99,8 +119,8 @@ def _tuples(first: int) -> pa.Table:
 
 def _mark() -> Path:
     """Stands beside the machine code when all kernels of this version are compiled."""
-    told = f"{package_digest(_NETWORK)}-numba-{version('numba')}"
-    return _NETWORK / "__pycache__" / f"rehearsed-{told}"
+    version_words = f"{package_digest(_NETWORK)}-numba-{version('numba')}"
+    return _NETWORK / "__pycache__" / f"rehearsed-{version_words}"
 
 
 def compiled() -> threading.Thread:
@@ -141,6 +161,7 @@ def main() -> None:
     os.nice(10)
     rehearse()
     with suppress(OSError):
+        _mark().parent.mkdir(exist_ok=True)
         _mark().touch()
 
 

@@ -12,10 +12,10 @@ _HERE: Final = -100  # AT_FDCWD: paths as they are
 _SWAP: Final = 2  # RENAME_EXCHANGE on Linux, RENAME_SWAP on macOS
 
 
-def swap(one: Path, other: Path) -> None:
+def swap(path: Path, other: Path) -> None:
     """Each gets the other's name. Raises OSError, also where the file system cannot do it."""
     library = ctypes.CDLL(None, use_errno=True)
-    first, second = os.fsencode(one), os.fsencode(other)
+    first, second = os.fsencode(path), os.fsencode(other)
     name = "renamex_np" if sys.platform == "darwin" else "renameat2"
     if not hasattr(library, name):
         raise OSError(f"{name} is not there")
@@ -25,4 +25,4 @@ def swap(one: Path, other: Path) -> None:
         status = library.renameat2(_HERE, first, _HERE, second, _SWAP)
     if status != 0:
         number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number), str(one))
+        raise OSError(number, os.strerror(number), str(path))

@@ -35,44 +35,44 @@ EXIT_FAILED, EXIT_USAGE, EXIT_ALL_ASIDE = 1, 2, 3
 
 def parser() -> argparse.ArgumentParser:
     """The options of ``backend``."""
-    found = argparse.ArgumentParser(
+    options = argparse.ArgumentParser(
         prog="run.py backend", description="Run a workload on Spark and publish what happens."
     )
-    found.add_argument(
+    options.add_argument(
         "workload",
         nargs="?",
         default="flights",
         help=f"a workload file, or a shipped workload: {OURS}",
     )
-    found.add_argument("--once", action="store_true", help=ONCE)
-    found.add_argument(
+    options.add_argument("--once", action="store_true", help=ONCE)
+    options.add_argument(
         "--fresh",
         action="store_true",
         help="start a new run; without it the newest run of the workload is resumed",
     )
-    found.add_argument("--master", default="local[2]", help="Spark master (default local[2])")
-    found.add_argument("--shared", metavar="FOLDER", help=SHARED)
-    found.add_argument("--store", default=".planwatch/planwatch.db", help="store file or URL")
-    found.add_argument(
+    options.add_argument("--master", default="local[2]", help="Spark master (default local[2])")
+    options.add_argument("--shared", metavar="FOLDER", help=SHARED)
+    options.add_argument("--store", default=".planwatch/planwatch.db", help="store file or URL")
+    options.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="KNOB=VALUE",
         help="start with this knob value; repeatable",
     )
-    found.add_argument(
+    options.add_argument(
         "--conf",
         action="append",
         default=[],
         metavar="KEY=VALUE",
         help="a setting of Spark's, before ours; repeatable",
     )
-    found.add_argument(
+    options.add_argument(
         "--packages",
         metavar="COORDINATES",
         help="Maven packages Spark is to fetch, Kafka's for instance",
     )
-    return found
+    return options
 
 
 def main(argv: list[str]) -> int:
@@ -110,13 +110,13 @@ def _workload(name: str, settings: list[str]) -> Workload:
 
 def _conf(settings: list[str], packages: str | None) -> dict[str, str]:
     """Spark settings from the command line. Raises WorkloadError for one without a value."""
-    found = {"spark.jars.packages": packages} if packages else {}
+    conf = {"spark.jars.packages": packages} if packages else {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key.startswith("spark."):
             raise WorkloadError("--conf", f"{setting!r} is not of the form spark.KEY=VALUE")
-        found[key] = value
-    return found
+        conf[key] = value
+    return conf
 
 
 def _execute(workload: Workload, options: argparse.Namespace) -> int:
@@ -157,8 +157,8 @@ def _stopped_by_signals(*stops: Callable[[], None]) -> Iterator[None]:
 
     def stop(number: int, frame: object) -> None:
         came.append(number)
-        for one in stops:
-            one()
+        for end in stops:
+            end()
 
     before = {number: signal.getsignal(number) for number in STOPPING}
     watchdog = Watchdog()

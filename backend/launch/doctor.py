@@ -90,12 +90,12 @@ def _disk(environment: Environment) -> Diagnosis:
 
 def _java(environment: Environment) -> Diagnosis:
     try:
-        found = find_java()
+        java = find_java()
     except JavaMissing as error:
         if environment.is_current:
             return Diagnosis("Java", "missing", str(error))
         return Diagnosis("Java", "note", "none on this machine; one comes with the environment")
-    return Diagnosis("Java", "ok", f"{found.version} from {found.source}, {found.home}")
+    return Diagnosis("Java", "ok", f"{java.version} from {java.source}, {java.home}")
 
 
 def _port(host: str, port: int | None) -> Diagnosis:
@@ -119,15 +119,15 @@ def _for_tests(environment: Environment) -> Iterator[Diagnosis]:
     yield Diagnosis(
         "test pins", "ok" if ready else "note", "as pinned" if ready else "not installed"
     )
-    for name, found in (
+    for name, path in (
         ("Chromium", find_chromium()),
         ("PostgreSQL", find_postgres()),
         ("git", find_git()),
     ):
-        if found is None:
+        if path is None:
             yield Diagnosis(name, "note", "not here; only the tests use it", "python3 run.py test")
         else:
-            yield Diagnosis(name, "ok", str(found))
+            yield Diagnosis(name, "ok", str(path))
 
 
 def find_chromium() -> Path | None:
@@ -136,9 +136,9 @@ def find_chromium() -> Path | None:
     if named:
         return Path(named) if os.access(named, os.X_OK) else None
     for name in _CHROMIUMS:
-        found = shutil.which(name)
-        if found is not None:
-            return Path(found)
+        command = shutil.which(name)
+        if command is not None:
+            return Path(command)
     app = Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
     downloaded = (path for pattern in _DOWNLOADED for path in sorted(Path.home().glob(pattern)))
     return next((path for path in (app, *downloaded) if os.access(path, os.X_OK)), None)
@@ -157,5 +157,5 @@ def find_postgres() -> Path | None:
 
 def find_git() -> Path | None:
     """The git command."""
-    found = shutil.which("git")
-    return None if found is None else Path(found)
+    git = shutil.which("git")
+    return None if git is None else Path(git)

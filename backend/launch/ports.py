@@ -23,9 +23,9 @@ def choose_port(host: str, wanted: int | None) -> int:
     """
     first = DEFAULT_PORT if wanted is None else wanted
     try:
-        found = bound_port(host, first)
-        if found is not None:
-            return found
+        bound = bound_port(host, first)
+        if bound is not None:
+            return bound
         if wanted is not None:
             raise PortRefused(
                 f"Port {wanted} is taken. Name another with --port, or none to get the next free."

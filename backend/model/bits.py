@@ -20,8 +20,8 @@ def pack(bits: NDArray[np.bool_]) -> Words:
 
 def popcount(words: Words) -> NDArray[np.int64]:
     """Set bits, summed over the last axis."""
-    found: NDArray[np.int64] = np.bitwise_count(words).sum(axis=-1, dtype=np.int64)
-    return found
+    counts: NDArray[np.int64] = np.bitwise_count(words).sum(axis=-1, dtype=np.int64)
+    return counts
 
 
 def n_bits(words: NDArray[Any]) -> int:

@@ -9,9 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 Op: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
+#: ``a op b`` is ``b FLIPPED[op] a``.
+FLIPPED: Final[dict[str, Op]] = {
+    "=": "=",
+    "<>": "<>",
+    "<": ">",
+    ">=": "<=",
+    ">": "<",
+    "<=": ">=",
+}
 Constant: TypeAlias = int | float | str | bool | date | datetime
 
 
@@ -56,10 +65,10 @@ def attributes_of(condition: Condition) -> tuple[str, ...]:
     """The attributes a condition mentions, in order of first mention."""
     if isinstance(condition, Comparison | NullTest):
         return (condition.attribute,)
-    found: dict[str, None] = {}
+    attributes: dict[str, None] = {}
     for part in condition.parts:
-        found.update(dict.fromkeys(attributes_of(part)))
-    return tuple(found)
+        attributes.update(dict.fromkeys(attributes_of(part)))
+    return tuple(attributes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +132,18 @@ def reads(filter_: Condition | Expensive) -> tuple[str, ...]:
     return attributes_of(filter_)
 
 
+class DeclaredConstraint(NamedTuple):
+    """A k-constraint that is known to hold ([B05] chapter 6). type: RIDS, CA, OAP or OAC; parent,
+    child: streams, parent alone for CA and OAP, child alone for OAC; attribute: of theirs, '' for
+    RIDS; k: arrivals."""
+
+    type: str
+    k: int
+    parent: str = ""
+    child: str = ""
+    attribute: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class ContinuousQuery:
     """A registered continuous query: ``Select * From stream Where condition and filters``.
@@ -131,7 +152,8 @@ class ContinuousQuery:
     of functions and memberships in windows, all of which must hold, too; in the order written.
     plan: the logical plan (backend.cql.logical) of a query of any other form, whose condition is
     TRUE then, and its stream the first it reads; None for selections. streams: all it reads.
-    system: the name of the one that is to run it, '' for the first that can.
+    system: the name of the one that is to run it, '' for the first that can. constraints: that the
+    workload declares of what it reads.
     """
 
     name: str
@@ -142,6 +164,7 @@ class ContinuousQuery:
     plan: Any = None
     streams: tuple[str, ...] = ()
     system: str = ""
+    constraints: tuple[DeclaredConstraint, ...] = ()
 
     @property
     def reads(self) -> tuple[str, ...]:

@@ -97,8 +97,10 @@ def known_outcomes(
         return np.zeros(drops.shape, np.int8)
     first, places = np.argmax(drops, axis=1)[:, None], np.arange(drops.shape[1])[None, :]
     is_known = (places <= first) | shown_to(rule, first, places, chosen)
-    found: Outcomes = np.where(is_known, np.where(drops, DROPPED, PASSED), UNKNOWN).astype(np.int8)
-    return found
+    outcomes: Outcomes = np.where(is_known, np.where(drops, DROPPED, PASSED), UNKNOWN).astype(
+        np.int8
+    )
+    return outcomes
 
 
 @dataclass(frozen=True, slots=True)

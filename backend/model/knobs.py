@@ -29,7 +29,8 @@ class KnobSpec:
     """One knob: name, kind, unit, range, default and help. Range and choices are inclusive.
 
     scale: how a slider should map. entity: role of the entity it is shown with: 'system' (the unit
-    itself), 'profile' or 'source'.
+    itself), 'profile' or 'source'. sets: another knob of the same scope, and the value it takes
+    when this one is turned.
     """
 
     name: str
@@ -42,6 +43,7 @@ class KnobSpec:
     scale: Literal["linear", "log"] = "linear"
     choices: tuple[str, ...] = ()
     entity: str = "system"
+    sets: tuple[str, KnobValue] | None = None
 
     def allowed(self) -> str:
         """The allowed values, as one phrase."""
@@ -179,3 +181,8 @@ def _spec_of(specs: Mapping[str, KnobSpec], name: str, value: object) -> KnobSpe
     if name not in specs:
         raise KnobRefused(name, value, "knobs are " + ", ".join(sorted(specs)))
     return specs[name]
+
+
+def names_in(text: str) -> frozenset[str]:
+    """The names in the value of a knob that lists some, parted by semicolons."""
+    return frozenset(name.strip() for name in text.split(";") if name.strip())

@@ -50,10 +50,32 @@ class Attribute:
 
 
 @dataclass(frozen=True, slots=True)
+class ValidTimes:
+    """When the tuples of a stream are valid. [AL11], card B1
+
+    start, end: attributes; is_closed: ``end`` is the last instant a tuple is valid in. Or key: each
+    tuple is a reading that holds until the key's next one, from its timestamp ``start`` on, ''
+    where that is its arrival number. type: of valid times, date, timestamp or bigint.
+    """
+
+    start: str
+    end: str = ""
+    is_closed: bool = False
+    key: str = ""
+    type: str = "timestamp"
+
+
+@dataclass(frozen=True, slots=True)
 class Schema:
-    """An ordered set of attributes; names are unique without regard to case."""
+    """An ordered set of attributes; names are unique without regard to case.
+
+    key: of attributes that no two tuples have alike, (): none is known. valid: when its tuples are
+    valid, None: nothing says.
+    """
 
     attributes: tuple[Attribute, ...]
+    key: tuple[str, ...] = ()
+    valid: ValidTimes | None = None
 
     @classmethod
     def parse(cls, text: str) -> Schema:

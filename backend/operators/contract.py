@@ -32,8 +32,8 @@ class Chunk:
 
     def sampled(self, probability: float) -> NDArray[np.bool_]:
         """bool[T]: drawn with the probability, [0, 1]."""
-        found: NDArray[np.bool_] = self.draws < np.uint64(round(probability * (1 << 32)))
-        return found
+        sampled: NDArray[np.bool_] = self.draws < np.uint64(round(probability * (1 << 32)))
+        return sampled
 
 
 class Emitted(NamedTuple):
@@ -148,14 +148,14 @@ class BatchResult:
     @property
     def n_tuples(self) -> int:
         """Of all inputs together."""
-        return sum(one.n_tuples for one in self.inputs.values())
+        return sum(result.n_tuples for result in self.inputs.values())
 
     @property
     def n_matched(self) -> int:
         """Of all inputs together."""
-        return sum(one.n_matched for one in self.inputs.values())
+        return sum(result.n_matched for result in self.inputs.values())
 
     @property
     def n_misfits(self) -> int:
         """Of all inputs together."""
-        return sum(one.n_misfits for one in self.inputs.values())
+        return sum(result.n_misfits for result in self.inputs.values())

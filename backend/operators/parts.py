@@ -39,8 +39,8 @@ def file_system(path: str) -> tuple[fs.FileSystem, str]:
     scheme, separator, rest = path.partition("://")
     if not separator:
         return fs.LocalFileSystem(), os.path.abspath(path)
-    found, inside = fs.FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}://{rest}")
-    return found, inside.rstrip("/")
+    files, inside = fs.FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}://{rest}")
+    return files, inside.rstrip("/")
 
 
 def sink_schema(schema: Schema) -> pa.Schema:
@@ -75,7 +75,7 @@ class Parts:
         """As JSON lines."""
         if self._aside is None:
             self._aside = self._open(ASIDE, "json")
-        lines = ({"raw": one.raw, "error": one.error} for one in tuples)
+        lines = ({"raw": misfit.raw, "error": misfit.error} for misfit in tuples)
         self._aside.write(_encoded([json.dumps(line, ensure_ascii=False) for line in lines]))
 
     def close(self) -> tuple[str, ...]:
@@ -130,8 +130,8 @@ class _Parquet:
         # greatest texts take a fifth of the time of writing and help no reader; integers and
         # timestamps are mostly near those before them, and take half of it as differences
         self._out = out
-        texts = [_leaf(one) for one in schema if not pa.types.is_primitive(one.type)]
-        near = [one.name for one in schema if _is_wide_integer(one.type)]
+        texts = [_leaf(field) for field in schema if not pa.types.is_primitive(field.type)]
+        near = [field.name for field in schema if _is_wide_integer(field.type)]
         self._writer = pq.ParquetWriter(
             out,
             schema,
@@ -139,7 +139,7 @@ class _Parquet:
             store_schema=False,
             use_dictionary=texts,
             column_encoding=dict.fromkeys(near, "DELTA_BINARY_PACKED"),
-            write_statistics=[one.name for one in schema if _leaf(one) not in texts],
+            write_statistics=[field.name for field in schema if _leaf(field) not in texts],
         )
 
     def write(self, table: pa.Table) -> None:

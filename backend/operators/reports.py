@@ -57,9 +57,9 @@ class RecentMatches:
             least = np.argpartition(keys[chosen], RECENT_TUPLES - 1)[:RECENT_TUPLES]
             chosen = np.sort(chosen[least])
         if len(chosen):
-            found = matched.take(pa.array(chosen))
-            self._values.append(found.select(found.schema.names[:-1]))
-            self._ids += [tuple(ids) for ids in found.column(found.num_columns - 1).to_pylist()]
+            recent = matched.take(pa.array(chosen))
+            self._values.append(recent.select(recent.schema.names[:-1]))
+            self._ids += [tuple(ids) for ids in recent.column(recent.num_columns - 1).to_pylist()]
             self._keys.append(keys[chosen])
             self._places.append(places[chosen])
         held = np.concatenate([np.zeros(0, np.uint32), *self._keys])
@@ -122,14 +122,14 @@ class UnitReport:
         self._names = self._counts = None
 
 
-def _is_same(one: pa.Array[Any], other: pa.Array[Any]) -> bool:
+def _is_same(column: pa.Array[Any], other: pa.Array[Any]) -> bool:
     """Whether two arrays are one, without looking at the values."""
 
     def place(array: pa.Array[Any]) -> tuple[object, ...]:
         buffers = (b.address if b is not None else None for b in array.buffers())
         return (len(array), array.offset, *buffers)
 
-    return place(one) == place(other)
+    return place(column) == place(other)
 
 
 @dataclass
@@ -162,7 +162,7 @@ class TaskReport:
     @property
     def n_rows(self) -> int:
         """Tuples it took, of all inputs."""
-        return sum(one.n_rows for one in self.inputs.values())
+        return sum(report.n_rows for report in self.inputs.values())
 
     def packed(self) -> bytes:
         """For the way to the driver."""
@@ -189,36 +189,36 @@ def merged(
 ) -> Merged:
     """The reports of an input's tasks, in order of their partitions, as one."""
     ordered = sorted(tasks, key=lambda task: task.partition)
-    found = [task.inputs[input] for task in ordered if input in task.inputs]
-    n_misfits = sum(one.n_misfits for one in found)
-    n_rows = sum(one.n_rows for one in found)
-    latest = [one.latest for one in found if one.latest is not None]
+    reports = [task.inputs[input] for task in ordered if input in task.inputs]
+    n_misfits = sum(report.n_misfits for report in reports)
+    n_rows = sum(report.n_rows for report in reports)
+    latest = [report.latest for report in reports if report.latest is not None]
     result = InputResult(
         n_tuples=n_rows - n_misfits,
-        n_matched=sum(one.n_matched for one in found),
+        n_matched=sum(report.n_matched for report in reports),
         n_misfits=n_misfits,
-        misfits=tuple([kept for one in found for kept in one.misfits][:MISFITS_SHOWN]),
-        recent=_recent([one.recent for one in found if one.recent is not None]),
+        misfits=tuple([kept for report in reports for kept in report.misfits][:MISFITS_SHOWN]),
+        recent=_recent([report.recent for report in reports if report.recent is not None]),
         stream_time=_stream_time(latest, schema, timestamp),
-        failure=next((one.failure for one in found if one.failure), ""),
+        failure=next((report.failure for report in reports if report.failure), ""),
     )
-    units = {unit: _unit(operator, unit, found) for unit, operator in operators.items()}
-    parts = tuple(part for one in found for part in one.parts)
-    through = max((one.through for one in found), default=0)
-    end = max((one.end for one in found), default=-1)
+    units = {unit: _unit(operator, unit, reports) for unit, operator in operators.items()}
+    parts = tuple(part for report in reports for part in report.parts)
+    through = max((report.through for report in reports), default=0)
+    end = max((report.end for report in reports), default=-1)
     return Merged(result, units, parts, through, through <= end)
 
 
 def _unit(operator: Operator, unit: str, tasks: Sequence[InputReport]) -> UnitResult:
-    found = [task.units[unit] for task in tasks if unit in task.units]
+    reports = [task.units[unit] for task in tasks if unit in task.units]
     matched: Counter[str] = Counter()
-    for one in found:
-        matched.update(one.matched)
+    for report in reports:
+        matched.update(report.matched)
     return UnitResult(
-        n_tuples=sum(one.n_tuples for one in found),
-        n_matched=sum(one.n_matched for one in found),
+        n_tuples=sum(report.n_tuples for report in reports),
+        n_matched=sum(report.n_matched for report in reports),
         matched_by_query=dict(matched),
-        report=operator.merged([one.report for one in found]),
+        report=operator.merged([report.report for report in reports]),
     )
 
 
@@ -230,13 +230,13 @@ def _stream_time(latest: Sequence[int], schema: Schema, timestamp: str | None) -
 def _recent(tasks: Sequence[Recent]) -> tuple[Match, ...]:
     """Of all tasks those that drew least, in order of arrival."""
     rows: list[tuple[int, int, Match]] = []
-    for one in tasks:
-        if not one.values:
+    for recent in tasks:
+        if not recent.values:
             continue
-        table = pa.ipc.open_stream(one.values).read_all()
+        table = pa.ipc.open_stream(recent.values).read_all()
         names, columns = table.column_names, [python_values(column) for column in table.columns]
         for key, place, ids, *values in zip(
-            one.keys.tolist(), one.places.tolist(), one.query_ids, *columns, strict=True
+            recent.keys.tolist(), recent.places.tolist(), recent.query_ids, *columns, strict=True
         ):
             match = Match(dict(zip(names, values, strict=True)), ids)
             rows.append((key, place, match))

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from backend.model.draws import draws, seed_of
 from backend.model.schema import Schema
 from backend.operators.contract import Chunk, Emitted, KeptAside, Operator
-from backend.operators.draws import draws, seed_of
 from backend.operators.parts import Parts, sink_schema
 from backend.operators.reports import (
     MISFITS_SHOWN,
@@ -80,12 +80,12 @@ class BatchTask:
 
     def end(self, input: str, number: int) -> None:
         """Its source says that there are no tuples from this arrival number on."""
-        found = self._of(input).found
-        found.end = max(found.end, number)
+        report = self._of(input).found
+        report.end = max(report.end, number)
 
     def report(self) -> bytes:
         """Finish the files, and tell what was done."""
-        reports = {name: one.report() for name, one in self._inputs.items()}
+        reports = {name: task.report() for name, task in self._inputs.items()}
         return TaskReport(self._partition, reports).packed()
 
     def _of(self, input: str) -> _InputTask:
@@ -115,13 +115,13 @@ class _InputTask:
         self.failure = ""
 
     def take(self, rows: pa.RecordBatch, arrivals: Arrivals | None) -> None:
-        found = self.found
+        report = self.found
         if arrivals is None:
-            places = np.arange(found.n_rows, found.n_rows + len(rows), dtype=np.int64)
+            places = np.arange(report.n_rows, report.n_rows + len(rows), dtype=np.int64)
         else:
             places = arrivals
-            found.through = max(found.through, int(arrivals.max()) + 1)
-        found.n_rows += len(rows)
+            report.through = max(report.through, int(arrivals.max()) + 1)
+        report.n_rows += len(rows)
         tuples, fitting = self._fitting(rows)
         if fitting is not None:
             places = places[fitting]
@@ -135,10 +135,10 @@ class _InputTask:
         emitted: list[Emitted] = []
         flaws: dict[int, list[str]] = {}
         for unit, work in self._works.items():
-            one = work.take(chunk)
-            self._units[unit].add(len(chunk.tuples), one)
-            emitted.append(one)
-            for row, text in one.flaws.items():
+            emission = work.take(chunk)
+            self._units[unit].add(len(chunk.tuples), emission)
+            emitted.append(emission)
+            for row, text in emission.flaws.items():
                 flaws.setdefault(row, []).append(text)
         self._emit(chunk, together(emitted), places, seed)
         if flaws:
@@ -189,19 +189,19 @@ class _InputTask:
         )
 
     def _keep_aside(self, tuples: Sequence[KeptAside]) -> None:
-        found = self.found
-        found.n_misfits += len(tuples)
-        found.misfits += tuples[: MISFITS_SHOWN - len(found.misfits)]
+        report = self.found
+        report.n_misfits += len(tuples)
+        report.misfits += tuples[: MISFITS_SHOWN - len(report.misfits)]
         if self._parts is not None:
             self._parts.keep_aside(tuples)
 
     def report(self) -> InputReport:
-        found = self.found
-        found.recent = self._recent.packed()
-        found.units = {unit: one.told(self._works[unit]) for unit, one in self._units.items()}
-        found.parts = () if self._parts is None else self._parts.close()
-        found.failure = self.failure
-        return found
+        report = self.found
+        report.recent = self._recent.packed()
+        report.units = {unit: tally.told(self._works[unit]) for unit, tally in self._units.items()}
+        report.parts = () if self._parts is None else self._parts.close()
+        report.failure = self.failure
+        return report
 
 
 def unfit(rows: pa.RecordBatch, timestamp: str | None) -> pa.Array[Any] | None:
@@ -225,11 +225,14 @@ def typed(rows: pa.RecordBatch, schema: Schema) -> pa.RecordBatch:
 
 def together(emitted: Sequence[Emitted]) -> Emitted:
     """What several operators emitted of one chunk: each tuple once, with all its names, sorted."""
-    some = [one for one in emitted if len(one.rows)]
+    some = [emission for emission in emitted if len(emission.rows)]
     if len(some) == 1:
         return some[0]
-    rows = [np.repeat(one.rows, np.diff(one.query_ids.offsets.to_numpy())) for one in some]
-    names = [_texts(one.query_ids.flatten()) for one in some]
+    rows = [
+        np.repeat(emission.rows, np.diff(emission.query_ids.offsets.to_numpy()))
+        for emission in some
+    ]
+    names = [_texts(emission.query_ids.flatten()) for emission in some]
     coded = pa.concat_arrays([pa.array([], pa.string()), *names]).dictionary_encode()
     known = coded.dictionary.to_pylist()
     ordered = sorted(range(len(known)), key=known.__getitem__)

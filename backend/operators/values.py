@@ -54,14 +54,14 @@ def texts(column: ArrowColumn) -> ArrowColumn:
     if column.type not in _KNOWN:
         return column
     if pa.types.is_timestamp(column.type):
-        found = pc.strftime(column, format="%Y-%m-%dT%H:%M:%SZ")
+        shown = pc.strftime(column, format="%Y-%m-%dT%H:%M:%SZ")
     else:
-        found = pc.cast(column, pa.string())
+        shown = pc.cast(column, pa.string())
     known = _clipped(column)
     if known is column:
-        return found
+        return shown
     stored = pc.cast(column, pa.int32() if pa.types.is_date32(column.type) else pa.int64())
-    return pc.if_else(pc.equal(known, column), found, pc.cast(stored, pa.string()))
+    return pc.if_else(pc.equal(known, column), shown, pc.cast(stored, pa.string()))
 
 
 def json_lines(table: pa.Table | pa.RecordBatch) -> list[str]:
@@ -87,8 +87,8 @@ def shown_number(column: ArrowColumn) -> int | None:
     kind = column.type
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         column = pc.cast(column, pa.int32() if pa.types.is_date32(kind) else pa.int64())
-    found: int | None = pc.max(column).as_py()
-    return found
+    largest: int | None = pc.max(column).as_py()
+    return largest
 
 
 def moment_text(number: int | None, type_name: str) -> str:

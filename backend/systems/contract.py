@@ -23,6 +23,7 @@ from backend.operators.network.core.job import NetworkJob, StreamTime
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.reports import NetworkReport
 from backend.operators.network.core.tuning import Tuning
+from backend.operators.network.core.work import OperatorTree
 from backend.workloads.relations import SlidingRelation
 from backend.workloads.stored import StoredRelation
 from storage.vocabulary.graph import PlanGraph
@@ -133,7 +134,7 @@ class UnitState:
     """What a unit takes up again after a killed run: the plan in force, the number of decisions.
 
     first: the plan it began with, None = not known. totals: entity -> property -> value, of what it
-    has counted since the run began.
+    has counted since the run began. looks: what those of its autopilot wrote down, oldest first.
     """
 
     plan: PlanVersion
@@ -141,6 +142,7 @@ class UnitState:
     facts: Mapping[str, Json] = field(default_factory=dict)
     first: PlanVersion | None = None
     totals: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    looks: tuple[Json, ...] = ()
 
     def total(self, entity: str, name: str) -> float:
         """A total as it was published last, 0 before."""
@@ -195,6 +197,10 @@ class LaidOutNetwork(Protocol):
     def names(self) -> Mapping[str, str]:
         """What people call each operator, by id."""
 
+    @property
+    def queries(self) -> Mapping[str, ContinuousQuery]:
+        """Those it answers, by name."""
+
     def node(self, id: str) -> str:
         """The entity of an operator."""
 
@@ -204,7 +210,7 @@ class CoreNews:
     """What a batch led to in a core. is_new: the network is executed otherwise from the next batch
     on, with or without a decision."""
 
-    records: tuple[Decision | DecisionOutcome, ...] = ()
+    records: tuple[Decision | DecisionOutcome | Event, ...] = ()
     is_new: bool = False
 
 
@@ -256,6 +262,14 @@ class OperatorCore(Protocol):
         """Take up ``state``; evidence of its plan has what ``state()`` gave."""
 
 
+@runtime_checkable
+class ChecksKnobs(Protocol):
+    """A core some of whose knobs do not go together, or with a plan."""
+
+    def check(self, network: LaidOutNetwork, settings: KnobSettings) -> None:
+        """Raises Refused, before anything is changed."""
+
+
 class CoreKind(Protocol):
     """A kind of core, of which every network of some systems has one."""
 
@@ -284,6 +298,14 @@ class CoreKind(Protocol):
 
     def rehearsals(self, plan: NetworkPlan) -> Sequence[Mapping[str, Tuning]]:
         """Tunings of the plan's operators that together call every kernel of this core's."""
+
+
+@runtime_checkable
+class BringsOperators(Protocol):
+    """A kind of core with operators of its own."""
+
+    def planned(self, tree: OperatorTree) -> OperatorTree | Refusal:
+        """The tree of a query with these in it; or why it has none of them."""
 
 
 @runtime_checkable

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from backend.model.schema import Schema
+from backend.workloads.adhering import (
+    ADHERING_SCHEMA,
+    AdheringError,
+    adhering_stream,
+    adhering_trace,
+)
+from backend.workloads.clique import CliqueError, clique_schema, clique_stream, clique_trace
 from backend.workloads.correlated import (
     CorrelatedError,
     correlated_schema,
@@ -13,8 +21,10 @@ from backend.workloads.correlated import (
 )
 from backend.workloads.drift import DRIFT_SCHEMA, DriftError, phases_from_json
 from backend.workloads.flights import FLIGHTS_SCHEMA
+from backend.workloads.intervals import INTERVALS_SCHEMA, IntervalsError, IntervalSource
 from backend.workloads.keyed import KeyedError, bursts_from_json, keyed_schema, keys_from_json
 from backend.workloads.linear_road import CAR_SCHEMA, AccidentShareError, accidents_from_text
+from backend.workloads.links import LINKS_SCHEMA, LinksError, link_of, trace_of
 from backend.workloads.new_york import NEW_YORK
 from backend.workloads.packets import (
     PACKETS_SCHEMA,
@@ -31,9 +41,13 @@ BUILT_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "drift": ("seed", "phases"),
     "packets": ("seed", "attacks", "n_tuples"),
     "suspects": ("seed",),
-    "correlated": ("seed", "selectivities", "gamma", "period", "n_tuples"),
+    "correlated": ("seed", "selectivities", "gamma", "period", "regimes", "n_tuples"),
     "cars": ("seed", "n_tuples", "accidents"),
     "keyed": ("seed", "keys", "per_day", "bursts"),
+    "adhering": ("trace", "stream", "k", "seed", "n_tuples", "per_second"),
+    "links": ("link", "seed", "rates", "onward", "latencies", "jitter", "seconds"),
+    "clique": ("stream", "streams", "seed", "phases", "per_second", "n_tuples"),
+    "intervals": ("seed", "phases", "seconds", "n_tuples"),
     **dict.fromkeys(NEW_YORK, ()),
 }
 DEFAULT_SEED: Final = 7
@@ -43,7 +57,11 @@ _WHOLE: Final = {
     "n_tuples": (1, 1 << 40),
     "gamma": (1, 1000),
     "period": (0, 1 << 40),
+    "regimes": (0, 1 << 20),
     "per_day": (1, 1 << 32),
+    "per_second": (1, 1 << 32),
+    "seconds": (1, 1 << 32),
+    "streams": (2, 7),
 }
 
 
@@ -51,6 +69,8 @@ def built_in_schema(format_name: str, options: Mapping[str, str]) -> Schema | No
     """The schema a built-in source has by itself; options checked."""
     if format_name == "correlated":
         return correlated_schema(len(selectivities_from_json(options["selectivities"])))
+    if format_name == "clique":
+        return clique_schema(options)
     if format_name == "keyed":
         return keyed_schema(keys_from_json(options["keys"]))
     schemas = {
@@ -59,6 +79,9 @@ def built_in_schema(format_name: str, options: Mapping[str, str]) -> Schema | No
         "packets": PACKETS_SCHEMA,
         "suspects": SUSPECTS_SCHEMA,
         "cars": CAR_SCHEMA,
+        "links": LINKS_SCHEMA,
+        "intervals": INTERVALS_SCHEMA,
+        "adhering": ADHERING_SCHEMA,
         **NEW_YORK,
     }
     return schemas.get(format_name)
@@ -72,6 +95,8 @@ def check_options(table: TomlTable, format_name: str, options: Mapping[str, str]
     try:
         for name, check in _CHECKS.get(format_name, {}).items():
             check(options.get(name, "[]" if name in _NONE_AT_FIRST else ""))
+        for read in _READ_TOGETHER.get(format_name, ()):
+            read(options)
     except _ERRORS as error:
         raise table.refuse(str(error)) from error
 
@@ -83,9 +108,26 @@ _CHECKS: Final[Mapping[str, Mapping[str, Callable[[str], object]]]] = {
     "cars": {"accidents": accidents_from_text},
     "keyed": {"keys": keys_from_json, "bursts": bursts_from_json},
 }
+#: Checks of options that are about several.
+_READ_TOGETHER: Final[Mapping[str, tuple[Callable[[Mapping[str, str]], object], ...]]] = {
+    "links": (link_of, partial(trace_of, DEFAULT_SEED)),
+    "intervals": (partial(IntervalSource.of, DEFAULT_SEED),),
+    "clique": (clique_stream, partial(clique_trace, DEFAULT_SEED)),
+    "adhering": (adhering_stream, partial(adhering_trace, DEFAULT_SEED)),
+}
 #: Options that are an empty list unless given.
 _NONE_AT_FIRST: Final = ("attacks", "bursts")
-_ERRORS: Final = (DriftError, PacketsError, CorrelatedError, AccidentShareError, KeyedError)
+_ERRORS: Final = (
+    DriftError,
+    PacketsError,
+    CorrelatedError,
+    AccidentShareError,
+    KeyedError,
+    LinksError,
+    AdheringError,
+    CliqueError,
+    IntervalsError,
+)
 
 
 def _check_whole(table: TomlTable, name: str, text: str) -> None:

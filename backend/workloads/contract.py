@@ -89,8 +89,8 @@ def settled(
         texts = np.full(len(bad), None, dtype=object)
         texts[bad] = list(raws(np.flatnonzero(bad)))
         raw = pa.array(texts, pa.string())
-    told = [raw, pa.array(reasons, pa.string())]
-    return pa.Table.from_arrays([*columns, *told], schema=told_schema(schema))
+    misfit_columns = [raw, pa.array(reasons, pa.string())]
+    return pa.Table.from_arrays([*columns, *misfit_columns], schema=told_schema(schema))
 
 
 def no_value(attribute: str, type_name: str) -> str:
@@ -172,11 +172,11 @@ def _fit_float(value: Any, type_name: str) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return None
     try:
-        found = float(value)
+        number = float(value)
     except OverflowError:
         return None
-    fits = type_name == "double" or not np.isfinite(found) or abs(found) < FLOAT_LIMIT
-    return found if fits else None
+    fits = type_name == "double" or not np.isfinite(number) or abs(number) < FLOAT_LIMIT
+    return number if fits else None
 
 
 def _fit_string(value: Any, type_name: str) -> str | None:
@@ -214,8 +214,8 @@ def _in_utc(value: datetime) -> datetime:
 
 def _iso(text: str, type_name: str) -> date | None:
     try:
-        found: date | None = read_text(text, type_name)
-        return found
+        moment: date | None = read_text(text, type_name)
+        return moment
     except ValueError:
         return None
 
@@ -256,7 +256,7 @@ def fit_table(table: pa.Table, schema: Schema, *, reads_text: bool = False) -> p
         cells = zip(*([_shown(value) for value in column] for column in rows.columns), strict=True)
         texts = [_json(dict(zip(names, row, strict=True))) for row in cells]
         given = corrupt.take(pa.array(places)).to_pylist()
-        return [one or text for one, text in zip(given, texts, strict=True)]
+        return [raw or text for raw, text in zip(given, texts, strict=True)]
 
     return settled(schema, columns, misses, raws)
 
@@ -303,8 +303,8 @@ def _can_cast(kind: pa.DataType, type_name: str) -> bool:
 
 
 def _cast(column: pa.Array[Any], types: Sequence[pa.DataType]) -> pa.Array[Any]:
-    for one in types:
-        column = pc.cast(column, one)
+    for kind in types:
+        column = pc.cast(column, kind)
     return column
 
 

@@ -59,7 +59,8 @@ def copy_prob(selectivity: float) -> float:
 
 class CorrelatedSource:
     """The stream. selectivities: of filter 1..n; every ``period`` tuples they are permuted anew, by
-    seed (0: never). gamma: Γ, filters a group."""
+    seed (0: never). gamma: Γ, filters a group. regimes: after so many permutations the first one
+    comes back (0: none does)."""
 
     def __init__(
         self,
@@ -68,9 +69,11 @@ class CorrelatedSource:
         gamma: int = 2,
         period: int = 0,
         n_tuples: int = DEFAULT_TUPLES,
+        regimes: int = 0,
     ) -> None:
         self.seed, self.selectivities = seed, tuple(selectivities)
         self.gamma, self.period, self._n_tuples = gamma, period, n_tuples
+        self.regimes = regimes
 
     @property
     def schema(self) -> Schema:
@@ -85,6 +88,7 @@ class CorrelatedSource:
     def selectivities_at(self, position: int) -> tuple[float, ...]:
         """The selectivity of each filter for the tuple at ``position``."""
         turn = position // self.period if self.period else 0
+        turn = turn % self.regimes if self.regimes else turn
         if not turn:
             return self.selectivities
         rng = np.random.Generator(np.random.Philox(key=[self.seed, 1 << 50 | turn]))
@@ -93,7 +97,7 @@ class CorrelatedSource:
     def passes(self, start: int, count: int) -> NDArray[np.bool_]:
         """bool[count, n]: which filters tuples ``start`` .. pass."""
         n = len(self.selectivities)
-        found = np.empty((count, n), dtype=np.bool_)
+        passed = np.empty((count, n), dtype=np.bool_)
         done = 0
         while done < count:
             block, offset = divmod(start + done, BLOCK_TUPLES)
@@ -101,9 +105,9 @@ class CorrelatedSource:
             if self.period:
                 take = min(take, self.period - (start + done) % self.period)
             shares = np.array(self.selectivities_at(start + done))
-            found[done : done + take] = self._draws(block, shares)[offset : offset + take] < shares
+            passed[done : done + take] = self._draws(block, shares)[offset : offset + take] < shares
             done += take
-        return found
+        return passed
 
     def slice(self, start: int, count: int) -> pa.Table:
         """Tuples ``start`` .. ``start + count - 1``, drawn anew at each call."""

@@ -64,17 +64,17 @@ class CsvLayout:
     @classmethod
     def of(cls, options: Mapping[str, str]) -> CsvLayout | None:
         """What the options of a source say; None for files that are written in another way."""
-        told = {key.lower(): value for key, value in options.items()}
-        separator = told.get("sep", told.get("delimiter", ",")).replace("\\t", "\t")
-        quote = told.get("quote", '"')
+        settings = {key.lower(): value for key, value in options.items()}
+        separator = settings.get("sep", settings.get("delimiter", ",")).replace("\\t", "\t")
+        quote = settings.get("quote", '"')
         marks = {separator, *quote}
-        is_known = told.get("escape", quote) == quote and len(separator) == 1 >= len(quote)
+        is_known = settings.get("escape", quote) == quote and len(separator) == 1 >= len(quote)
         if not is_known or len(marks) != 1 + len(quote) or not all(_is_mark(m) for m in marks):
             return None
-        encoding = told.get("encoding", told.get("charset", "utf-8")).lower()
+        encoding = settings.get("encoding", settings.get("charset", "utf-8")).lower()
         encoding = "utf-8" if encoding == "utf8" else encoding
-        is_titled = told.get("header", "").lower() == "true"
-        return cls(is_titled, separator, quote, told.get("nullvalue", ""), encoding)
+        is_titled = settings.get("header", "").lower() == "true"
+        return cls(is_titled, separator, quote, settings.get("nullvalue", ""), encoding)
 
 
 def _is_mark(character: str) -> bool:
@@ -82,13 +82,13 @@ def _is_mark(character: str) -> bool:
 
 
 def read_csv(
-    path: Path, schema: Schema, layout: CsvLayout, told: Mapping[str, str | None]
+    path: Path, schema: Schema, layout: CsvLayout, path_values: Mapping[str, str | None]
 ) -> Iterator[pa.Table]:
-    """The tuples of a file, as tables of ``told_schema``. told: attributes whose values the path
-    says. Raises MisfitError for a header that lacks an attribute; OSError and ArrowInvalid."""
+    """The tuples of a file, as tables of ``told_schema``. path_values: what the path says, by
+    attribute. Raises MisfitError for a header that lacks an attribute; OSError and ArrowInvalid."""
     with Blocks(path, layout.encoding) as stream:
         data = _first_block(stream)
-        names = [a.name for a in schema.attributes if a.name not in told]
+        names = [a.name for a in schema.attributes if a.name not in path_values]
         columns = {name: place for place, name in enumerate(names)}
         n_fields, n_lines = len(names), 0
         if layout.has_header:
@@ -97,7 +97,7 @@ def read_csv(
                 return
             columns, n_fields = _columns(header, names), len(header)
             n_lines, data = _n_lines(data[:size]), data[size:]
-        records = _Records(schema, layout, columns, n_fields, told)
+        records = _Records(schema, layout, columns, n_fields, path_values)
         is_over = False
         while True:
             split = records.split(data, is_over)
@@ -138,17 +138,17 @@ def _header(data: bytes, layout: CsvLayout) -> tuple[list[str] | None, int]:
         return None, start
     if len(data) >= LONGEST_RECORD_BYTES and not _BREAK.search(data, start):
         raise MisfitError(_too_long(_n_lines(data) + 1))
-    found = re.compile(_record(layout, b"*+")).match(data + b"\n", start)
-    if found is None:
+    match = re.compile(_record(layout, b"*+")).match(data + b"\n", start)
+    if match is None:
         raise MisfitError(f"its header is no record: {BAD_QUOTES}")
-    return [name.strip() for name in _fields(found[0], layout)], min(found.end(), len(data))
+    return [name.strip() for name in _fields(match[0], layout)], min(match.end(), len(data))
 
 
 def _fields(record: bytes, layout: CsvLayout) -> list[str]:
     """The fields of a record whose quotes are right."""
     separator, quote = re.escape(layout.separator.encode()), layout.quote
     ends = re.compile(rb"(%b)(?:%b|%b)" % (_field(layout), separator, _EOL))
-    texts = [_text(found[1]) for found in ends.finditer(record)]
+    texts = [_text(match[1]) for match in ends.finditer(record)]
     if not quote:
         return texts
     return [t[1:-1].replace(quote * 2, quote) if t.startswith(quote) else t for t in texts]
@@ -168,8 +168,8 @@ def _columns(header: Sequence[str], names: Sequence[str]) -> dict[str, int]:
     return {name: places[name.lower()][0] for name in names}
 
 
-def _end(found: re.Match[bytes] | None) -> int:
-    return 0 if found is None else found.end()
+def _end(match: re.Match[bytes] | None) -> int:
+    return 0 if match is None else match.end()
 
 
 def _n_lines(data: bytes) -> int:
@@ -195,8 +195,8 @@ def _field(layout: CsvLayout) -> bytes:
 
 
 def _record(layout: CsvLayout, repeats: bytes) -> bytes:
-    one, separator = _field(layout), re.escape(layout.separator.encode())
-    return rb"(?!%b)%b(?:%b%b)%b%b" % (_EOL, one, separator, one, repeats, _EOL)
+    field_pattern, separator = _field(layout), re.escape(layout.separator.encode())
+    return rb"(?!%b)%b(?:%b%b)%b%b" % (_EOL, field_pattern, separator, field_pattern, repeats, _EOL)
 
 
 @dataclass(slots=True)
@@ -221,24 +221,24 @@ class _Records:
         layout: CsvLayout,
         columns: Mapping[str, int],
         n_fields: int,
-        told: Mapping[str, str | None],
+        path_values: Mapping[str, str | None],
     ) -> None:
-        self._schema, self._columns, self._told = schema, columns, told
+        self._schema, self._columns, self._told = schema, columns, path_values
         self._n_fields, self._layout = n_fields, layout
-        one = _record(layout, b"{%d}" % (n_fields - 1))
-        self._one = re.compile(one)
-        self._many = re.compile(rb"(?:%b|%b)*+" % (_EOL, one))
+        record_pattern = _record(layout, b"{%d}" % (n_fields - 1))
+        self._one = re.compile(record_pattern)
+        self._many = re.compile(rb"(?:%b|%b)*+" % (_EOL, record_pattern))
         self._separator = layout.separator.encode()
         separator = re.escape(self._separator)
         self._piece = re.compile(rb"%b(%b|%b)" % (_field(layout), separator, _EOL))
 
     def split(self, data: bytes, is_over: bool) -> _Split:
         """The records of a block. is_over: nothing follows it."""
-        found, place, failed = _Split(data), 0, array("q")
+        split, place, failed = _Split(data), 0, array("q")
         while place < len(data):
             end = _end(self._many.match(data, place))
             if end > place:
-                found.good.append((place, end))
+                split.good.append((place, end))
                 place = end
                 continue
             ragged = self._ragged(data, place, failed)
@@ -246,12 +246,12 @@ class _Records:
                 break
             end, reason = ragged or (_end(_LINE.match(data, place)), BAD_QUOTES)
             if not end:
-                found.is_too_long = True
+                split.is_too_long = True
                 break
-            found.bad.append((len(found.good), _text(data[place:end]), reason))
+            split.bad.append((len(split.good), _text(data[place:end]), reason))
             place = end
-        found.size = place
-        return found
+        split.size = place
+        return split
 
     def _ragged(self, data: bytes, place: int, failed: array[int]) -> tuple[int, str] | None:
         """Where the record at a place ends, and what is wrong with its number of fields; None where
@@ -307,8 +307,8 @@ class _Records:
             misses.append((bad, no_value(attribute.name, attribute.type)))
 
         def raws(places: NDArray[np.int64]) -> list[str]:
-            found = [record[0] for record in self._one.finditer(good)]
-            return [_text(found[place]) for place in places]
+            records = [record[0] for record in self._one.finditer(good)]
+            return [_text(records[place]) for place in places]
 
         return settled(self._schema, columns, misses, raws)
 

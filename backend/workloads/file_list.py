@@ -11,7 +11,9 @@ import json
 import logging
 import os
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
 from glob import glob, has_magic
 from hashlib import sha256
 from pathlib import Path
@@ -31,10 +33,10 @@ NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(slots=True)
 class ListedFile:
-    """A file of a stream. n_tuples: None until it was read to its end. n_bytes, written_ns: what it
-    was like when it was taken or read to its end, the later of both; None where that is unknown,
-    and so fingerprint, of when it was read to its end. turn: how often one of that name came
-    before. is_notice: it is not read, a tuple tells that it came again."""
+    """A file of a stream. n_tuples: None until it was read to its end. n_bytes, written_ns,
+    fingerprint, inode: what it was like when it was taken, begun or read to its end, the last of
+    these; None where that is unknown. turn: how often one of that name came before. is_notice: it
+    is not read, a tuple tells that it came again."""
 
     path: Path
     n_tuples: int | None = None
@@ -43,14 +45,25 @@ class ListedFile:
     fingerprint: str | None = None
     turn: int = 0
     is_notice: bool = False
+    inode: int | None = None
 
     def note_state(self) -> None:
         """What it is like now."""
-        try:
+        with suppress(OSError):
             now = self.path.stat()
-        except OSError:
-            return
-        self.n_bytes, self.written_ns = now.st_size, now.st_mtime_ns
+            self.n_bytes, self.written_ns, self.inode = now.st_size, now.st_mtime_ns, now.st_ino
+            self.fingerprint = fingerprint_of(self.path)
+
+    def is_like(self, now: os.stat_result) -> bool:
+        """Whether it is this very file, and nothing was written to it since."""
+        noted = (self.n_bytes, self.written_ns, self.inode)
+        return (now.st_size, now.st_mtime_ns, now.st_ino) == noted
+
+    def is_at(self, path: Path) -> bool:
+        """Whether it was moved to another path, as it was."""
+        with suppress(OSError):
+            return self.is_like(path.stat()) and self.fingerprint == fingerprint_of(path)
+        return False
 
     def comes_again(self) -> bool:
         """Whether another content is there since it was read to its end."""
@@ -80,20 +93,46 @@ class FileList:
                 continue
             if _is_settled(path, settled_s):
                 file = ListedFile(path)
+                file.note_state()
                 if known is not None:
                     file.turn, file.is_notice = known.turn + 1, not self._retakes
+                elif (moved := self._moved_to(file)) is not None:
+                    log.warning("%s was %s before, and is not read again", path, moved.path)
+                    file.n_tuples = 0
                 self._known[str(path)] = file
                 self.files.append(file)
                 self._write(file)
 
+    def _moved_to(self, file: ListedFile) -> ListedFile | None:
+        """The listed file that is at the path of another one now."""
+        same = [
+            listed_file
+            for listed_file in self.files
+            if listed_file.inode == file.inode and not listed_file.path.exists()
+        ]
+        return next((listed_file for listed_file in same if listed_file.is_at(file.path)), None)
+
+    def find(self, file: ListedFile) -> Path:
+        """Where a listed file is now; where it was, if that is unknown."""
+        if file.path.exists():
+            return file.path
+        return next(filter(file.is_at, found_files(self._path)), file.path)
+
+    def begins(self, file: ListedFile) -> None:
+        """The file is read from its first tuple on."""
+        before = replace(file)
+        file.note_state()
+        if file != before:
+            self._write(file)
+
     def counted(self, file: ListedFile, n_tuples: int) -> None:
         """The file was read to its end."""
         if file.n_tuples is None:
-            file.n_tuples, file.fingerprint = n_tuples, fingerprint_of(file.path)
+            file.n_tuples = n_tuples
+            file.note_state()
             self._write(file)
 
     def _write(self, file: ListedFile) -> None:
-        file.note_state()
         if self._record is not None:
             self._record.parent.mkdir(parents=True, exist_ok=True)
             line = json.dumps({**asdict(file), "path": str(file.path)})
@@ -115,16 +154,16 @@ def recorded_files(record: Path | None) -> list[ListedFile]:
     """The files of a list that was kept, in the order they were taken, each as it was told last."""
     if record is None or not record.exists():
         return []
-    found: dict[tuple[str, int], ListedFile] = {}
+    files: dict[tuple[str, int], ListedFile] = {}
     for line in record.read_text(encoding="utf-8").splitlines():
         try:
-            told = json.loads(line)
+            entry = json.loads(line)
         except json.JSONDecodeError:
             log.warning("%s: a line was cut off and is passed over", record)
         else:
-            file = ListedFile(**{**told, "path": Path(told["path"])})
-            found[told["path"], file.turn] = file
-    return list(found.values())
+            file = ListedFile(**{**entry, "path": Path(entry["path"])})
+            files[entry["path"], file.turn] = file
+    return list(files.values())
 
 
 def lost_since(file: ListedFile) -> str:
@@ -159,6 +198,20 @@ def is_written_since(file: ListedFile) -> bool:
     return known is not None and file.path.exists() and file.path.stat().st_mtime_ns != known
 
 
+@contextmanager
+def held(path: Path) -> Iterator[int | None]:
+    """A descriptor of a regular file, which is this file's wherever it is moved to."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY) if path.is_file() else None
+    except OSError:
+        descriptor = None
+    try:
+        yield descriptor
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
 def _is_settled(path: Path, settled_s: float | None) -> bool:
     if settled_s is None:
         return True
@@ -174,22 +227,22 @@ def found_files(path: str) -> list[Path]:
     folders NAME=VALUE below. Names that begin with . or _ are passed over, but where ``path``
     itself has them."""
     roots = sorted(glob(path, recursive=True)) if has_magic(path) else [path]
-    found: list[Path] = []
+    files: list[Path] = []
     for root in map(Path, roots):
-        found += _in_folder(root) if root.is_dir() else [root] if root.exists() else []
-    return list(dict.fromkeys(found))
+        files += _in_folder(root) if root.is_dir() else [root] if root.exists() else []
+    return list(dict.fromkeys(files))
 
 
 def _in_folder(folder: Path) -> list[Path]:
-    found: list[Path] = []
+    files: list[Path] = []
     for entry in sorted(folder.iterdir()):
         if entry.name.startswith((".", "_")):
             continue
         if not entry.is_dir():
-            found.append(entry)
+            files.append(entry)
         elif "=" in entry.name:
-            found += _in_folder(entry)
-    return found
+            files += _in_folder(entry)
+    return files
 
 
 def told_by(path: Path, root: str, schema: Schema) -> dict[str, str | None]:
@@ -198,10 +251,10 @@ def told_by(path: Path, root: str, schema: Schema) -> dict[str, str | None]:
     while has_magic(str(fixed)):
         fixed = fixed.parent
     folders = path.parent.parts[len(fixed.parts) :]
-    found: dict[str, str | None] = {}
+    values: dict[str, str | None] = {}
     for folder in folders:
         name, equals, value = folder.partition("=")
         attribute = schema.find(unquote(name))
         if equals and attribute is not None:
-            found[attribute.name] = None if value == NO_VALUE else unquote(value)
-    return found
+            values[attribute.name] = None if value == NO_VALUE else unquote(value)
+    return values

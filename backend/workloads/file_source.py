@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -19,6 +20,7 @@ from backend.workloads.file_list import (
     SETTLED_S,
     FileList,
     ListedFile,
+    held,
     is_written_since,
     told_by,
 )
@@ -26,7 +28,7 @@ from backend.workloads.json_files import read_json
 from backend.workloads.parquet_files import read_parquet
 
 log = logging.getLogger(__name__)
-#: The tuples of a file, as tables of ``told_schema``; told: what the path says of them.
+#: The tuples of a file, as tables of ``told_schema``; path_values: what the path says of them.
 Reading: TypeAlias = Callable[[Path, Schema, Mapping[str, str | None]], Iterator[pa.Table]]
 #: A watched folder is looked into this often.
 LOOK_S: Final = 1.0
@@ -38,6 +40,9 @@ CAME_AGAIN: Final = (
 WRITTEN_MEANWHILE: Final = (
     "the file was written to while it was read, so tuples of it may be missing; write it under "
     "another name, then rename it"
+)
+GONE_MEANWHILE: Final = (
+    "the file was moved or deleted before it was read to its end, so tuples of it may be missing"
 )
 #: Tuples of a file that is shorter than it was that are told of together.
 GONE_TOGETHER: Final = 65_536
@@ -65,9 +70,9 @@ def reader_of(format: str, options: Mapping[str, str]) -> Reading | None:
 
 
 def _read_csv(
-    layout: CsvLayout, path: Path, schema: Schema, told: Mapping[str, str | None]
+    layout: CsvLayout, path: Path, schema: Schema, path_values: Mapping[str, str | None]
 ) -> Iterator[pa.Table]:
-    return read_csv(path, schema, layout, told)
+    return read_csv(path, schema, layout, path_values)
 
 
 class FileSource:
@@ -97,6 +102,7 @@ class FileSource:
             self._list.look()
         self._place = 0  # of the file that is being read
         self._first = self._position = 0  # of the file's first tuple, and of the next one
+        self._n_taken = 0  # of that file's tuples, when it was read before
         self._tables: Iterator[pa.Table] | None = None
         self._rest = told_schema(schema).empty_table()
 
@@ -125,7 +131,7 @@ class FileSource:
             if file.n_tuples is None or self._first + file.n_tuples > start:
                 break
             self._place, self._first = self._place + 1, self._first + file.n_tuples
-        self._position, self._tables = self._first, None
+        self._position, self._tables, self._n_taken = self._first, None, start - self._first
         self._rest = self._rest.slice(0, 0)
         while self._position < start and self._next(start - self._position) is not None:
             pass
@@ -144,9 +150,10 @@ class FileSource:
                 continue
             self._list.counted(file, self._position - self._first)
             self._place, self._first, self._tables = self._place + 1, self._position, None
-        found, self._rest = self._rest.slice(0, count), self._rest.slice(count)
-        self._position += len(found)
-        return found
+            self._n_taken = 0
+        tuples, self._rest = self._rest.slice(0, count), self._rest.slice(count)
+        self._position += len(tuples)
+        return tuples
 
     def _file(self) -> ListedFile | None:
         """The file to read on; in a watched folder one that has come, too."""
@@ -164,37 +171,58 @@ class FileSource:
         if file.is_notice:
             yield misfits(self.schema, [str(file.path)], [CAME_AGAIN])
             return
-        for table in self._whole(file.path) if left is not None else self._first_reading(file):
-            found = table if left is None else table.slice(0, left)
-            left = None if left is None else left - len(found)
-            yield found
+        for table in self._whole(file) if left is not None else self._first_reading(file):
+            tuples = table if left is None else table.slice(0, left)
+            left = None if left is None else left - len(tuples)
+            yield tuples
+        yield from self._gone(file, left or 0)
+
+    def _gone(self, file: ListedFile, n_tuples: int) -> Iterator[pa.Table]:
+        """In place of tuples that a file had when it was read first."""
         why = "the file had more tuples when it was read first"
-        while left:
-            n_gone = min(left, GONE_TOGETHER)
-            yield misfits(self.schema, [str(file.path)] * n_gone, [why] * n_gone)
-            left -= n_gone
+        while n_tuples > 0:
+            n_told = min(n_tuples, GONE_TOGETHER)
+            yield misfits(self.schema, [str(file.path)] * n_told, [why] * n_told)
+            n_tuples -= n_told
 
     def _first_reading(self, file: ListedFile) -> Iterator[pa.Table]:
-        """The tuples of a file that was not read before, and what became of it meanwhile."""
-        file.note_state()
-        yield from self._whole(file.path)
+        """The tuples of a file that was not read to its end before, and what became of it
+        meanwhile. Of one that was begun, so many were taken, whatever is there now."""
+        n_taken, n_tuples = self._n_taken, 0
+        if not n_taken:
+            self._list.begins(file)
+        with held(self._list.find(file)) as descriptor:
+            for table in self._whole(file):
+                n_tuples += len(table)
+                yield table
+            why = self._became(file, descriptor)
+        if why:
+            yield from self._gone(file, n_taken - n_tuples)
+            yield misfits(self.schema, [str(file.path)], [why])
+
+    def _became(self, file: ListedFile, descriptor: int | None) -> str:
+        """Why tuples of a file may be missing that has just been read; '' = none are."""
+        if descriptor is None:
+            return GONE_MEANWHILE if self._n_taken else ""
+        if not file.is_like(os.fstat(descriptor)):
+            return WRITTEN_MEANWHILE
         if not file.path.exists():
             log.warning("%s was moved or deleted while it was read", file.path)
-        elif is_written_since(file) and file.path.is_file():
-            yield misfits(self.schema, [str(file.path)], [WRITTEN_MEANWHILE])
+        return WRITTEN_MEANWHILE if is_written_since(file) else ""
 
-    def _whole(self, path: Path) -> Iterator[pa.Table]:
-        is_begun = False
+    def _whole(self, file: ListedFile) -> Iterator[pa.Table]:
+        is_begun, path = False, self._list.find(file)
         try:
             if path.exists() and not path.is_file():  # it may have no end, or give nothing for ever
                 raise OSError(NO_FILE)
-            for table in self._read(path, self.schema, told_by(path, self._path, self.schema)):
+            path_values = told_by(file.path, self._path, self.schema)
+            for table in self._read(path, self.schema, path_values):
                 is_begun = is_begun or len(table) > 0
                 yield table
         except (MisfitError, OSError, ValueError, LookupError, pa.ArrowException) as error:
             what = "the rest of this file" if is_begun else "this file"
             reason = f"{what} cannot be read: {_sentence(error)}"
-            yield misfits(self.schema, [str(path)], [reason])
+            yield misfits(self.schema, [str(file.path)], [reason])
 
 
 def _sentence(error: Exception) -> str:

@@ -72,8 +72,8 @@ def check_first_file(
     file = next(filter(Path.is_file, found_files(path)), None)
     if file is None:
         return
-    told = told_by(file, path, schema)
-    wanted = [name for name in schema.names if name not in told]
+    path_values = told_by(file, path, schema)
+    wanted = [name for name in schema.names if name not in path_values]
     problem = None
     with suppress(OSError, ValueError, LookupError, pa.ArrowException):
         if format == "parquet":
@@ -91,25 +91,25 @@ def _header_problem(
     """What is wrong with a CSV file's header. by_name: columns are found by their names; Spark
     takes them by position, whatever the header says."""
     layout = CsvLayout.of({key: value for key, value in options.items() if key.lower() in OPTIONS})
-    found = None if layout is None or "comment" in options else header_of(file, layout)
-    if layout is None or found is None:
+    header = None if layout is None or "comment" in options else header_of(file, layout)
+    if layout is None or header is None:
         return None
-    is_same = [name.lower() for name in found] == [name.lower() for name in wanted]
+    is_same = [name.lower() for name in header] == [name.lower() for name in wanted]
     if not layout.has_header:
         return "begins with a header; write header = true" if is_same and by_name else None
-    lacking = _lacking(found, wanted, "its header reads")
+    lacking = _lacking(header, wanted, "its header reads")
     if lacking is not None or is_same or by_name:
         return lacking
     problem = "has the schema's columns in another order"
-    if len(found) > len(wanted):
-        problem = f"has {len(found)} columns and the schema {len(wanted)}"
-    return f"{problem}; its header reads {shortened(', '.join(found))}"
+    if len(header) > len(wanted):
+        problem = f"has {len(header)} columns and the schema {len(wanted)}"
+    return f"{problem}; its header reads {shortened(', '.join(header))}"
 
 
-def _lacking(found: Sequence[str], wanted: Sequence[str], reads: str) -> str | None:
-    known = {name.lower() for name in found}
+def _lacking(columns: Sequence[str], wanted: Sequence[str], reads: str) -> str | None:
+    known = {name.lower() for name in columns}
     missing = next((name for name in wanted if name.lower() not in known), None)
     if missing is None:
         return None
-    names = shortened(", ".join(found))
-    return f"has no column {missing!r}; {reads} {names}{did_you_mean(missing, found[:1000])}"
+    names = shortened(", ".join(columns))
+    return f"has no column {missing!r}; {reads} {names}{did_you_mean(missing, columns[:1000])}"

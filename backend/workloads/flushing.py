@@ -20,5 +20,5 @@ def flush_newest(folder: Path) -> None:
     if not folder.is_dir():
         return
     numbered = [path for path in folder.iterdir() if path.name.isdecimal() and path.is_file()]
-    for path in (*sorted(numbered, key=lambda one: int(one.name))[-1:], folder):
+    for path in (*sorted(numbered, key=lambda file: int(file.name))[-1:], folder):
         flush(path)

@@ -92,8 +92,8 @@ def filter_function(
         called = name or function.__name__
         declared = parse_parameters(called, parameters)
         lines = (function.__doc__ or "").strip().splitlines()
-        told = lines[0] if lines else ""
-        described = Function(called, declared, function, whole_columns, told, checks or {})
+        summary = lines[0] if lines else ""
+        described = Function(called, declared, function, whole_columns, summary, checks or {})
         setattr(function, _MARK, described)
         return function
 
@@ -102,7 +102,7 @@ def filter_function(
 
 def parse_parameters(function: str, text: str) -> tuple[Parameter, ...]:
     """``"a int, t table"`` as parameters. Raises FunctionError."""
-    found = []
+    parameters = []
     for part in text.split(",") if text.strip() else ():
         match = _PARAMETER.match(part)
         if match is None:
@@ -114,8 +114,8 @@ def parse_parameters(function: str, text: str) -> tuple[Parameter, ...]:
             allowed = ", ".join(sorted({*ORDERED_TYPES, ANY, TABLE}))
             message = f"parameter {match.group(1)!r} of {function} has unknown type {written!r}"
             raise FunctionError(f"{message}; allowed: {allowed}")
-        found.append(Parameter(match.group(1), type_name))
-    return tuple(found)
+        parameters.append(Parameter(match.group(1), type_name))
+    return tuple(parameters)
 
 
 def functions_of(module: ModuleType) -> Functions:

@@ -26,10 +26,12 @@ _NOT_FINITE: Final = frozenset({"NaN", "Infinity", "-Infinity"})
 _BOM: Final = b"\xef\xbb\xbf"
 
 
-def read_json(path: Path, schema: Schema, told: Mapping[str, str | None]) -> Iterator[pa.Table]:
-    """The tuples of a file, as tables of ``told_schema``. told: attributes whose values the path
-    says. Raises MisfitError when the path says none; OSError, ArrowInvalid."""
-    reader = _Reader(schema, told)
+def read_json(
+    path: Path, schema: Schema, path_values: Mapping[str, str | None]
+) -> Iterator[pa.Table]:
+    """The tuples of a file, as tables of ``told_schema``. path_values: attributes whose values
+    the path says. Raises MisfitError when the path says none; OSError, ArrowInvalid."""
+    reader = _Reader(schema, path_values)
     with Blocks(path) as stream:
         rest, chunk = b"", stream.read(BLOCK_BYTES).removeprefix(_BOM)
         n_lines = 0
@@ -49,12 +51,12 @@ def read_json(path: Path, schema: Schema, told: Mapping[str, str | None]) -> Ite
 class _Reader:
     """Lines of one file as tuples."""
 
-    def __init__(self, schema: Schema, told: Mapping[str, str | None]) -> None:
+    def __init__(self, schema: Schema, path_values: Mapping[str, str | None]) -> None:
         self._schema = schema
         self._keys = [attribute.name.lower() for attribute in schema.attributes]
         self._floats = {a.name.lower() for a in schema.attributes if a.type in FLOAT_TYPES}
         self._told = {}
-        for name, text in told.items():
+        for name, text in path_values.items():
             attribute = schema.find(name)
             assert attribute is not None
             try:
@@ -78,9 +80,9 @@ class _Reader:
         return interleaved(_fitted(self._schema, fitting), self._schema, bad)
 
     def _tuple(self, line: bytes) -> list[Any]:
-        found = _object_of(line)
-        values = {key.lower(): value for key, value in found.items()}
-        if len(values) < len(found):
+        json_object = _object_of(line)
+        values = {key.lower(): value for key, value in json_object.items()}
+        if len(values) < len(json_object):
             raise MisfitError(KEY_TWICE)
         if not any(key in values for key in self._keys):
             raise MisfitError(NO_KEY)
@@ -94,7 +96,7 @@ class _Reader:
 def _object_of(line: bytes) -> dict[str, Any]:
     try:
         text = line.decode()
-        found = json.loads(
+        json_object = json.loads(
             text, parse_float=_float, parse_constant=_constant, object_pairs_hook=_object
         )
     except UnicodeDecodeError:
@@ -103,9 +105,9 @@ def _object_of(line: bytes) -> dict[str, Any]:
         raise
     except (ValueError, RecursionError):  # no JSON; a number of thousands of digits; too deep
         raise MisfitError(NO_OBJECT) from None
-    if not isinstance(found, dict):
+    if not isinstance(json_object, dict):
         raise MisfitError(NO_OBJECT)
-    return found
+    return json_object
 
 
 def _constant(text: str) -> Any:
@@ -119,10 +121,10 @@ def _float(text: str) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    json_object = dict(pairs)
+    if len(json_object) < len(pairs):
         raise MisfitError(KEY_TWICE)
-    return found
+    return json_object
 
 
 def _not_empty(value: Any) -> Any:

@@ -57,19 +57,19 @@ def keys_from_json(text: str) -> tuple[KeyOf, ...]:
     table = _parsed(text)
     if not isinstance(table, dict) or not table:
         raise KeyedError("keys must be a table of attributes, each with how many values it has")
-    found = []
-    for name, told in table.items():
+    keys = []
+    for name, value in table.items():
         if not name.isidentifier() or name.startswith("_") or name.lower() == "t":
             raise KeyedError(f"key {name!r}: a key is an attribute with another name than t")
-        parts = told if isinstance(told, list) else [told]
+        parts = value if isinstance(value, list) else [value]
         good = 1 <= len(parts) <= 2 and type(parts[0]) is int and 1 <= parts[0] <= MOST_VALUES
-        if not good or not all(_is_number(one) and 0 <= one <= 10 for one in parts[1:]):
+        if not good or not all(_is_number(number) and 0 <= number <= 10 for number in parts[1:]):
             raise KeyedError(
                 f"key {name}: expected a number of values of 1..{MOST_VALUES}, or that and a skew"
-                f" of 0..10, not {told}"
+                f" of 0..10, not {value}"
             )
-        found.append(KeyOf(name, parts[0], float(parts[1]) if len(parts) > 1 else 0.0))
-    return tuple(found)
+        keys.append(KeyOf(name, parts[0], float(parts[1]) if len(parts) > 1 else 0.0))
+    return tuple(keys)
 
 
 def bursts_from_json(text: str) -> tuple[Burst, ...]:
@@ -78,17 +78,17 @@ def bursts_from_json(text: str) -> tuple[Burst, ...]:
     rows = _parsed(text)
     if not isinstance(rows, list):
         raise KeyedError("bursts must be a list of [start day, stop day, factor]")
-    found: list[Burst] = []
+    bursts: list[Burst] = []
     for row in rows:
         good = isinstance(row, list) and len(row) == 3 and all(map(_is_number, row))
-        after = found[-1].stop if found else 0.0
+        after = bursts[-1].stop if bursts else 0.0
         if not good or not after <= row[0] < row[1] <= DAYS or not 0 < row[2] <= MOST_FACTOR:
             raise KeyedError(
                 f"burst {row}: expected [start, stop, factor] with {after:g} <= start < stop <="
                 f" {DAYS} and a factor above 0, at most {MOST_FACTOR}"
             )
-        found.append(Burst(*map(float, row)))
-    return tuple(found)
+        bursts.append(Burst(*map(float, row)))
+    return tuple(bursts)
 
 
 def keyed_schema(keys: Sequence[KeyOf]) -> Schema:
@@ -160,19 +160,19 @@ class KeyedSource:
         rng = np.random.Generator(np.random.Philox(key=[self.seed, block]))
         drawn = rng.random((len(self.keys), BLOCK_TUPLES))
         rows = [
-            np.searchsorted(edges, one, side="right")
-            for edges, one in zip(self._quantiles, drawn, strict=True)
+            np.searchsorted(edges, draw, side="right")
+            for edges, draw in zip(self._quantiles, drawn, strict=True)
         ]
         return np.array(rows, np.int32)
 
     @cached_property
     def _quantiles(self) -> list[NDArray[np.float64]]:
         """Of each key: the share of tuples up to each value but the last."""
-        found = []
+        quantiles = []
         for key in self.keys:
             weights = np.arange(1, key.values + 1, dtype=np.float64) ** -key.skew
-            found.append((np.cumsum(weights) / weights.sum())[:-1])
-        return found
+            quantiles.append((np.cumsum(weights) / weights.sum())[:-1])
+        return quantiles
 
 
 def _parsed(text: str) -> Any:

@@ -80,12 +80,12 @@ def slow(value: Any, us: float, keep: float) -> bool:
 @filter_function("key bigint, probes int", whole_columns=True)
 def probe(key: NDArray[np.int64], probes: int) -> NDArray[np.bool_]:
     """Whether a key is in an index of 10 000 entries, found with so many probes. [B05] §4.7"""
-    found: NDArray[np.bool_] = _INDEX[key & _MASK]
+    hits: NDArray[np.bool_] = _INDEX[key & _MASK]
     place = key & _MASK
     for _ in range(probes - 1):
         place = (place * 1_103_515_245 + 12_345) & _MASK
-        found = found & (_INDEX[place] | True)
-    return found
+        hits = hits & (_INDEX[place] | True)
+    return hits
 
 
 @lru_cache(maxsize=256)

@@ -73,7 +73,8 @@ class CarSource:
     def _table(self) -> pa.Table:
         columns = reports(self.seed, self.n_tuples, self.accidents)
         arrays: list[pa.Array[Any]] = [
-            pa.array(columns[one.name], ARROW_TYPES[one.type]) for one in CAR_SCHEMA.attributes
+            pa.array(columns[attribute.name], ARROW_TYPES[attribute.type])
+            for attribute in CAR_SCHEMA.attributes
         ]
         none: pa.Array[Any] = pa.nulls(self.n_tuples, pa.string())
         return pa.Table.from_arrays([*arrays, none], names=[*CAR_SCHEMA.names, CORRUPT])
@@ -82,9 +83,9 @@ class CarSource:
 def reports(seed: int, n_tuples: int, accidents: float) -> dict[str, NDArray[np.int64]]:
     """The first n_tuples reports: attribute -> int64[n_tuples]."""
     n_cars = 64
-    while len((found := _drive(seed, n_cars, accidents))["t"]) < n_tuples:
+    while len((columns := _drive(seed, n_cars, accidents))["t"]) < n_tuples:
         n_cars *= 2
-    return {name: column[:n_tuples] for name, column in found.items()}
+    return {name: column[:n_tuples] for name, column in columns.items()}
 
 
 def _drive(seed: int, n_cars: int, accidents: float) -> dict[str, NDArray[np.int64]]:

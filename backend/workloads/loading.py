@@ -26,15 +26,17 @@ def load_functions(named: Iterable[str], beside: Path) -> Functions:
     named: dotted module names, or paths ending in .py, relative to the file ``beside``.
     Raises FunctionError with what went wrong while importing them.
     """
-    found = built_in()
+    functions = built_in()
     for module in named:
         more = functions_of(_imported(module, beside))
-        both = {name.lower() for name in found.functions} & {n.lower() for n in more.functions}
+        both = {name.lower() for name in functions.functions} & {n.lower() for n in more.functions}
         if both:
             message = f"{module} registers {min(both)!r}, which is registered already; rename it"
             raise FunctionError(message)
-        found = Functions({**found.functions, **more.functions}, {**found.tables, **more.tables})
-    return found
+        functions = Functions(
+            {**functions.functions, **more.functions}, {**functions.tables, **more.tables}
+        )
+    return functions
 
 
 def _imported(named: str, beside: Path) -> ModuleType:

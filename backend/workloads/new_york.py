@@ -1,7 +1,8 @@
 """New York's flights of 2013 as they lie in the data package: streams and relations, not joined.
 
 Two streams in order of time, departures and weather, and three tables that do not change. Units are
-those of ``backend.workloads.flights``; times are the wall clock of New York, written as if UTC.
+those of ``backend.workloads.flights``; times are the wall clock of New York, written as if UTC. The
+weather of a departure is that of its airport seen at its hour.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from backend.model.schema import Schema
 from backend.workloads.contract import arrow_schema, fit_table
@@ -18,7 +20,7 @@ from backend.workloads.flights import cached, data_folder, read_text, scheduled_
 
 DEPARTURES: Final = Schema.parse(
     "sched_dep timestamp, dep_delay int, arr_delay int, carrier string, flight int,"
-    " tailnum string, origin string, dest string, air_time int, distance int"
+    " tailnum string, origin string, dest string, air_time int, distance int, hour timestamp"
 )
 WEATHER: Final = Schema.parse(
     "seen timestamp, origin string, temp double, dewp double, humid double, wind_dir int,"
@@ -61,7 +63,10 @@ def build_table(name: str) -> pa.Table:
 
 def _departures() -> pa.Table:
     table = read_text(data_folder() / "flights.csv.zip")
-    return _sorted(table.append_column("sched_dep", scheduled_departure(table)), "sched_dep")
+    table = table.append_column("sched_dep", scheduled_departure(table)).drop_columns("hour")
+    hours: pa.ChunkedArray[Any] = pc.utf8_slice_codeunits(table.column("sched_dep"), 0, 13)
+    on_the_hour = pc.binary_join_element_wise(hours, "00", ":")
+    return _sorted(table.append_column("hour", on_the_hour), "sched_dep")
 
 
 def _weather() -> pa.Table:

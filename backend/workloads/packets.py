@@ -66,13 +66,13 @@ def attacks_from_json(text: str) -> tuple[Attack, ...]:
         pairs = None
     if not isinstance(pairs, list):
         raise PacketsError("attacks must be a list of [start, stop], in tuples")
-    found = []
+    attacks = []
     for pair in pairs:
         good = isinstance(pair, list) and len(pair) == 2 and all(type(n) is int for n in pair)
         if not good or not 0 <= pair[0] < pair[1]:
             raise PacketsError(f"attack {pair}: expected [start, stop] with 0 <= start < stop")
-        found.append(Attack(*pair))
-    return tuple(found)
+        attacks.append(Attack(*pair))
+    return tuple(attacks)
 
 
 class PacketSource:
@@ -175,8 +175,8 @@ def _addresses(numbers: Any) -> pa.Array[Any]:
 def _dotted(*octets: Any) -> pa.Array[Any]:
     texts = [pa.array(part).cast(pa.string()) for part in octets]
     join: Any = pc.binary_join_element_wise  # its type stub knows no scalar separator
-    found: pa.Array[Any] = join(*texts, ".")
-    return found
+    addresses: pa.Array[Any] = join(*texts, ".")
+    return addresses
 
 
 def _payloads(rng: np.random.Generator, first: Any, second: Any) -> pa.Array[Any]:
@@ -185,11 +185,13 @@ def _payloads(rng: np.random.Generator, first: Any, second: Any) -> pa.Array[Any
     phrases = pa.array(_WORDS)
     parts = [phrases.take(rng.integers(len(_WORDS), size=n)) for _ in range(4)]
     empty = pa.scalar("")
-    one = pc.if_else(pa.array(first), pa.scalar(SIGNATURES[0]), empty)
+    first_signature = pc.if_else(pa.array(first), pa.scalar(SIGNATURES[0]), empty)
     digits = pa.array(rng.integers(1000, 10_000, size=n)).cast(pa.string())
     join: Any = pc.binary_join_element_wise  # its type stub knows no scalar separator
-    two = pc.if_else(
+    second_signature = pc.if_else(
         pa.array(second), join(pa.scalar(SIGNATURES[1]), digits, pa.scalar("b"), ""), empty
     )
-    found: pa.Array[Any] = join(parts[0], parts[1], one, parts[2], two, parts[3], "")
-    return found
+    payloads: pa.Array[Any] = join(
+        parts[0], parts[1], first_signature, parts[2], second_signature, parts[3], ""
+    )
+    return payloads

@@ -17,11 +17,13 @@ from backend.workloads.text_values import read_texts
 BATCH_TUPLES: Final = 65_536
 
 
-def read_parquet(path: Path, schema: Schema, told: Mapping[str, str | None]) -> Iterator[pa.Table]:
-    """The tuples of a file, as tables of ``told_schema``. told: attributes whose values the path
-    says. Raises MisfitError when a column is missing; OSError, ArrowInvalid."""
+def read_parquet(
+    path: Path, schema: Schema, path_values: Mapping[str, str | None]
+) -> Iterator[pa.Table]:
+    """The tuples of a file, as tables of ``told_schema``. path_values: attributes whose values
+    the path says. Raises MisfitError when a column is missing; OSError, ArrowInvalid."""
     with pq.ParquetFile(path) as file:
-        wanted = {name.lower() for name in schema.names if name not in told}
+        wanted = {name.lower() for name in schema.names if name not in path_values}
         names = [name for name in file.schema_arrow.names if name.lower() in wanted]
         if len({name.lower() for name in names}) < len(names):
             raise MisfitError(f"it has columns that differ only by case: {', '.join(names)}")
@@ -35,7 +37,7 @@ def read_parquet(path: Path, schema: Schema, told: Mapping[str, str | None]) -> 
             file.iter_batches(BATCH_TUPLES, [group], names) for group in groups
         ):
             table = pa.Table.from_batches([batch])
-            for name, text in told.items():
+            for name, text in path_values.items():
                 table = table.append_column(name, _constant(text, name, schema, len(table)))
             yield fit_table(table, schema)
 

@@ -46,7 +46,7 @@ def query_asked(table: TomlTable, name: str) -> tuple[str, str]:
     if isinstance(value, str):
         return value, ""
     keys = {"text", "system"}
-    if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
+    if not isinstance(value, dict) or not all(isinstance(entry, str) for entry in value.values()):
         raise table.refuse(
             f"query {name!r} must be CQL text in a string, or {{ text, system }}, "
             f"not {kind_of(value)}"

@@ -55,16 +55,16 @@ class WindowIndex:
         for place, value in enumerate(values, start):
             if value is not None:
                 positions.setdefault(value, []).append(place)
-        self._positions = {value: np.array(found) for value, found in positions.items()}
+        self._positions = {value: np.array(places) for value, places in positions.items()}
 
     def contains(self, value: Any, arrival: int) -> bool:
         """Whether the window as of tuple ``arrival`` holds the value."""
-        found = self._positions.get(value)
-        if found is None:
+        positions = self._positions.get(value)
+        if positions is None:
             return False
         last = arrival if self._n_tuples is None else min(arrival, self._n_tuples - 1)
-        place = int(np.searchsorted(found, last, side="right")) - 1
-        return place >= 0 and int(found[place]) > last - self.rows
+        place = int(np.searchsorted(positions, last, side="right")) - 1
+        return place >= 0 and int(positions[place]) > last - self.rows
 
     def contains_all(self, values: list[Any], arrivals: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The same for many tuples."""

@@ -54,6 +54,26 @@ _NUMBER: Final = "[0-9]" * NUMBER_DIGITS
 _CARRY_S: Final = 1.0
 
 
+class FileTimes:
+    """Modification times of the files of a spool: they grow from file to file, whoever writes it,
+    and whatever is done to the machine's clock. Spark passes over files that are much older than
+    others it has taken."""
+
+    def __init__(self, directory: Path) -> None:
+        """directory: the spool; files to come are later than those that are there."""
+        self._last_ms = 0
+        self._dating = threading.Lock()
+        for path in directory.glob("*"):
+            with suppress(FileNotFoundError):
+                self._last_ms = max(self._last_ms, path.stat().st_mtime_ns // 1_000_000)
+
+    def date(self, path: Path) -> None:
+        """Make it later than all before, by a millisecond at least."""
+        with self._dating:
+            self._last_ms = max(self._last_ms + 1, time.time_ns() // 1_000_000)
+            os.utime(path, ns=(self._last_ms * 1_000_000,) * 2)
+
+
 class Feeder:
     """A thread that publishes a source's tuples as ``%012d.ipc`` files, in arrival order.
 
@@ -64,7 +84,7 @@ class Feeder:
     rate: tuples per second, read at every tick; 0: as fast as possible, in slices, but never more
     than ``ahead_tuples`` beyond what was consumed. at_end: 'stop' or 'loop', read at the end, again
     and again while the feeder waits there. start: arrival number to go on from. durable: files
-    are on the disk when they appear.
+    are on the disk when they appear. times: shared by all that write into the directory.
     """
 
     def __init__(
@@ -83,6 +103,7 @@ class Feeder:
         marks_end: Callable[[], bool] = lambda: False,
         rests: Callable[[], bool] = lambda: False,
         durable: bool = False,
+        times: FileTimes | None = None,
     ) -> None:
         self.source, self.directory = source, directory
         self.published = start  # arrival number of the next tuple
@@ -96,7 +117,7 @@ class Feeder:
         self._told = start  # arrival number after the last tuple in a file
         self._marked_at = -1  # where the end was told last
         self._tokens = 0.0
-        self._last_ms = 0
+        self._times = times or FileTimes(directory)
         self._files: deque[tuple[int, Path]] = deque()
         self._at_rest = threading.Event()
         self._is_dry = False  # a source without a known end has nothing more at the moment
@@ -148,12 +169,10 @@ class Feeder:
             first = int(path.stem[-NUMBER_DIGITS:])
             end = first + len(read_spooled(path))
             self._files.append((end, path))
-            self._last_ms = max(self._last_ms, path.stat().st_mtime_ns // 1_000_000)
             self.published = self._told = max(self.published, end)
         for path in sorted(self.directory.glob(f"{self._prefix}{_NUMBER}{END}")):
             self._marked_at = int(path.stem[-NUMBER_DIGITS:])
             self.published = max(self.published, self._marked_at)
-            self._last_ms = max(self._last_ms, path.stat().st_mtime_ns // 1_000_000)
 
     def _run(self) -> None:
         try:
@@ -266,8 +285,7 @@ class Feeder:
         path = self.directory / f"{self._prefix}{number}{suffix}"
         hidden = path.with_name(f".{path.name}")
         write(hidden)
-        self._last_ms = max(self._last_ms + 1, time.time_ns() // 1_000_000)
-        os.utime(hidden, ns=(self._last_ms * 1_000_000,) * 2)
+        self._times.date(hidden)
         if self._is_durable:
             flush(hidden)
         hidden.rename(path)
@@ -291,10 +309,11 @@ def read_spooled(path: Path) -> pa.Table:
     return table
 
 
-def mark_end(spool: Path, tag: str) -> None:
+def mark_end(spool: Path, tag: str, times: FileTimes) -> None:
     """Say in the spool that an input which no feeder feeds has ended; another time than before."""
     number = sum(1 for _ in spool.glob(f"{tag}{_NUMBER}{END}"))
     path = spool / f"{tag}{number:0{NUMBER_DIGITS}d}{END}"
     hidden = path.with_name(f".{path.name}")
     hidden.write_text("end")
+    times.date(hidden)
     hidden.replace(path)

@@ -11,7 +11,9 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from backend.model.schema import Schema
+from backend.workloads.adhering import AdheringSource
 from backend.workloads.built_in import BUILT_IN, DEFAULT_SEED
+from backend.workloads.clique import CliqueSource
 from backend.workloads.contract import CORRUPT, arrow_schema, fit_rows, fit_table
 from backend.workloads.correlated import (
     DEFAULT_TUPLES as CORRELATED_TUPLES,
@@ -23,6 +25,7 @@ from backend.workloads.correlated import (
 from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, phases_from_json
 from backend.workloads.file_source import RETAKE, FileSource, reader_of
 from backend.workloads.flights import FLIGHTS_SCHEMA, flights_table
+from backend.workloads.intervals import IntervalSource
 from backend.workloads.keyed import KeyedSource
 from backend.workloads.linear_road import (
     DEFAULT_TUPLES as CAR_TUPLES,
@@ -31,6 +34,7 @@ from backend.workloads.linear_road import (
     CarSource,
     accidents_from_text,
 )
+from backend.workloads.links import LinkSource
 from backend.workloads.new_york import NEW_YORK, new_york_table
 from backend.workloads.packets import (
     DEFAULT_TUPLES as PACKET_TUPLES,
@@ -285,6 +289,14 @@ def _generated(source: SourceSpec, schema: Schema) -> ReplaySource | None:
         made = CarSource(seed, int(options.get("n_tuples", CAR_TUPLES)), share)
     elif source.format == "keyed":
         made = KeyedSource.of(seed, options)
+    elif source.format == "links":
+        made = LinkSource.of(seed, options)
+    elif source.format == "clique":
+        made = CliqueSource.of(seed, options)
+    elif source.format == "intervals":
+        made = IntervalSource.of(seed, options)
+    elif source.format == "adhering":
+        made = AdheringSource.of(seed, options)
     elif source.format == "correlated":
         made = CorrelatedSource(
             seed,
@@ -292,7 +304,8 @@ def _generated(source: SourceSpec, schema: Schema) -> ReplaySource | None:
             int(options.get("gamma", 2)),
             int(options.get("period", 0)),
             int(options.get("n_tuples", CORRELATED_TUPLES)),
+            int(options.get("regimes", 0)),
         )
     else:
         return None
-    return made if schema == made.schema else Chosen(made, schema)
+    return made if schema.attributes == made.schema.attributes else Chosen(made, schema)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from backend.model.functions import Functions
 from backend.model.knobs import KnobRefused, KnobSpec
 from backend.model.schema import Schema, SchemaError
 from backend.workloads.built_in import BUILT_IN, built_in_schema, check_options
+from backend.workloads.declared import constrained, keyed
 from backend.workloads.files import FILE_FORMATS, beside, check_first_file, existing_path
 from backend.workloads.functions import FunctionError
 from backend.workloads.loading import load_functions
@@ -39,6 +39,7 @@ from backend.workloads.ticks import (
     timestamp_attribute,
     usual_leap,
 )
+from backend.workloads.valid_times import OF_VALID_TIMES, dated
 
 __all__ = [
     "BUILT_IN",
@@ -54,6 +55,11 @@ __all__ = [
 #: Told how many of how many queries are done.
 Progress = Callable[[int, int], None]
 RESERVED: Final = frozenset({"query_ids"})
+#: What a file may hold.
+DOCUMENT: Final = (
+    *("name", "durable", "functions", "streams", "relations", "queries", "constraints"),
+    *("knobs", "sink"),
+)
 #: Keys of a stream that has a timestamp.
 OF_TIME: Final = ("tick", "disorder", "max_leap")
 SINK_FORMATS: Final = ("parquet", "json", "csv")
@@ -148,18 +154,23 @@ def load_workload(
     """
     path = Path(path)
     document = TomlTable(path, "", read_toml(path))
-    allowed = ("name", "durable", "functions", "streams", "relations", "queries", "knobs", "sink")
-    document.only(allowed, "table or key")
+    document.only(DOCUMENT, "table or key")
     name = document.text("name") or path.stem
     _check_name(document, "name", name)
     streams = _streams(document.table("streams"))
     relations = _relations(document.table("relations"), streams)
     functions = _functions(document)
+    queries = _queries(document.table("queries"), streams, relations, functions, progress)
     return Workload(
         name=name,
         path=path,
         streams=streams,
-        queries=_queries(document.table("queries"), streams, relations, functions, progress),
+        queries=constrained(
+            document,
+            queries,
+            {stream.name: stream.schema for stream in streams},
+            [relation.name for relation in relations],
+        ),
         knobs=_knobs(document.table("knobs"), overrides or {}, tuple(knob_specs)),
         sink=replace(_sink(document.table("sink")), durable=_flag(document, "durable", False)),
         functions=functions,
@@ -201,9 +212,10 @@ def _streams(table: TomlTable) -> tuple[StreamSpec, ...]:
 
 
 def _stream(name: str, table: TomlTable) -> StreamSpec:
-    table.only(("schema", "source", "timestamp", "rate", *OF_TIME))
+    table.only(("schema", "key", "source", "timestamp", "rate", *OF_VALID_TIMES, *OF_TIME))
     schema, source = _sourced(table)
     timestamp = timestamp_attribute(table, schema)
+    schema = dated(table, schema, timestamp)
     if timestamp is None and not set(OF_TIME).isdisjoint(table.values):
         keys = listed(OF_TIME, "and")
         raise table.refuse(f"has no timestamp, so tuples are in order: leave out {keys}")
@@ -218,14 +230,14 @@ def _sourced(table: TomlTable) -> tuple[Schema, SourceSpec]:
         raise table.refuse('has no source; write source = { format = "csv", path = "…" }')
     source_table = table.table("source", f"{table.where} source")
     source = _source(source_table)
-    schema = _schema(table, source)
+    schema = keyed(table, _schema(table, source))
     check_first_file(source_table, source.format, source.options, schema)
     return schema, source
 
 
 def _relations(table: TomlTable, streams: Iterable[StreamSpec]) -> tuple[RelationSpec, ...]:
     taken = {stream.name.lower(): f"stream {stream.name!r}" for stream in streams}
-    found = []
+    relations = []
     for name, value in table.values.items():
         if not isinstance(value, dict):
             raise table.refuse(f"{name} must be a table [relations.{name}], not {kind_of(value)}")
@@ -234,14 +246,14 @@ def _relations(table: TomlTable, streams: Iterable[StreamSpec]) -> tuple[Relatio
         if twin != f"relation {name!r}":
             raise WorkloadError(table.path, f"a relation is called {name!r}, and so is the {twin}")
         own = table.table(name, f"[relations.{name}]")
-        own.only(("schema", "source"))
+        own.only(("schema", "key", "source"))
         schema, source = _sourced(own)
         if source.format not in (*BUILT_IN, *STORED_FORMATS):
             allowed = listed((*STORED_FORMATS, *BUILT_IN), "and")
             message = f"format {source.format!r} is none a relation is read from; {allowed} are"
             raise own.refuse(message)
-        found.append(RelationSpec(name, schema, source))
-    return tuple(found)
+        relations.append(RelationSpec(name, schema, source))
+    return tuple(relations)
 
 
 def _schema(table: TomlTable, source: SourceSpec) -> Schema:
@@ -275,41 +287,17 @@ def _source(table: TomlTable) -> SourceSpec:
     if format_name is None:
         raise table.refuse('has no format; write format = "csv", or another Spark source')
     format_name = format_name.strip().lower() if "." not in format_name else format_name.strip()
-    values = {key: value for key, value in table.values.items() if key != "format"}
-    rows = None
-    if format_name == "memory":
-        rows = _rows(table, values.pop("rows", None))
+    rows = table.rows("rows") if format_name == "memory" else None
+    of_format = {"format"} if rows is None else {"format", "rows"}
     if format_name in BUILT_IN:
         allowed = ("format", *BUILT_IN[format_name], *(("rows",) if rows is not None else ()))
         table.only(allowed)
-    options = {key: _option(table, key, value) for key, value in values.items()}
+    options = {key: table.option(key) for key in table.values if key not in of_format}
     if format_name in BUILT_IN:
         check_options(table, format_name, options)
     if format_name in FILE_FORMATS:
         options["path"] = existing_path(table)
     return SourceSpec(format_name, options, rows)
-
-
-def _rows(table: TomlTable, rows: Any) -> tuple[Any, ...]:
-    if not isinstance(rows, list):
-        raise table.refuse("needs rows = [[…], …], one list or table a tuple")
-    for number, row in enumerate(rows, start=1):
-        if not isinstance(row, list | dict):
-            raise table.refuse(
-                f"rows: tuple {number} must be a list or a table, not {kind_of(row)}"
-            )
-    return tuple(rows)
-
-
-def _option(table: TomlTable, key: str, value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list | dict):
-        try:
-            return json.dumps(value)
-        except TypeError:
-            raise table.refuse(f"{key} holds a date; write it as a string") from None
-    return str(value)
 
 
 def _queries(
@@ -321,7 +309,7 @@ def _queries(
 ) -> tuple[ContinuousQuery, ...]:
     """In the order of the file; each may read what those above it answer."""
     by_name = {stream.name: stream for stream in streams}
-    schemas = {name: one.schema for name, one in by_name.items()}
+    schemas = {name: stream.schema for name, stream in by_name.items()}
     stored = {relation.name: relation.schema for relation in relations}
     queries: dict[str, ContinuousQuery] = {}
     for n, name in enumerate(table.values, start=1):

@@ -50,10 +50,10 @@ def load_relation(spec: RelationSpec, cache: Path) -> StoredRelation:
 
 
 def _digest(table: pa.Table) -> str:
-    told = pa.BufferOutputStream()
-    with pa.ipc.new_stream(told, table.schema) as writer:
+    buffer = pa.BufferOutputStream()
+    with pa.ipc.new_stream(buffer, table.schema) as writer:
         writer.write_table(table)
-    return hashlib.sha256(told.getvalue()).hexdigest()[:12]
+    return hashlib.sha256(buffer.getvalue()).hexdigest()[:12]
 
 
 def _table(spec: RelationSpec, cache: Path) -> pa.Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -135,11 +136,35 @@ class TomlTable:
         """The string, or the list of strings, under ``key``; none when absent."""
         value = self.values.get(key)
         if not isinstance(value, list):
-            one = self.text(key)
-            return () if one is None else (one,)
+            text = self.text(key)
+            return () if text is None else (text,)
         if not all(isinstance(part, str) and part.strip() for part in value):
             raise self.refuse(f"{key} must be a string or a list of strings")
         return tuple(value)
+
+    def rows(self, key: str) -> tuple[Any, ...]:
+        """The tuples under ``key``, each a list or a table."""
+        rows = self.values.get(key)
+        if not isinstance(rows, list):
+            raise self.refuse(f"needs {key} = [[…], …], one list or table a tuple")
+        for number, row in enumerate(rows, start=1):
+            if not isinstance(row, list | dict):
+                raise self.refuse(
+                    f"{key}: tuple {number} must be a list or a table, not {kind_of(row)}"
+                )
+        return tuple(rows)
+
+    def option(self, key: str) -> str:
+        """The value under ``key`` as Spark takes options: text, of lists and tables their JSON."""
+        value = self.values[key]
+        if isinstance(value, bool):
+            return str(value).lower()
+        if isinstance(value, list | dict):
+            try:
+                return json.dumps(value)
+            except TypeError:
+                raise self.refuse(f"{key} holds a date; write it as a string") from None
+        return str(value)
 
     def text(self, key: str) -> str | None:
         """The non-empty string under ``key``, or None when absent."""

@@ -89,24 +89,24 @@ def _float(text: str, type_name: str) -> float:
 
 
 def _boolean(text: str, type_name: str) -> bool:
-    found = {"true": True, "false": False}.get(text.lower())
-    if found is None:
+    truth = {"true": True, "false": False}.get(text.lower())
+    if truth is None:
         raise ValueError(text)
-    return found
+    return truth
 
 
 def _date(text: str, type_name: str) -> date:
-    found = _DATE.fullmatch(text)
-    if found is None:
+    match = _DATE.fullmatch(text)
+    if match is None:
         raise ValueError(text)
-    return date(*map(int, found.groups()))
+    return date(*map(int, match.groups()))
 
 
 def _timestamp(text: str, type_name: str) -> datetime:
-    found = _MOMENT.fullmatch(text)
-    if found is None:
+    match = _MOMENT.fullmatch(text)
+    if match is None:
         raise ValueError(text)
-    *parts, fraction, _, sign, hours, minutes = found.groups()
+    *parts, fraction, _, sign, hours, minutes = match.groups()
     if fraction is not None and fraction[6:].strip("0"):
         raise ValueError(text)  # finer than a microsecond
     micros = int((fraction or "")[:6].ljust(6, "0"))
@@ -136,14 +136,14 @@ def valid_texts(column: pa.Array[Any]) -> tuple[pa.Array[Any], NDArray[np.bool_]
     try:
         return column.cast(pa.string()), bad
     except pa.ArrowInvalid:
-        found: list[str | None] = []
+        texts: list[str | None] = []
         for i, value in enumerate(column.to_pylist()):
             try:
-                found.append(None if value is None else value.decode())
+                texts.append(None if value is None else value.decode())
             except UnicodeDecodeError:
-                found.append(None)
+                texts.append(None)
                 bad[i] = True
-        return pa.array(found, pa.string()), bad
+        return pa.array(texts, pa.string()), bad
 
 
 def read_texts(column: pa.Array[Any], type_name: str) -> tuple[pa.Array[Any], NDArray[np.bool_]]:
@@ -153,10 +153,10 @@ def read_texts(column: pa.Array[Any], type_name: str) -> tuple[pa.Array[Any], ND
         return column, bad
     column = pc.utf8_trim(column, characters=BLANKS)
     plain = pc.fill_null(pc.match_substring_regex(column, _PLAIN[type_name]), True)
-    found = _read_plain(pc.if_else(plain, column, pa.scalar(None, pa.string())), type_name)
+    plain_values = _read_plain(pc.if_else(plain, column, pa.scalar(None, pa.string())), type_name)
     others = np.flatnonzero(~plain.to_numpy(zero_copy_only=False))
     if not len(others):
-        return found, bad
+        return plain_values, bad
     values: list[Any] = []
     for i, text in zip(others, column.take(pa.array(others)).to_pylist(), strict=True):
         try:
@@ -165,7 +165,7 @@ def read_texts(column: pa.Array[Any], type_name: str) -> tuple[pa.Array[Any], ND
             values.append(None)
             bad[i] = True
     given = pc.invert(plain)
-    return pc.replace_with_mask(found, given, pa.array(values, found.type)), bad
+    return pc.replace_with_mask(plain_values, given, pa.array(values, plain_values.type)), bad
 
 
 def _read_plain(column: pa.Array[Any], type_name: str) -> pa.Array[Any]:

@@ -68,12 +68,12 @@ def preview(call: ApiCall) -> Preview:
     reader, run, asked = call.services.reader, find_run(call), call.query
     knob = find_knob(reader.knobs(run.id), asked["knob"], asked["scope"])
     value = check_value(knob, _json(asked["value"]))
-    found = previewed(reader, run.id, knob, value)
-    if found is None:
+    effect = previewed(reader, run.id, knob, value)
+    if effect is None:
         return Preview(False, f"No preview. {why_not(knob.name)} After the turn: {VERDICT}.")
-    if found.share is None:
-        return Preview(False, found.words)
-    return Preview(True, found.words, found.tone, *found.share)
+    if effect.share is None:
+        return Preview(False, effect.words)
+    return Preview(True, effect.words, effect.tone, *effect.share)
 
 
 def _json(text: str) -> Any:
@@ -90,26 +90,28 @@ def run_sql(call: ApiCall) -> SqlRows | Response:
         message = f"format = {query['format'][:20]} refused: allowed {', '.join(FORMATS)}."
         raise ApiError(422, "bad_parameter", message, parameter="format", allowed=FORMATS)
     try:
-        found = call.services.reader.ask(query["text"], {"run": query["run"], "at": query["at"]})
+        answer = call.services.reader.ask(query["text"], {"run": query["run"], "at": query["at"]})
     except SqlBusy as error:
         raise ApiError(503, "busy", f"The query is not answered now: {error}.") from None
     except SqlRefused as error:
         raise ApiError(422, "bad_sql", f"The query is refused: {error}.") from None
     if query["format"] == "json":
-        return SqlRows(found.columns, [[plain(v) for v in row] for row in found.rows], found.is_cut)
-    return _CONTENTS[query["format"]](found)
+        return SqlRows(
+            answer.columns, [[plain(v) for v in row] for row in answer.rows], answer.is_cut
+        )
+    return _CONTENTS[query["format"]](answer)
 
 
-def _csv(found: SqlAnswer) -> Response:
+def _csv(answer: SqlAnswer) -> Response:
     text = io.StringIO(newline="")
     writer = csv.writer(text)
-    writer.writerow(found.columns)
-    writer.writerows([plain(value) for value in row] for row in found.rows)
+    writer.writerow(answer.columns)
+    writer.writerows([plain(value) for value in row] for row in answer.rows)
     return as_file(text.getvalue(), "text/csv", "csv")
 
 
-def _parquet(found: SqlAnswer) -> Response:
-    return as_file(parquet_bytes(found.columns, found.rows), MEDIA, "parquet")
+def _parquet(answer: SqlAnswer) -> Response:
+    return as_file(parquet_bytes(answer.columns, answer.rows), MEDIA, "parquet")
 
 
 _CONTENTS: Final = {"csv": _csv, "parquet": _parquet}

@@ -110,8 +110,8 @@ def keep_turn(call: ApiCall) -> Reply:
     """Request that a turn that holds for a while stands."""
     run = find_live_run(call)
     number = read_number(call.path["number"], "command")
-    found = call.services.reader.command(run.id, number)
-    if found is None or found.payload.get("unless_kept_s") is None:
+    command = call.services.reader.command(run.id, number)
+    if command is None or command.payload.get("unless_kept_s") is None:
         raise missing("turn that waits for a keep", number)
     return _request(call, run, "keep", {"command": number}, "")
 

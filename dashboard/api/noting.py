@@ -70,12 +70,12 @@ def write_note(call: ApiCall) -> Reply:
 def forget_note(call: ApiCall) -> Reply:
     """Withdraw what was written down; it stays in the audit log."""
     number, reader = read_number(call.path["number"], "note"), call.services.reader
-    saved = (one for one in reader.noted("sql") if one.id == number)  # shown with every run
-    found = reader.command(find_run(call).id, number) or next(saved, None)
-    if found is None or found.kind not in WRITABLE:
+    saved = (note for note in reader.noted("sql") if note.id == number)  # shown with every run
+    command = reader.command(find_run(call).id, number) or next(saved, None)
+    if command is None or command.kind not in WRITABLE:
         raise missing("note", number)
-    payload = {"command": number, "name": found.payload.get("name", "")}
-    return _write(call, found.run_id, "forget", payload)
+    payload = {"command": number, "name": command.payload.get("name", "")}
+    return _write(call, command.run_id, "forget", payload)
 
 
 def _check_kind(kind: str) -> None:

@@ -74,14 +74,14 @@ def _column(values: list[Any]) -> pa.Array:
 
 def _distinct(names: Sequence[str]) -> list[str]:
     """The names; one that came before gets the least number from 2 on that makes it new."""
-    found: list[str] = []
+    unique: list[str] = []
     for name in names:
         new, n = name, 1
-        while new in found:
+        while new in unique:
             n += 1
             new = f"{name}_{n}"
-        found.append(new)
-    return found
+        unique.append(new)
+    return unique
 
 
 def _check(asked: ParquetRequest) -> None:

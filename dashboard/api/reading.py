@@ -11,6 +11,7 @@ from dashboard.api.common import find_run, flat, flat_type, read_number
 from dashboard.api.registry import ApiCall
 from dashboard.serving.errors import ApiError, missing
 from dashboard.views.events import names
+from dashboard.views.planlog import PlanLogEntry, plan_log
 from storage.tables.rows import DecisionEntry, SeriesData, StoredMisfit, StoredResult
 from storage.vocabulary.kinds import InputState
 from storage.vocabulary.records import (
@@ -97,7 +98,7 @@ class SeriesAnswer:
 
 def runs(call: ApiCall) -> list[dict[str, Any]]:
     """All runs, newest first."""
-    return [_run(one) for one in call.services.reader.runs()]
+    return [_run(run) for run in call.services.reader.runs()]
 
 
 def run(call: ApiCall) -> dict[str, Any]:
@@ -105,15 +106,15 @@ def run(call: ApiCall) -> dict[str, Any]:
     return _run(find_run(call))
 
 
-def _run(one: Run) -> dict[str, Any]:
-    schema = one.inputs[0].schema if one.inputs else []
-    return flat(one, stream=one.streams, schema=schema)
+def _run(run: Run) -> dict[str, Any]:
+    schema = run.inputs[0].schema if run.inputs else []
+    return flat(run, stream=run.streams, schema=schema)
 
 
 def inputs(call: ApiCall) -> list[dict[str, Any]]:
     """The streams the run reads."""
-    found = call.services.reader.inputs(find_run(call).id)
-    return [flat(one.input, state=one.state, note=one.note) for one in found]
+    streams = call.services.reader.inputs(find_run(call).id)
+    return [flat(stream.input, state=stream.state, note=stream.note) for stream in streams]
 
 
 def units(call: ApiCall) -> tuple[Unit, ...]:
@@ -132,24 +133,24 @@ def queries(call: ApiCall) -> list[Entity]:
     return _page(call, [entity for entity in alive if entity.kind == "query"])
 
 
-def _page(call: ApiCall, found: Sequence[Entity]) -> list[Entity]:
+def _page(call: ApiCall, entities: Sequence[Entity]) -> list[Entity]:
     """The first ones behind the id ``after``."""
     after = call.query["after"]
-    left = (one for one in found if after is None or one.id > after)
+    left = (entity for entity in entities if after is None or entity.id > after)
     return list(islice(left, call.query["limit"]))
 
 
 def plans(call: ApiCall) -> list[PlanVersion]:
     """Plan versions, newest last; ``order`` holds attribute names here."""
     query = call.query
-    found = call.services.reader.plans(find_run(call).id, query["until"], query["unit"])
-    return [replace(plan, order=tuple(names(plan))) for plan in found[-query["limit"] :]]
+    versions = call.services.reader.plans(find_run(call).id, query["until"], query["unit"])
+    return [replace(plan, order=tuple(names(plan))) for plan in versions[-query["limit"] :]]
 
 
 def decisions(call: ApiCall) -> list[dict[str, Any]]:
     """Stored decisions, newest last."""
     verdict = call.query["verdict"]
-    found = call.services.reader.decisions(
+    entries = call.services.reader.decisions(
         find_run(call).id,
         until=call.query["until"],
         verdicts=None if verdict is None else [verdict],
@@ -157,7 +158,7 @@ def decisions(call: ApiCall) -> list[dict[str, Any]]:
         limit=call.query["limit"],
         unit=call.query["unit"],
     )
-    return [_decision(entry) for entry in reversed(found)]
+    return [_decision(entry) for entry in reversed(entries)]
 
 
 def decision(call: ApiCall) -> dict[str, Any]:
@@ -168,6 +169,13 @@ def decision(call: ApiCall) -> dict[str, Any]:
         known = "Rejected evaluations may be stored as a sample only."
         raise missing("stored decision", seq, known)
     return _decision(entry)
+
+
+def plan_log_entries(call: ApiCall) -> list[PlanLogEntry]:
+    """The plan log, unit by unit, newest last."""
+    query = call.query
+    asked = (find_run(call).id, query["until"], query["unit"], query["limit"])
+    return plan_log(call.services.reader.looks(*asked))
 
 
 def _decision(entry: DecisionEntry) -> dict[str, Any]:
@@ -181,17 +189,17 @@ def knobs(call: ApiCall) -> tuple[Knob, ...]:
 
 def commands(call: ApiCall) -> list[Command]:
     """Commands with their answers, newest last."""
-    found = call.services.reader.commands(find_run(call).id, call.query["limit"])
-    return list(reversed(found))
+    newest = call.services.reader.commands(find_run(call).id, call.query["limit"])
+    return list(reversed(newest))
 
 
 def command(call: ApiCall) -> Command:
     """One command with its answer."""
     number = read_number(call.path["number"], "command")
-    found = call.services.reader.command(find_run(call).id, number)
-    if found is None:
+    stored = call.services.reader.command(find_run(call).id, number)
+    if stored is None:
         raise missing("command", number)
-    return found
+    return stored
 
 
 def samples(call: ApiCall) -> SeriesAnswer:
@@ -228,35 +236,35 @@ def matrices(call: ApiCall) -> tuple[str, ...]:
 def matrix(call: ApiCall) -> dict[str, Any]:
     """A matrix as of a batch."""
     name, query = call.path["name"], call.query
-    found = call.services.reader.matrix(find_run(call).id, name, query["at"], query["unit"])
-    if found is None:
+    stored = call.services.reader.matrix(find_run(call).id, name, query["at"], query["unit"])
+    if stored is None:
         raise missing("matrix", name[:80], "None of this name is recorded by that batch.")
-    return flat(found.matrix, batch=found.batch, time=found.time)
+    return flat(stored.matrix, batch=stored.batch, time=stored.time)
 
 
 def results(call: ApiCall) -> list[StoredResult]:
     """Recently matched tuples, newest last."""
     reader, query = call.services.reader, call.query["query"]
     run_id = find_run(call).id
-    found = reader.results(run_id, query, call.query["limit"], call.query["until"])
-    if query is not None and not found and not reader.has_query(run_id, query):
+    newest = reader.results(run_id, query, call.query["limit"], call.query["until"])
+    if query is not None and not newest and not reader.has_query(run_id, query):
         raise missing("query", query[:80], f"See /api/v1/runs/{run_id}/queries.")
-    return list(reversed(found))
+    return list(reversed(newest))
 
 
 def misfits(call: ApiCall) -> list[StoredMisfit]:
     """Tuples kept aside, newest last."""
-    found = call.services.reader.misfits(
+    newest = call.services.reader.misfits(
         find_run(call).id, call.query["limit"], call.query["until"]
     )
-    return list(reversed(found))
+    return list(reversed(newest))
 
 
 def events(call: ApiCall) -> list[dict[str, Any]]:
     """Events, newest last."""
     _check_range(call)
     kind = call.query["kind"]
-    found = call.services.reader.events(
+    stored = call.services.reader.events(
         find_run(call).id,
         call.query["since"],
         call.query["until"],
@@ -264,17 +272,17 @@ def events(call: ApiCall) -> list[dict[str, Any]]:
         None if kind is None else [kind],
         call.query["unit"],
     )
-    return [flat(item.event, id=item.id, batch=item.batch, time=item.time) for item in found]
+    return [flat(item.event, id=item.id, batch=item.batch, time=item.time) for item in stored]
 
 
 def batches(call: ApiCall) -> list[dict[str, Any]]:
     """Executed batches, newest last."""
     _check_range(call)
     query = call.query
-    found = call.services.reader.batches(
+    executed = call.services.reader.batches(
         find_run(call).id, query["since"], query["until"], query["limit"]
     )
-    return [flat(one, plan_version=next(iter(one.plans.values()), None)) for one in found]
+    return [flat(batch, plan_version=next(iter(batch.plans.values()), None)) for batch in executed]
 
 
 def _check_range(call: ApiCall) -> None:

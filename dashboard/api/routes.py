@@ -14,6 +14,7 @@ from dashboard.api.params import Param
 from dashboard.api.registry import ApiCall, Handler, Method, Route
 from dashboard.serving.compression import EVENTS
 from dashboard.views.alerts import AlertState
+from dashboard.views.planlog import PlanLogEntry
 from storage.tables.rows import StoredMisfit, StoredResult
 from storage.vocabulary.records import Command, Entity, Knob, PlanVersion, Unit
 
@@ -135,6 +136,14 @@ _READING = (
         "One decision",
         reading.DecisionAnswer,
         (UNIT,),
+    ),
+    Route(
+        "GET",
+        f"{_RUN}/planlog",
+        reading.plan_log_entries,
+        "The plan log: statistics, plan, predicted and measured cost of each look",
+        list[PlanLogEntry],
+        (UNTIL, UNIT, limit(1000, 10000)),
     ),
     Route("GET", f"{_RUN}/knobs", reading.knobs, "Knobs", list[Knob], params=(AT,)),
     Route(

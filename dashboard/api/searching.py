@@ -45,9 +45,11 @@ def places(call: ApiCall) -> list[SearchPlace]:
 
 
 def _entities(reader: Reader, run: str) -> Iterator[SearchPlace]:
-    for one in reader.entities(run):
-        if one.kind in PAGES:
-            yield SearchPlace(one.name, one.role or one.kind, PAGES[one.kind], one.id)
+    for entity in reader.entities(run):
+        if entity.kind in PAGES:
+            yield SearchPlace(
+                entity.name, entity.role or entity.kind, PAGES[entity.kind], entity.id
+            )
 
 
 def _knobs(reader: Reader, run: str) -> Iterator[SearchPlace]:
@@ -59,10 +61,10 @@ def _knobs(reader: Reader, run: str) -> Iterator[SearchPlace]:
 
 
 def _decisions(reader: Reader, run: str) -> Iterator[SearchPlace]:
-    found = reader.events(run, limit=MOST_DECIDED, kinds=_DECIDED)
-    for one in reversed(titled(found, reader.plans(run))):
-        seq = (one.event.ref or {}).get("decision")
+    events = reader.events(run, limit=MOST_DECIDED, kinds=_DECIDED)
+    for stored in reversed(titled(events, reader.plans(run))):
+        seq = (stored.event.ref or {}).get("decision")
         if isinstance(seq, int):
-            kind = f"decision #{seq}, batch {one.batch}"
-            unit = one.event.unit_id or None
-            yield SearchPlace(one.event.title, kind, "/decisions", str(seq), one.batch, unit)
+            kind = f"decision #{seq}, batch {stored.batch}"
+            unit = stored.event.unit_id or None
+            yield SearchPlace(stored.event.title, kind, "/decisions", str(seq), stored.batch, unit)

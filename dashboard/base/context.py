@@ -154,16 +154,16 @@ def of(reader: RunReader, data: Mapping[str, Any] | None) -> Context:
     return resolve(reader, Moment.from_store(data), _whole((data or {}).get("batch")))
 
 
-def resolve(reader: RunReader, moment: Moment, told: int | None = None) -> Context:
+def resolve(reader: RunReader, moment: Moment, newest: int | None = None) -> Context:
     """The moment with its run (the default one when unnamed) and the batch to show.
 
-    told: the newest batch the browser knows of; a LIVE page is of that, so that nothing on it is
+    newest: the last batch the browser knows of; a LIVE page is of that, so that nothing on it is
     newer than its header.
     """
     run = reader.run(moment.run) if moment.run else _default_run(reader)
     now = reader.last_batch(run.id) if run else None
     lives = run is not None and run.state in LIVE_STATES
-    at = moment.at if moment.at is not None or not lives else told
+    at = moment.at if moment.at is not None or not lives else newest
     batch = now if at is None or now is None else min(at, now)
     return Context(moment, run, batch, now)
 

@@ -22,13 +22,24 @@ from storage.vocabulary.records import PlanVersion
 #: What a card of the plan graph shows.
 Card: TypeAlias = Literal["source", "step", "operator", "synopsis", "store", "output"]
 #: Fields of a face that are tables of words.
-Table: TypeAlias = Literal["words", "nodes", "groups", "unreplayed", "chosen"]
+Table: TypeAlias = Literal["words", "nodes", "marks", "groups", "compared", "unreplayed", "chosen"]
+
+
+class SynopsisPart(NamedTuple):
+    """What a synopsis holds of one kind. name: property with how many tuples; tone: how it is
+    drawn, ``aside`` what is not in memory."""
+
+    name: str
+    word: str
+    tone: Literal["ok", "warning", "quiet", "aside"]
 
 
 class NodeKind(NamedTuple):
     """A role of a node of a plan graph. card: what it shows. icon: SVG path data in a 24 x 24 box
     that is drawn in place of the sign, '' = the sign. about: a sentence for the legend. cost:
-    the property that a step is weighed by, '' = visits."""
+    the property that a step is weighed by, '' = visits. parts: what a synopsis is divided into, on
+    its card a bar; whole: the property that the size is told as a share of. cells: facts of the
+    node that name what it is made of and count it, on its card a strip of cells."""
 
     card: Card
     sign: str
@@ -36,6 +47,19 @@ class NodeKind(NamedTuple):
     icon: str = ""
     about: str = ""
     cost: str = ""
+    parts: tuple[SynopsisPart, ...] = ()
+    whole: str = ""
+    cells: tuple[str, str] | None = None
+
+
+class CardMark(NamedTuple):
+    """A number of a monitor on the card of the node that its fact ``node`` names, or of a node on
+    its own card. word: in front of it; none: what stands for no value; form: how it is written."""
+
+    property: str
+    word: str
+    none: str
+    form: Literal["si", "pct"] = "si"
 
 
 class Skip(NamedTuple):
@@ -49,11 +73,14 @@ class Skip(NamedTuple):
 
 
 class VerdictSource(NamedTuple):
-    """The headline of a post-mortem. properties: of the system; told: what they come to in a
-    sentence, '' = nothing is known."""
+    """The headline of a post-mortem. properties: of the system, or of all entities of a role, added
+    batch by batch; told: what they come to behind 'Adapting', '' = nothing is known; basis: what
+    that is known from."""
 
     properties: tuple[str, ...]
     told: Callable[[Mapping[str, SeriesData]], str]
+    role: str = ""
+    basis: str = "estimated on sampled tuples"
 
 
 class WatchedNumber(NamedTuple):
@@ -83,9 +110,10 @@ class Face:
     its own ``Page``s, if any. panels: its ``Panel``s in their order.
 
     words: names of the record -> what people call them (knobs, properties, the system). nodes:
-    roles -> how they are drawn. groups: properties -> the group of the inspector, where the unit
-    does not tell it. first: knobs that are turned most, in the order they stand in. follows:
-    properties of operators that cards follow while LIVE; hushed: those that nothing follows.
+    roles -> how they are drawn. marks: roles of monitors, or of nodes -> what is on the card of the
+    node. groups: properties -> the group of the inspector, where the unit does not tell it. first:
+    knobs that are turned most, in the order they stand in. follows: properties of operators that
+    cards follow while LIVE; hushed: those that nothing follows.
 
     unreplayed: knobs -> why the record cannot tell what another value would have done. chosen:
     knobs whose other values are planned at evaluations -> what the costs are. replays: what of the
@@ -94,7 +122,8 @@ class Face:
 
     watching: of properties of batches. gains: what adapting came to
     (dashboard.views.gain.GainSource); verdict: in the post-mortem. skips: ways past others in a
-    plan. refuted: by node, of the queries still open, as of a batch.
+    plan. refuted: by node, of the queries still open, as of a batch. compared: properties that
+    Compare adds up over all that have them -> (words, unit, whether smaller is better).
     """
 
     folder: Path
@@ -102,6 +131,7 @@ class Face:
     panels: tuple[Any, ...] = ()
     words: Mapping[str, str] = field(default_factory=dict)
     nodes: Mapping[str, NodeKind] = field(default_factory=dict)
+    marks: Mapping[str, CardMark] = field(default_factory=dict)
     groups: Mapping[str, str] = field(default_factory=dict)
     first: tuple[str, ...] = ()
     follows: tuple[str, ...] = ()
@@ -114,13 +144,14 @@ class Face:
     gains: tuple[Any, ...] = ()
     verdict: VerdictSource | None = None
     skips: Callable[[PlanVersion], Sequence[Skip]] | None = None
+    compared: Mapping[str, tuple[str, str, bool | None]] = field(default_factory=dict)
     refuted: Callable[[Reader, str, int, PlanVersion], Mapping[str, float | None]] | None = None
 
 
 def faces() -> tuple[Face, ...]:
     """The faces of all systems, in the order of ``dashboard.systems``."""
-    found: tuple[Face, ...] = import_module("dashboard.systems").FACES
-    return found
+    systems: tuple[Face, ...] = import_module("dashboard.systems").FACES
+    return systems
 
 
 def followed() -> tuple[str, ...]:
@@ -130,8 +161,8 @@ def followed() -> tuple[str, ...]:
 
 def watching() -> Watching:
     """How properties of batches are watched by the first system that does."""
-    found = (face.watching for face in faces() if face.watching is not None)
-    return next(found, Watching("", "", "", {}))
+    watchings = (face.watching for face in faces() if face.watching is not None)
+    return next(watchings, Watching("", "", "", {}))
 
 
 def told(table: Table) -> Mapping[str, Any]:
@@ -140,5 +171,5 @@ def told(table: Table) -> Mapping[str, Any]:
 
 
 @lru_cache(maxsize=32)
-def _told(found: tuple[Face, ...], table: Table) -> Mapping[str, Any]:
-    return {name: one for face in found[::-1] for name, one in getattr(face, table).items()}
+def _told(faces: tuple[Face, ...], table: Table) -> Mapping[str, Any]:
+    return {name: entry for face in faces[::-1] for name, entry in getattr(face, table).items()}

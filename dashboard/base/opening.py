@@ -43,12 +43,12 @@ def build_opening(
 
     A run that was begun since then and is over is awaited no longer.
     """
-    found = default_run(runs, has_batch)
-    if found is None or not has_batch(found.id):
+    default = default_run(runs, has_batch)
+    if default is None or not has_batch(default.id):
         return NO_OPENING
-    if found.state in LIVE_STATES:
-        return Opening(live=found.id)
+    if default.state in LIVE_STATES:
+        return Opening(live=default.id)
     own = [run for run in runs if branch_of(run) is None]
     begins = any(run.state in LIVE_STATES for run in own)
     asked = awaits_since is not None and all(run.started_at < awaits_since for run in own)
-    return Opening(recording=found.id) if begins or asked else NO_OPENING
+    return Opening(recording=default.id) if begins or asked else NO_OPENING

@@ -35,6 +35,25 @@ class Drawn(Component):
         super().__init__(**properties)  # type: ignore[no-untyped-call]  # dash's base is untyped
 
 
+class PanelDrawing(Drawn):
+    """A drawing of a run that its panel fills whenever it is drawn.
+
+    run: id of the run. drawing: what is drawn, None = nothing yet. disabled: why knobs cannot be
+    turned now, or ''.
+    """
+
+    _namespace = NAMESPACE
+    _names = ("id", "run", "drawing", "disabled")
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id, run="", drawing=None, disabled="")
+
+    @classmethod
+    def filled(cls, id: str) -> tuple[tuple[str, str], ...]:
+        """The properties that the panel gives."""
+        return tuple((id, name) for name in cls._names[1:])
+
+
 class Icon(Drawn):
     """A line drawing: SVG path data in a 24 x 24 box, in the colour of the text around it."""
 

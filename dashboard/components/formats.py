@@ -31,9 +31,14 @@ def show(value: object, form: Format = "text") -> str:
     return _number(float(value), form)
 
 
+def decimals(value: float, n: int) -> str:
+    """With n decimals, thousands apart: '12 345.67'."""
+    return f"{value:z,.{n}f}".replace(",", THIN)
+
+
 def _number(value: float, form: Format) -> str:
     if form == "int":
-        return f"{value:z,.0f}".replace(",", THIN)
+        return decimals(value, 0)
     if form == "si":
         return _si(value)
     if form == "pct":
@@ -50,7 +55,7 @@ _SIZES: Final = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
 
 def _bytes(value: float) -> str:
     """Three digits, without zeros at the end."""
-    size, unit = next((one for one in _SIZES if abs(value) >= one[0]), _SIZES[-1])
+    size, unit = next((pair for pair in _SIZES if abs(value) >= pair[0]), _SIZES[-1])
     scaled = value / size
     digits = 0 if abs(scaled) >= 99.95 or size == 1 else 1 if abs(scaled) >= 9.995 else 2
     text = f"{scaled:z.{digits}f}"

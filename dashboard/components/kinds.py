@@ -55,6 +55,7 @@ VERDICTS: Final[Mapping[str, Verdict]] = {
     "cooldown": Verdict("○", "cool-down", "quiet", "The last rearrangement was too recent."),
     "thin": Verdict("○", "too few samples", "warning", "Too few sampled tuples to decide on."),
     "pinned": Verdict("○", "pinned", "quiet", "The plan is pinned."),
+    "acted": Verdict("●", "acted on", "ok", "It was done; the plan is the same."),
 }
 
 #: State of a run, a command or a query -> tone.
@@ -120,5 +121,5 @@ def tone_of(state: str) -> Tone:
 
 def node_kind(kind: str) -> NodeKind:
     """The row of a role of a node; one nobody listed is an operator with its own name."""
-    found = NODES.get(kind) or told("nodes").get(kind)
-    return found or NodeKind("operator", "◦", kind)
+    row = NODES.get(kind) or told("nodes").get(kind)
+    return row or NodeKind("operator", "◦", kind)

@@ -44,6 +44,8 @@ NAMES: Final[Mapping[str, str]] = {
     "profile_prob": "Profile probability p",
     "min_samples": "Least samples",
     "cooldown_tuples": "Cool-down",
+    "policy": "Who decides",
+    "caution": "Caution of the autopilot",
     "rate": "Input rate",
     "at_end": "At the end of the input",
     "reject_sample_every": "Evaluations stored, every",
@@ -69,9 +71,9 @@ def is_listed(name: str) -> bool:
 
 def words_of(name: str) -> str:
     """What people call a property, a knob, a system, or a part of one, 'asc.macro_sequence'."""
-    found = _listed(name)
-    if found:
-        return found
+    words = _listed(name)
+    if words:
+        return words
     system, _, part = name.partition(".")
     if part and (whose := _listed(system)):
         return f"{whose}, {words_of(part).lower()}"
@@ -81,7 +83,7 @@ def words_of(name: str) -> str:
 
 def named(sentence: str) -> str:
     """A sentence of the record; what has a value in it, 'mu = 0.1', is called as people do."""
-    return _VALUED.sub(lambda found: _listed(found[0]) or found[0], sentence)
+    return _VALUED.sub(lambda match: _listed(match[0]) or match[0], sentence)
 
 
 def term(name: str, meaning: str = "") -> Component:

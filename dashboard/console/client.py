@@ -33,8 +33,8 @@ class ApiClient:
     def change(self, method: str, *path: str, body: object = None, **query: object) -> Any:
         """Request a change: the command, in state 'requested'. Raises Unanswered."""
         if not self._token and not self._csrf:
-            found = self.get("csrf")
-            self._csrf = {found["header"]: found["token"]}
+            csrf = self.get("csrf")
+            self._csrf = {csrf["header"]: csrf["token"]}
         return self._ask(method, path, query, body)
 
     def _ask(

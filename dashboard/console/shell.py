@@ -72,7 +72,9 @@ class CommandShell(cmd.Cmd):
 
     def do_streams(self, rest: str) -> None:
         """streams: what the run reads"""
-        knobs = {one["scope"]: one["value"] for one in self._get("knobs") if one["name"] == INTAKE}
+        knobs = {
+            knob["scope"]: knob["value"] for knob in self._get("knobs") if knob["name"] == INTAKE
+        }
         sources = self._sources()
         shown = [
             {
@@ -100,7 +102,7 @@ class CommandShell(cmd.Cmd):
     def do_knobs(self, rest: str) -> None:
         """knobs [WORD]: values, ranges and meaning; of queues only those with the word"""
         word = rest.strip()
-        queues = {one["id"] for one in self._get("entities") if one["kind"] == "queue"}
+        queues = {entity["id"] for entity in self._get("entities") if entity["kind"] == "queue"}
         rows = [
             {**knob, "range": ", ".join(knob["choices"]) or f"{knob['low']} .. {knob['high']}"}
             for knob in self._get("knobs")
@@ -216,11 +218,15 @@ class CommandShell(cmd.Cmd):
 
     def _sources(self) -> dict[str, str]:
         """The entity of each stream."""
-        return {one["name"]: one["id"] for one in self._get("entities") if one["role"] == "source"}
+        return {
+            entity["name"]: entity["id"]
+            for entity in self._get("entities")
+            if entity["role"] == "source"
+        }
 
     def _turned(self, name: str, intake: str) -> bool:
         """Turn the intake of a stream, if the name is one's and no query's."""
-        if name in {one["name"] for one in self._get("queries")}:
+        if name in {query["name"] for query in self._get("queries")}:
             return False
         source = self._sources().get(name)
         if source is None:

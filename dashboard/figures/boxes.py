@@ -74,15 +74,15 @@ def loop_numbers(loops: Sequence[FlipLoop], y: float, colours: Palette) -> list[
 
 def gap_boxes(gaps: Sequence[Gap], colours: Palette) -> list[dict[str, Any]]:
     """A hatched box over all panels for each gap: its area, then slanted lines across it."""
-    found: list[dict[str, Any]] = []
+    boxes: list[dict[str, Any]] = []
     for gap in gaps:
         since, until = stamp(gap.since), stamp(gap.until)
         box = {"x0": since, "x1": until, "y0": 0, "y1": 1, "fillcolor": colours.band}
         common = {"name": "gap", "yref": "paper", "layer": "below"}
         line = {"color": colours.muted, "width": 0.6}
-        found.append({"type": "rect", **box, "line": {**line, "dash": "dot"}, **common})
-        found.append({"type": "path", "path": _hatching(gap), "line": line, **common})
-    return found
+        boxes.append({"type": "rect", **box, "line": {**line, "dash": "dot"}, **common})
+        boxes.append({"type": "path", "path": _hatching(gap), "line": line, **common})
+    return boxes
 
 
 def _hatching(gap: Gap) -> str:
@@ -119,3 +119,18 @@ def gap_words(gaps: Sequence[Gap], y: float, colours: Palette) -> list[dict[str,
         }
         for gap in gaps
     ]
+
+
+def lane_name(text: str, high: float, colours: Palette) -> dict[str, Any]:
+    """The annotation that names a lane. high: its upper end, a share of the figure's height."""
+    return {
+        "text": text,
+        "xref": "paper",
+        "yref": "paper",
+        "x": 0,
+        "y": high,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "showarrow": False,
+        "font": {"size": BODY_PX, "color": colours.text},
+    }

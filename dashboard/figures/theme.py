@@ -78,6 +78,18 @@ PALETTES: Final[dict[str, Palette]] = {
 
 #: Lines of a figure, one after the other; ``ink`` has them.
 _LINES: Final = ("blue", "teal", "violet", "orange", "cyan", "muted")
+N_INKS: Final = len(_LINES)
+#: Signs of marks beside their colours, of plotly and in a text; as many as no colours, so that 42
+#: marks differ in one or the other.
+SIGNS: Final = (
+    ("circle", "●"),
+    ("square", "■"),
+    ("diamond", "◆"),
+    ("triangle-up", "▲"),
+    ("cross", "✚"),
+    ("star", "★"),
+    ("triangle-down", "▼"),
+)
 
 
 def palette(theme: str | None) -> Palette:
@@ -87,8 +99,8 @@ def palette(theme: str | None) -> Palette:
 
 def ink(colours: Palette, place: int) -> str:
     """The colour of a figure's line by its place; they come again."""
-    found: str = getattr(colours, _LINES[place % len(_LINES)])
-    return found
+    colour: str = getattr(colours, _LINES[place % len(_LINES)])
+    return colour
 
 
 def safe(text: str) -> str:

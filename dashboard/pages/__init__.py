@@ -60,6 +60,16 @@ DECISIONS: Final = Page(
     nothing="Nothing was evaluated yet: the first check comes after λ tuples.",
     columns="pw-decisions",
 )
+PLAN_LOG: Final = Page(
+    path="/planlog",
+    title="Plan log",
+    label="Plan log",
+    icon="M4 20V4M4 20h16M8 15l3-5 4 3 4-7M8 15h.01M11 10h.01M15 13h.01M19 6h.01",
+    key="l",
+    missing=_START.format("looks of the autopilot appear"),
+    nothing="Looks come with the autopilot: set policy to autopilot on the Knobs page.",
+    columns="pw-log-columns",
+)
 MEMORY: Final = Page(
     path="/memory",
     title="Memory",
@@ -122,6 +132,7 @@ PAGES: Final[tuple[Page, ...]] = (
     TIMELINE,
     MONITOR,
     DECISIONS,
+    PLAN_LOG,
     MEMORY,
     KNOBS,
     RESULTS,

@@ -118,15 +118,15 @@ class Page:
         return [[panel.name for panel in applying], units, context.moment.unit, knobs]
 
     def _applying(self, context: Context, reader: Reader) -> list[Panel[Any]]:
-        found = []
+        panels = []
         facts: dict[str, RunFacts] = {}
         for panel in self.panels:
             unit = scope_of(panel, context, reader).unit
             if unit not in facts:
                 facts[unit] = read_facts(context, reader, unit)
             if panel.applies(facts[unit]):
-                found.append(panel)
-        return found
+                panels.append(panel)
+        return panels
 
     def _body(self, applying: list[Panel[Any]], context: Context, services: Services) -> Component:
         laid_out = [(panel, frame.lay_out(panel, context, services)) for panel in applying]
@@ -175,7 +175,10 @@ def layout_mark(context: Context, reader: Reader) -> str:
         return ""
     units, knobs = _units_and_knobs(all_panels(), context, reader)
     facts = [read_facts(context, reader, unit) for unit in ["", *units]]
-    own = [(one.running, sorted(one.roles), sorted(one.matrices), one.decided) for one in facts]
+    own = [
+        (fact.running, sorted(fact.roles), sorted(fact.matrices), fact.decided, fact.looked)
+        for fact in facts
+    ]
     return hashlib.blake2b(repr((units, knobs, own)).encode(), digest_size=6).hexdigest()
 
 
@@ -185,5 +188,5 @@ def _units_and_knobs(
     """Ids of the units of the run, and [scope, name] of its knobs that stand below panels."""
     run, at = context.run_id, context.batch
     below = {name for panel in panels for name in panel.knobs}
-    knobs = [[one.scope, one.name] for one in reader.knobs(run, at) if one.name in below]
+    knobs = [[knob.scope, knob.name] for knob in reader.knobs(run, at) if knob.name in below]
     return [unit.id for unit in reader.units(run, at)] if run else [], knobs

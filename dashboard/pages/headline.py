@@ -16,8 +16,8 @@ from dashboard.components.drawn import GainCurve, Rolling
 from dashboard.components.formats import show, with_mu
 from dashboard.components.links import jump
 from dashboard.components.names import named
-from dashboard.views.book import Book, by_property
-from dashboard.views.decisions import MIN_SAMPLES
+from dashboard.views.book import Book, added, by_property
+from dashboard.views.decisions import LEVELS, MIN_SAMPLES
 from dashboard.views.events import difference
 from dashboard.views.gain import Gain, GainSource, column, turning_points
 from dashboard.views.plan import Values
@@ -45,18 +45,19 @@ class LastChange(NamedTuple):
 
 def find_gain(reader: Reader, context: Context, units: Units, values: Values) -> Gain | None:
     """What adapting came to until the moment, in the first of the units that has a figure."""
-    entities, found = reader.entities(context.run_id, context.batch), list[Gain]()
+    entities, all_gains = reader.entities(context.run_id, context.batch), list[Gain]()
     for title, plan in units:
         book = Book(entities, plan.unit_id)
         read = partial(_columns, reader, context, values)
         gains = list[Gain | None]()
         for source in _sources():
             having = [entity for entity in book if source.changes[-1] in values.get(entity, {})]
-            owners = [book.systems()] if source.together else [(entity,) for entity in having]
-            gains += [source.told(read(own, source.properties)) for own in owners]
+            owners = [having] if source.summed else [[entity] for entity in having]
+            owners = [book.systems()] if source.together else owners
+            gains += [source.told(read(own, source)) for own in owners]
         of = f" · {title}" if len(units) > 1 else ""
-        found += [one._replace(basis=one.basis + of) for one in gains if one is not None]
-    return max(found, key=lambda one: one.figure != "", default=None)
+        all_gains += [gain._replace(basis=gain.basis + of) for gain in gains if gain is not None]
+    return max(all_gains, key=lambda gain: gain.figure != "", default=None)
 
 
 def _sources() -> list[GainSource]:
@@ -64,19 +65,23 @@ def _sources() -> list[GainSource]:
 
 
 def _columns(
-    reader: Reader, context: Context, values: Values, owners: Sequence[str], names: Sequence[str]
+    reader: Reader, context: Context, values: Values, owners: Sequence[str], source: GainSource
 ) -> dict[str, dict[int, float]]:
     """The properties of the owners that have them, over the run until the moment."""
+    names = source.properties
     at = context.batch
     keys = [(owner, name) for owner in owners for name in names if name in values.get(owner, {})]
     if not keys:
         return {}
-    found = reader.many_series(
+    series = reader.many_series(
         context.run_id, keys, until_batch=at, max_points=_MAX_READ, sampled=True
     )
+    if source.summed:
+        now = {name: sum(values[owner].get(name) or 0.0 for owner in owners) for name in names}
+        return {name: column(data, at, now[name]) for name, data in added(series).items()}
     return {
         name: column(data, at, values[data.entity].get(name))
-        for name, data in by_property(found).items()
+        for name, data in by_property(series).items()
     }
 
 
@@ -85,7 +90,7 @@ def last_change(reader: Reader, context: Context, units: Units) -> LastChange | 
     changed = [(title, plan) for title, plan in units if plan.version > 1]
     if not changed:
         return None
-    title, plan = max(changed, key=lambda one: (one[1].batch, one[1].version))
+    title, plan = max(changed, key=lambda pair: (pair[1].batch, pair[1].version))
     run, unit = context.run_id, plan.unit_id
     before = reader.plan_at(run, plan.batch - 1, unit)
     if before is not None and context.moment.show:
@@ -100,8 +105,8 @@ def last_change(reader: Reader, context: Context, units: Units) -> LastChange | 
 
 def headline_key(context: Context, units: Units, values: Values) -> str:
     """Changes exactly when the headline is to be drawn anew."""
-    told = [name for source in _sources() for name in source.changes]
-    numbers = [own[name] for own in values.values() for name in told if name in own]
+    sources = [name for source in _sources() for name in source.changes]
+    numbers = [own[name] for own in values.values() for name in sources if name in own]
     plans = [(plan.unit_id, plan.version) for _, plan in units]
     return repr((context.run_id, context.mode, context.batch, plans, numbers))
 
@@ -168,4 +173,6 @@ def _cost(entry: DecisionEntry | None) -> str:
         old, new, word = outcome.counterfactual_old, outcome.sample_new, ""
     if old is None or new is None:
         return ""
+    if unit in LEVELS:
+        return f", {show(old, 'bytes')} → {show(new, 'bytes')}{word}"
     return f", {show(old, 'f2')} → {show(new, 'f2')} {unit}{word}"

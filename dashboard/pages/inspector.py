@@ -71,29 +71,29 @@ def _knob_key(knob: Knob) -> str:
 
 def _facts(reader: Reader, context: Context) -> Any:
     """The static properties of the pinned entity: a capacity that was set, say."""
-    found = Book(reader.entities(context.run_id, context.batch)).get(node_of(context))
-    return None if found is None else found.properties
+    entity = Book(reader.entities(context.run_id, context.batch)).get(node_of(context))
+    return None if entity is None else entity.properties
 
 
 def draw_inspector(services: Services, context: Context) -> list[Component]:
     """All of the inspector of the pinned entity: its parts, then its knobs."""
     reader, entity = services.reader, node_of(context)
     book = Book(reader.entities(context.run_id, context.batch))
-    told: list[Component] = [
+    inspector: list[Component] = [
         part(name, draw(reader, context), **_stamp(name, context)) for name, draw in _PARTS.items()
     ]
     knobs = _knobs(reader, context)
     locked = is_locked(services, context)
     intake = next((knob for knob in knobs if knob.name == INTAKE), None)
     if intake is not None and book.role(entity) == "source":
-        found = intake_buttons(book.name(entity), intake.scope, str(intake.value), locked)
-        told.append(html.Div(found, className="pw-intake"))
+        buttons = intake_buttons(book.name(entity), intake.scope, str(intake.value), locked)
+        inspector.append(html.Div(buttons, className="pw-intake"))
     if knobs:
-        told.append(html.H3("Knobs"))
+        inspector.append(html.H3("Knobs"))
         if locked:
-            told.append(html.P(locked, className="pw-knob-note"))
-        told += folded(draw_cards(reader, context, knobs, locked, "inspector", compact=True))
-    return told
+            inspector.append(html.P(locked, className="pw-knob-note"))
+        inspector += folded(draw_cards(reader, context, knobs, locked, "inspector", compact=True))
+    return inspector
 
 
 def draw_parts(services: Services, context: Context, *, numbers: bool) -> list[Any]:
@@ -118,13 +118,13 @@ def _next(reader: Reader, context: Context, entity: str, book: Book) -> list[Com
     unit = book[entity].unit_id if entity in book else ""
     if not unit:
         return []
-    found = reader.decisions(
+    decisions = reader.decisions(
         context.run_id, until=context.batch, limit=RECENT, unit=unit, brief=True
     )
-    lines = of_entity(build_headroom(found, {}), book.name(entity), unit)
+    lines = of_entity(build_headroom(decisions, {}), book.name(entity), unit)
     if not lines:
         return []
-    items = [draw_line(one, context) for one in lines]
+    items = [draw_line(line, context) for line in lines]
     return [html.H3("What would change it"), html.Ul(items, className="pw-next")]
 
 
@@ -153,10 +153,10 @@ def _draw_why(reader: Reader, context: Context) -> list[Component]:
     unit = book[entity].unit_id if entity in book else ""
     most = MOST_DECISIONS if entity == SYSTEM else _LOOKED_THROUGH
     run, at = context.run_id, context.batch
-    found = reader.decisions(
+    decisions = reader.decisions(
         run, until=at, verdicts=_ACCEPTED, limit=most, unit=unit or None, brief=True
     )
-    return _why(context, reasons(entity, book, found))
+    return _why(context, reasons(entity, book, decisions))
 
 
 #: Parts of the inspector by their ids, in their order.

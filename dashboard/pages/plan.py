@@ -34,6 +34,7 @@ from dashboard.panels import frame, records
 from dashboard.serving.services import Services
 from dashboard.views import plan as views
 from dashboard.views.book import SYSTEM
+from dashboard.views.plan_parts import marks_of
 from storage.reader import Reader
 from storage.vocabulary.records import Batch
 
@@ -214,7 +215,8 @@ def _inspected(
 def _graph_properties(context: Context, facts: Facts) -> tuple[Any, ...]:
     limits = views.limits_of(facts.entities)
     part = f"{context.moment.unit} {context.moment.show or ''}"
-    shown = (facts.plan, facts.nodes, facts.version, facts.shared, facts.skips, limits, part)
+    marks = marks_of(facts.entities)
+    shown = (facts.plan, facts.nodes, facts.version, facts.shared, facts.skips, limits, part, marks)
     graph = views.graph_plan(context.run_id, *shown)
     sparks = {
         node.id: views.spark(facts.series.get((node.entity, node.spark))) for node in facts.nodes
@@ -233,22 +235,22 @@ _MOST_OUTPUTS: Final = 40
 
 def _choices(context: Context, facts: Facts) -> list[Component]:
     """Links to the plan of one unit, and to what leads to one output of what is shown."""
-    found: list[Component] = []
+    choices: list[Component] = []
     if len(facts.titles) > 1:
         here = context.moment.unit if context.moment.unit in facts.titles else ""
         units = {"": "All units", **facts.titles}
         chips = [
             _chip(context, words, unit == here, unit=unit, show="") for unit, words in units.items()
         ]
-        found.append(html.Nav(chips, className="pw-chips", **attrs(aria_label="Units")))
+        choices.append(html.Nav(chips, className="pw-chips", **attrs(aria_label="Units")))
     if facts.outputs:
-        narrowed = any(one.chosen for one in facts.outputs)
+        narrowed = any(output.chosen for output in facts.outputs)
         shown = facts.outputs[:_MOST_OUTPUTS]
-        shown += [one for one in facts.outputs[_MOST_OUTPUTS:] if one.chosen]
+        shown += [output for output in facts.outputs[_MOST_OUTPUTS:] if output.chosen]
         chips = [_chip(context, "All of it", not narrowed, show="")]
-        chips += [_chip(context, one.name, one.chosen, show=one.id) for one in shown]
-        found.append(html.Nav(chips, className="pw-chips", **attrs(aria_label="Outputs")))
-    return found
+        chips += [_chip(context, output.name, output.chosen, show=output.id) for output in shown]
+        choices.append(html.Nav(chips, className="pw-chips", **attrs(aria_label="Outputs")))
+    return choices
 
 
 def _chip(context: Context, words: str, here: bool, **target: str) -> Component:
@@ -272,7 +274,7 @@ def _which(context: Context, facts: Facts) -> str:
     plan = facts.plan
     if plan is None:
         return (context.run.note if context.run else "") or views.headline(None)
-    _, latest = max(facts.units, key=lambda one: (one[1].batch, one[1].version))
+    _, latest = max(facts.units, key=lambda unit: (unit[1].batch, unit[1].version))
     if len(facts.units) < 2:
         return views.headline(latest)
     n, since = len(facts.units), max(0, latest.batch)

@@ -72,18 +72,18 @@ def read(reader: Reader, context: Context, *, numbers: bool = False) -> Facts:
     run, at = context.run_id, context.batch
     all_units = reader.units(run, at)
     titles = {unit.id: unit.title for unit in all_units}
-    plans = reader.plans_at(run, at) or {one.unit_id: one for one in reader.plans(run)[:1]}
+    plans = reader.plans_at(run, at) or {plan.unit_id: plan for plan in reader.plans(run)[:1]}
     wanted = context.moment.unit
     shown = {wanted: plans[wanted]} if wanted in plans else plans
     units = [(titles.get(unit, ""), plan) for unit, plan in shown.items()]
-    plan, version = views.whole(units), sum(one.version for one in plans.values())
+    plan, version = views.whole(units), sum(plan.version for plan in plans.values())
     outputs = parts.outputs_of(plan, context.moment.show)
     shared = {} if plan is None else parts.shared_by(plan)
     show = context.moment.show
     if plan is not None and show:
         plan = parts.leading_to(plan, show)
-        own = [one for one in units if parts.has_node(one[1], show)] or units
-        units = [(title, parts.leading_to(one, show)) for title, one in own]
+        own = [unit for unit in units if parts.has_node(unit[1], show)] or units
+        units = [(title, parts.leading_to(plan, show)) for title, plan in own]
     nodes = [] if plan is None else views.plan_nodes(plan)
     keys = [(SYSTEM, chart.property) for chart in CHARTS]
     keys += [] if numbers else [(node.entity, node.spark) for node in nodes]
@@ -93,21 +93,23 @@ def read(reader: Reader, context: Context, *, numbers: bool = False) -> Facts:
     batches = reader.batches(run, until=at, limit=_TABLE_BATCHES)
     titles = {unit: titles.get(unit, unit) for unit in plans}
     values = reader.values(run, at)
-    skips = [skip for _, one in units for face in faces() if face.skips for skip in face.skips(one)]
+    skips = [
+        skip for _, plan in units for face in faces() if face.skips for skip in face.skips(plan)
+    ]
     spreads = {} if numbers else _spreads(reader, context, plan, nodes, entities)
     words = next_words(read_headroom(reader, context, all_units))
     averaged = stretch_words(reader.stretch(run, at))
     refuting = {} if at is None else _refuted(reader, run, at, [plan for _, plan in units])
-    told = (values, series, entities, batches, spreads, skips, words, averaged, refuting)
-    return Facts(plan, nodes, units, titles, version, outputs, shared, *told)
+    facts = (values, series, entities, batches, spreads, skips, words, averaged, refuting)
+    return Facts(plan, nodes, units, titles, version, outputs, shared, *facts)
 
 
 def _refuted(
     reader: Reader, run: str, at: int, plans: Sequence[PlanVersion]
 ) -> dict[str, float | None]:
     """Of the steps of the plans, as far as their systems tell it."""
-    told = (face.refuted(reader, run, at, p) for p in plans for face in faces() if face.refuted)
-    return {step: share for found in told for step, share in found.items()}
+    shares = (face.refuted(reader, run, at, p) for p in plans for face in faces() if face.refuted)
+    return {step: share for own in shares for step, share in own.items()}
 
 
 def _spreads(

@@ -46,13 +46,13 @@ def draw_tables(facts: Facts) -> list[Component]:
 
 def _steps_tables(facts: Facts) -> list[Component]:
     """A table for each unit, named after it where there are several."""
-    several, found = len(facts.units) > 1, list[Component]()
+    several, steps_tables = len(facts.units) > 1, list[Component]()
     for title, plan in facts.units:
         nodes = views.plan_nodes(plan)
         if any(node.role == "step" for node in nodes):
             rows = views.steps(plan, nodes, facts.values, facts.entities)
-            found.append(_steps_table(rows, facts.refuted, title if several else ""))
-    return found
+            steps_tables.append(_steps_table(rows, facts.refuted, title if several else ""))
+    return steps_tables
 
 
 def _steps_table(rows: list[PlanStep], refuted: Mapping[str, float | None], unit: str) -> Component:

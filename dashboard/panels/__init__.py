@@ -11,4 +11,4 @@ from dashboard.panels.contract import Panel
 
 def all_panels() -> tuple[Panel[Any], ...]:
     """All of them, in the order pages show them in."""
-    return (*common.PANELS, *(one for face in faces() for one in face.panels), *common.LAST)
+    return (*common.PANELS, *(panel for face in faces() for panel in face.panels), *common.LAST)

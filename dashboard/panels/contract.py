@@ -32,13 +32,15 @@ HISTORY: tuple[News, ...] = ("plans", "decisions", "events", "knobs", "queries",
 class RunFacts:
     """What the store has of a run, or of one unit of it: what panels and pages go by.
 
-    roles: of its entities. matrices: kinds recorded. decided: something was evaluated.
+    roles: of its entities. matrices: kinds recorded. decided: something was evaluated; looked:
+    by an autopilot.
     """
 
     running: bool = False
     roles: frozenset[str] = frozenset()
     matrices: frozenset[str] = frozenset()
     decided: bool = False
+    looked: bool = False
 
 
 class PanelScope(NamedTuple):
@@ -56,7 +58,7 @@ class PanelScope(NamedTuple):
 
     def title(self, unit: str) -> str:
         """What people call a unit, '' where a run has only one."""
-        named = {one.id: one.title for one in self.units} if len(self.units) > 1 else {}
+        named = {unit.id: unit.title for unit in self.units} if len(self.units) > 1 else {}
         return named.get(unit, "")
 
 
@@ -99,7 +101,7 @@ class Ghost(Protocol):
     def decided(self, reader: Reader, knob: Knob, value: Any, run: str, at: int) -> Any | None:
         """What the rule makes of the record from a batch on; None: nothing was evaluated."""
 
-    def drawn(self, found: Any, tried: str, sheet: Sheet) -> Drawing:
+    def drawn(self, decided: Any, tried: str, sheet: Sheet) -> Drawing:
         """That beside the record. tried: the knob and its value, in words."""
 
 

@@ -7,7 +7,9 @@ from typing import Any
 from dashboard.base.context import Context
 from dashboard.panels.contract import Panel, PanelScope, RunFacts
 from dashboard.views.book import Book
+from dashboard.views.planlog import has_looks
 from storage.reader import Reader
+from storage.tables.rows import StoredMatrix
 from storage.vocabulary.records import Knob
 
 
@@ -27,15 +29,26 @@ def read_facts(context: Context, reader: Reader, unit: str = "") -> RunFacts:
     run = context.run_id
     if context.run is None:
         return RunFacts()
+    decided = reader.decision_counts(run, unit=unit or None).evaluated > 0
     return RunFacts(
         running=context.running,
         roles=frozenset(e.role for e in Book(reader.entities(run, context.batch), unit).values()),
         matrices=frozenset(key.kind for key in reader.matrix_keys(run, unit or None)),
-        decided=reader.decision_counts(run, unit=unit or None).evaluated > 0,
+        decided=decided,
+        looked=decided and has_looks(reader, run, unit or None),
     )
+
+
+def newest_matrices(
+    reader: Reader, run: str, kind: str, at: int | None, scope: PanelScope
+) -> list[StoredMatrix]:
+    """The newest matrix up to a batch of each name of a kind, of the unit shown."""
+    names = [key.name for key in reader.matrix_keys(run, scope.only) if key.kind == kind]
+    matrices = [reader.matrix(run, name, at, scope.only) for name in names]
+    return [matrix for matrix in matrices if matrix is not None]
 
 
 def knobs_of(reader: Reader, run: str, at: int | None, scope: PanelScope) -> dict[str, Knob]:
     """Knobs by name: the engine's and those of the unit shown, or of all when none is."""
-    found = reader.knobs(run, at)
-    return {k.name: k for k in found if not scope.unit or k.scope in (scope.unit, "")}
+    knobs = reader.knobs(run, at)
+    return {k.name: k for k in knobs if not scope.unit or k.scope in (scope.unit, "")}

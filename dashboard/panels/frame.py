@@ -117,8 +117,8 @@ def _knobs(
 ) -> list[Component]:
     """The cards of the panel's knobs; of a panel about the run, under the unit that has them."""
     reader, locked = services.reader, sheet_of(context, services).locked
-    found: list[Component] = []
-    units = [scope.unit] if scope.unit else [one.id for one in scope.units]
+    sections: list[Component] = []
+    units = [scope.unit] if scope.unit else [unit.id for unit in scope.units]
     for unit in units or [""]:
         own = knobs_of(reader, context.run_id, context.batch, scope._replace(unit=unit))
         knobs = [own[name] for name in panel.knobs if name in own]
@@ -126,8 +126,8 @@ def _knobs(
             words = " · ".join(filter(None, (panel.knobs_title, scope.title(unit))))
             place = f"{panel.name}-{unit}" if len(units) > 1 else panel.name
             cards = draw_cards(reader, context, knobs, locked, place, compact=True)
-            found += [html.H3(words), html.Div(cards, className="pw-panel-knobs")]
-    return found
+            sections += [html.H3(words), html.Div(cards, className="pw-panel-knobs")]
+    return sections
 
 
 def register(app: Dash, services: Services, panel: Panel[Any]) -> None:
@@ -147,14 +147,14 @@ def register(app: Dash, services: Services, panel: Panel[Any]) -> None:
     def _draw(key: Any, *rest: Any) -> tuple[Any, ...]:
         *values, theme, seen, moment = rest
         with services.at_once() as now:
-            found = contexts.of(now.reader, moment)
-            if found.run is None and found.moment.run is not None:
+            context = contexts.of(now.reader, moment)
+            if context.run is None and context.moment.run is not None:
                 raise PreventUpdate
-            scope = scope_of(panel, found, now.reader, tuple(values))
-            view = panel.build(now.reader, found, scope)
-            sheet = sheet_of(found, now, theme if panel.chart else None)
+            scope = scope_of(panel, context, now.reader, tuple(values))
+            view = panel.build(now.reader, context, scope)
+            sheet = sheet_of(context, now, theme if panel.chart else None)
             mark = fingerprint(panel, view, sheet)
-            at = "" if found.batch is None else str(found.batch)
+            at = "" if context.batch is None else str(context.batch)
             if mark == seen:
                 return (at, *(no_update for _ in _outputs(panel)[1:]))
             drawn = _drawing(panel, view, sheet, now.reader)
@@ -162,13 +162,13 @@ def register(app: Dash, services: Services, panel: Panel[Any]) -> None:
 
 
 def _outputs(panel: Panel[Any]) -> list[Output]:
-    found = [Output(panel.part("box"), name) for name in ("data-as-of", "hidden")]
-    found += [Output(panel.part("seen"), "data")]
-    found += [part_output(panel.part(name)) for name in _trees(panel)]
+    outputs = [Output(panel.part("box"), name) for name in ("data-as-of", "hidden")]
+    outputs += [Output(panel.part("seen"), "data")]
+    outputs += [part_output(panel.part(name)) for name in _trees(panel)]
     if panel.chart:
-        found += [Output(panel.part("chart"), "hidden")]
-        found += [Output(panel.part("graph"), name) for name in ("figure", "height")]
-    return found + [Output(*pair) for pair in panel.sets]
+        outputs += [Output(panel.part("chart"), "hidden")]
+        outputs += [Output(panel.part("graph"), name) for name in ("figure", "height")]
+    return outputs + [Output(*pair) for pair in panel.sets]
 
 
 def _drawn(panel: Panel[Any], drawn: Drawing) -> list[Any]:

@@ -59,12 +59,12 @@ IN_FRONT: Final = 4
 def folded(cards: Sequence[Component], className: str = "") -> list[Component]:
     """The first cards, and the others behind a fold."""
     front, others = list(cards[:IN_FRONT]), list(cards[IN_FRONT:])
-    found: list[Component] = [html.Div(front, className=className)] if className else front
+    shown: list[Component] = [html.Div(front, className=className)] if className else front
     if not others:
-        return found
+        return shown
     words = f"Expert: {len(others)} more"
     fold = [html.Summary(words), html.Div(others, className=className)]
-    return [*found, html.Details(fold, className="pw-expert")]
+    return [*shown, html.Details(fold, className="pw-expert")]
 
 
 def stores() -> list[Component]:

@@ -44,8 +44,8 @@ class ChoiceRecord(RuleRecord):
         return replace(self, choices=self.choices[:BATCHES]), len(self.choices) > BATCHES
 
     def again(self, value: Any) -> Evaluated | None:
-        found = of_choices(self.choices, str(value), told("chosen").get(self.asked.knob, ""))
-        return found if found.both else None
+        choices = of_choices(self.choices, str(value), told("chosen").get(self.asked.knob, ""))
+        return choices if choices.both else None
 
 
 def replay_choices(asked: KnobAsked) -> ChoiceRecord | None:
@@ -63,22 +63,22 @@ def _choices(
     reader: Reader, run: str, until: int | None, unit: str | None, name: str, last: int
 ) -> list[RecordedChoices]:
     """last: seq of the newest, so that news are read."""
-    found = reader.decisions(run, until=until, limit=MAX_DECISIONS, unit=unit)
-    return read_choices(found, name)
+    decisions = reader.decisions(run, until=until, limit=MAX_DECISIONS, unit=unit)
+    return read_choices(decisions, name)
 
 
 def records_of(asked: KnobAsked) -> list[RuleRecord]:
     """All that is on record of the rule behind a knob, what tells it best first."""
-    replays = (*(one for face in faces() for one in face.replays), replay_choices)
-    return [found for one in replays if (found := one(asked)) is not None]
+    replays = (*(replay for face in faces() for replay in face.replays), replay_choices)
+    return [record for replay in replays if (record := replay(asked)) is not None]
 
 
 def previewed(reader: Reader, run: str, knob: Knob, value: Any) -> KnobEffect | None:
     """What the newest evaluations would have become; None where the record cannot tell."""
     for record in records_of(KnobAsked(reader, run, None, knob.scope, knob.name)):
-        found = record.preview(value)
-        if found is not None:
-            return found
+        preview = record.preview(value)
+        if preview is not None:
+            return preview
     return None
 
 
@@ -90,20 +90,20 @@ def effects(
     Each is judged until the next turn of a knob of its scope. turns: newest first.
     """
     applied = [
-        one
-        for one in turns
-        if one.kind == "knob" and one.applied_batch is not None and one.old_value is not None
+        turn
+        for turn in turns
+        if turn.kind == "knob" and turn.applied_batch is not None and turn.old_value is not None
     ]
     knobs = reader.knobs(run, until)
-    scopes = {one.id: _scope(one, knobs) for one in applied}
-    found = {}
-    for one in applied[:MOST_JUDGED]:
-        scope = scopes[one.id]
-        rest = [other for other in applied if other.id > one.id]
+    scopes = {turn.id: _scope(turn, knobs) for turn in applied}
+    judged = {}
+    for command in applied[:MOST_JUDGED]:
+        scope = scopes[command.id]
+        rest = [other for other in applied if other.id > command.id]
         later = [other.applied_batch for other in rest if scopes[other.id] == scope]
         end = min(filter(None, later), default=None)
-        found[one.id] = _judge(reader, run, one, scope, until, end)
-    return found
+        judged[command.id] = _judge(reader, run, command, scope, until, end)
+    return judged
 
 
 def _scope(turn: Command, knobs: Sequence[Knob]) -> str | None:
@@ -121,9 +121,9 @@ def _judge(
     near = [record.cut() for record in records]
     is_full = any(more for _, more in near)
     for record, _ in near:
-        found = record.judge(turn.old_value)
-        if found is not None:
-            return found, end is not None or is_full
+        effect = record.judge(turn.old_value)
+        if effect is not None:
+            return effect, end is not None or is_full
     return _beside(reader, run, scope, first, until, end)
 
 
@@ -136,9 +136,9 @@ def _beside(
     own = Book(reader.entities(run, first), scope or "").systems()[1:] if scope else ()
     keys = {(entity, name): words for name, words in COSTS for entity in own}
     keys[SYSTEM, BATCH_TIME[0]] = BATCH_TIME[1]
-    found = reader.many_series(run, list(keys), since_batch=first - BATCHES, until_batch=stop)
+    costs = reader.many_series(run, list(keys), since_batch=first - BATCHES, until_batch=stop)
     for key, words in keys.items():
-        series = found.get(key)
+        series = costs.get(key)
         if series is None:
             continue
         pairs = [

@@ -41,15 +41,15 @@ def _script() -> str:
     kept = ASSETS / "vendor"
     library = (kept / "dagre.esm.js").read_text("utf-8")
     licence = (kept / "dagre.LICENSE").read_text("utf-8").strip()
-    found = _EXPORTS.search(library)
-    assert found is not None, "the library exports what it is for"
-    pairs = (one.split(" as ") for one in found[1].split(","))
+    match = _EXPORTS.search(library)
+    assert match is not None, "the library exports what it is for"
+    pairs = (export.split(" as ") for export in match[1].split(","))
     names = ", ".join(f"{given}: {own}" for own, given in pairs if given in ("Graph", "layout"))
     modules = (ASSETS / FOLDER).glob("*.js")
     texts = {f"{FOLDER}{path.name}": path.read_text("utf-8") for path in modules}
     own = bundled(texts | {_PAGE: _text("page.js")}, _PAGE)
     return (
-        f"/*! dagre\n{licence}\n*/\nconst dagre = (() => {{\n{library[: found.start()]}\n"
+        f"/*! dagre\n{licence}\n*/\nconst dagre = (() => {{\n{library[: match.start()]}\n"
         f"return {{ {names} }};\n}})();\n{own}"
     )
 

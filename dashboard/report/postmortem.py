@@ -13,11 +13,13 @@ from dashboard.components.formats import show
 from dashboard.components.kinds import node_kind
 from dashboard.components.names import named
 from dashboard.serving.encode import dump
-from dashboard.views.book import SYSTEM, Book, by_property
+from dashboard.views.book import SYSTEM, Book, added, by_property
 from dashboard.views.compare import NUMBERS
 from dashboard.views.decisions import build_list
 from dashboard.views.events import titled
 from dashboard.views.numbers import known
+from dashboard.views.planlog import has_looks
+from dashboard.views.planlog_story import tell_log, with_log
 from dashboard.views.postmortem import Sentence, Story, tell
 from dashboard.views.stretch import stretch_words
 from storage.reader import Reader
@@ -26,6 +28,7 @@ from storage.vocabulary.records import Command, PlanVersion, Run
 
 MOST_EVENTS: Final = 5000
 MOST_DECISIONS: Final = 1000
+MOST_LOOKS: Final = 512
 #: More than a run has batches: of a series all points.
 EVERY: Final = 10**9
 #: Requests and misfits, newest first.
@@ -52,7 +55,7 @@ def story_of(reader: Reader, run: Run, until: int | None = None) -> Story:
     plans = reader.plans(run.id, last)
     events = titled(reader.events(run.id, until=last, limit=MOST_EVENTS), plans)
     entities = Book(reader.entities(run.id, last))
-    return tell(
+    story = tell(
         run,
         ends,
         events,
@@ -61,15 +64,31 @@ def story_of(reader: Reader, run: Run, until: int | None = None) -> Story:
         _saved(reader, run.id, entities, last),
         reader.values(run.id, last).get(SYSTEM, {}),
     )
+    return _with_logs(reader, run.id, last, story, entities)
+
+
+def _with_logs(reader: Reader, run: str, until: int | None, story: Story, entities: Book) -> Story:
+    """The story with those of the plan logs of its units."""
+    units = reader.units(run, until)
+    for unit in units:
+        if has_looks(reader, run, unit.id):
+            looks = reader.looks(run, until, unit.id, MOST_LOOKS)
+            title = unit.title if len(units) > 1 else ""
+            versions = reader.plans(run, None, unit.id)
+            story = with_log(story, tell_log(looks, versions, entities, title))
+    return story
 
 
 def _saved(reader: Reader, run: str, entities: Book, until: int | None) -> str:
     """What adapting came to, by the first system that knows it, or ''."""
     for verdict in filter(None, (face.verdict for face in faces())):
-        keys = entities.owners(verdict.properties)
-        said = verdict.told(by_property(reader.many_series(run, keys, until_batch=until)))
+        of_role = [entity.id for entity in entities.of(verdict.role)]
+        owners = of_role if verdict.role else entities.systems()
+        keys = [(owner, name) for name in verdict.properties for owner in owners]
+        series = reader.many_series(run, keys, until_batch=until)
+        said = verdict.told(added(series) if verdict.role else by_property(series))
         if said:
-            return said
+            return f"{said} ({verdict.basis})"
     return ""
 
 
@@ -83,7 +102,7 @@ def records_of(reader: Reader, run: Run) -> dict[str, Any]:
     plans, graphs = _graphs(reader.plans(run.id))
     keys = [(SYSTEM, name) for name in NUMBERS]
     lines = reader.many_series(run.id, keys, max_points=LINE_POINTS, sampled=True)
-    known_lines = [(key[1], one) for key, one in lines.items() if np.isfinite(one.value).any()]
+    known_lines = [(key[1], line) for key, line in lines.items() if np.isfinite(line.value).any()]
     parts = list(dict.fromkeys(node["id"] for graph in graphs for node in graph["nodes"]))
     keys += [(part, name) for part in parts for name in (*PART_NUMBERS, *followed())]
     points = max(FEWEST_POINTS, min(PART_POINTS, MOST_POINTS // len(keys)))
@@ -91,11 +110,11 @@ def records_of(reader: Reader, run: Run) -> dict[str, Any]:
     decisions = reader.decisions(run.id, limit=MOST_DECISIONS)
     counts = reader.decision_counts(run.id)
     units = {unit.id: unit.title for unit in reader.units(run.id)}
-    timed = next((one for _, one in known_lines), None)
+    timed = next((line for _, line in known_lines), None)
     return {
         "run": {"id": run.id, "workload": run.workload, "state": run.state},
-        "opening": [one.text for one in story.opening],
-        "sentences": [_sentence(one) for one in story.sentences],
+        "opening": [line.text for line in story.opening],
+        "sentences": [_sentence(sentence) for sentence in story.sentences],
         "times": {"batch": [], "value": []} if timed is None else _times(timed),
         "lines": [
             {"name": name, "title": NUMBERS[name][0], "unit": NUMBERS[name][1], **_points(series)}
@@ -107,10 +126,10 @@ def records_of(reader: Reader, run: Run) -> dict[str, Any]:
         "averaged": _averaged(reader, run.id, frames),
         "parts": _parts(reader, run.id, frames, keys),
         "decisions": _decisions(decisions, counts, units),
-        "turns": [_turn(one) for one in reader.commands(run.id, MOST_TURNS)],
+        "turns": [_turn(command) for command in reader.commands(run.id, MOST_TURNS)],
         "misfits": [
-            {"batch": one.batch, "text": _short(f"{one.error}: {one.raw}")}
-            for one in reader.misfits(run.id, MOST_TURNS)
+            {"batch": misfit.batch, "text": _short(f"{misfit.error}: {misfit.raw}")}
+            for misfit in reader.misfits(run.id, MOST_TURNS)
         ],
         "left_out": _left_out(len(decisions), counts, plans),
     }
@@ -128,19 +147,19 @@ def _frames(reader: Reader, run: str, most: int, changes: Sequence[int]) -> list
 
 def _averaged(reader: Reader, run: str, frames: Sequence[int]) -> list[str]:
     """Over what the values of batches are averages, the oldest first, up to those that are not."""
-    told = (stretch_words(reader.stretch(run, batch)) for batch in frames)
-    return list(takewhile(bool, told))
+    words = (stretch_words(reader.stretch(run, batch)) for batch in frames)
+    return list(takewhile(bool, words))
 
 
 def _parts(
     reader: Reader, run: str, frames: Sequence[int], keys: Sequence[tuple[str, str]]
 ) -> list[dict[str, Any]]:
     """What was measured at these very batches; parts of which nothing is known are left out."""
-    found = reader.many_series(run, keys, max_points=EVERY)
+    series = reader.many_series(run, keys, max_points=EVERY)
     return [
-        {"part": part, "name": name, "value": _at(found[part, name], frames)}
+        {"part": part, "name": name, "value": _at(series[part, name], frames)}
         for part, name in keys
-        if (part, name) in found
+        if (part, name) in series
     ]
 
 
@@ -150,12 +169,17 @@ def _at(series: SeriesData, frames: Sequence[int]) -> list[float | None]:
     return [_digits(float(series.value[place])) if place >= 0 else None for place in places]
 
 
-def _turn(one: Command) -> dict[str, Any]:
+def _turn(command: Command) -> dict[str, Any]:
     """A request, who made it and why, and what the engine said."""
-    what = " ".join(str(value) for value in one.payload.values() if value not in (None, ""))
-    said = ": ".join(filter(None, (one.state, one.answer)))
-    text = _short(f"{one.kind} {what} by {one.actor}, {said}")
-    return {"batch": one.applied_batch, "time": one.requested_at, "text": text, "why": one.reason}
+    what = " ".join(str(value) for value in command.payload.values() if value not in (None, ""))
+    said = ": ".join(filter(None, (command.state, command.answer)))
+    text = _short(f"{command.kind} {what} by {command.actor}, {said}")
+    return {
+        "batch": command.applied_batch,
+        "time": command.requested_at,
+        "text": text,
+        "why": command.reason,
+    }
 
 
 def _graphs(
@@ -164,20 +188,20 @@ def _graphs(
     """The newest plans, each with the place of its graph among those that differ; oldest first."""
     places: dict[str, int] = {}
     graphs: list[dict[str, Any]] = []
-    found: list[tuple[PlanVersion, int]] = []
+    newest: list[tuple[PlanVersion, int]] = []
     n_bytes = 0
-    for plan in sorted(plans, key=lambda one: (one.batch, one.unit_id, one.version))[::-1]:
+    for plan in sorted(plans, key=lambda plan: (plan.batch, plan.unit_id, plan.version))[::-1]:
         graph = _graph(plan)
         digest = dump(graph)
         n_bytes += sum(map(len, plan.order)) + len(_short(plan.reason))
         n_bytes += 0 if digest in places else len(digest)
-        if found and n_bytes > MOST_PLAN_BYTES:
+        if newest and n_bytes > MOST_PLAN_BYTES:
             break
         if digest not in places:
             places[digest] = len(graphs)
             graphs.append(graph)
-        found.append((plan, places[digest]))
-    return found[::-1], graphs
+        newest.append((plan, places[digest]))
+    return newest[::-1], graphs
 
 
 def _graph(plan: PlanVersion) -> dict[str, Any]:
@@ -185,17 +209,22 @@ def _graph(plan: PlanVersion) -> dict[str, Any]:
     for node in plan.graph.get("nodes", ()):
         kind = node_kind(str(node.get("role")))
         name = str(node.get("name") or node["id"])
-        told = {"id": node["id"], "name": name, "role": kind.card}
-        nodes.append({**told, "sign": kind.sign, "word": kind.word})
+        facts = {"id": node["id"], "name": name, "role": kind.card}
+        nodes.append({**facts, "sign": kind.sign, "word": kind.word})
     edges = [{"source": e["source"], "target": e["target"]} for e in plan.graph.get("edges", ())]
     return {"nodes": nodes, "edges": edges}
 
 
-def _sentence(one: Sentence) -> dict[str, Any]:
+def _sentence(sentence: Sentence) -> dict[str, Any]:
     """seq: of the decision of its unit that it is about, or ''."""
-    _, seq, unit = one.link
-    told = {"batch": one.batch, "time": one.time, "kind": one.kind, "text": _short(one.text)}
-    return {**told, "aside": one.aside, "tone": one.tone, "seq": seq, "unit": unit}
+    _, seq, unit = sentence.link
+    facts = {
+        "batch": sentence.batch,
+        "time": sentence.time,
+        "kind": sentence.kind,
+        "text": _short(sentence.text),
+    }
+    return {**facts, "aside": sentence.aside, "tone": sentence.tone, "seq": seq, "unit": unit}
 
 
 def _short(text: str) -> str:
@@ -254,10 +283,10 @@ def _left_out(
     n_decisions: int, counts: DecisionCounts, plans: Sequence[tuple[PlanVersion, int]]
 ) -> str:
     """What the file does not have of the record, in words, or ''."""
-    found = []
+    kept = []
     if n_decisions < counts.evaluated:
         n = f"{show(n_decisions, 'int')} of {show(counts.evaluated, 'int')}"
-        found.append(f"{n} evaluations, the newest that are stored")
+        kept.append(f"{n} evaluations, the newest that are stored")
     if plans and plans[0][0].version > 1:
-        found.append(f"plans since batch {plans[0][0].batch}")
-    return f"It has {' and '.join(found)}." if found else ""
+        kept.append(f"plans since batch {plans[0][0].batch}")
+    return f"It has {' and '.join(kept)}." if kept else ""

@@ -113,17 +113,21 @@ class AlertWatch:
         firing = set()
         for run in self._reader.runs():
             if run.state in LIVE_STATES:
-                found = [one for one in alert_states(self._reader, run.id) if one.fires]
-                firing |= {(run.id, one.rule.id) for one in found} - self._untold(run, found)
+                states = [
+                    alert_state
+                    for alert_state in alert_states(self._reader, run.id)
+                    if alert_state.fires
+                ]
+                firing |= {(run.id, state.rule.id) for state in states} - self._untold(run, states)
         self._firing = firing
 
-    def _untold(self, run: Run, found: Iterable[AlertState]) -> set[tuple[str, int]]:
+    def _untold(self, run: Run, states: Iterable[AlertState]) -> set[tuple[str, int]]:
         """Tell of rules that began to hold; those that nobody could be told of."""
-        began = [one for one in found if (run.id, one.rule.id) not in self._firing]
+        began = [state for state in states if (run.id, state.rule.id) not in self._firing]
         return {
-            (run.id, one.rule.id)
-            for one in began
-            if one.rule.webhook and not self._post(told(run, one))
+            (run.id, state.rule.id)
+            for state in began
+            if state.rule.webhook and not self._post(told(run, state))
         }
 
     def _post(self, data: dict[str, Any]) -> bool:

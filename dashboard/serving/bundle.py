@@ -53,8 +53,8 @@ class Bundle:
     def __init__(
         self, tags: str = "", folder: Path = ASSETS, own: Sequence[Path] | None = None
     ) -> None:
-        found = (path for path in sorted(folder.rglob("*.js")))
-        texts = {one.relative_to(folder).as_posix(): one.read_text("utf-8") for one in found}
+        paths = (path for path in sorted(folder.rglob("*.js")))
+        texts = {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in paths}
         folders = [face.folder for face in faces()] if own is None else own
         scripts = scripts_of(folders)
         twice = scripts.keys() & texts.keys()
@@ -129,7 +129,7 @@ def unpacked(path: Path) -> bytes:
 def bundled(texts: Mapping[str, str], entry: str) -> str:
     """A module with all it imports, as one. texts: by path below ``assets``."""
     names = list(_in_order(texts, entry, set()))
-    exported = [one for name in names for one in exports(texts[name])]
+    exported = [export for name in names for export in exports(texts[name])]
     blocks = (f"// {name}\n{{\n{_block(texts[name])}}}\n" for name in names)
     return f"let {', '.join(exported)};\n{''.join(blocks)}"
 
@@ -159,10 +159,10 @@ def scripts_of(folders: Sequence[Path]) -> dict[str, str]:
     """The scripts of systems, as if they stood among the modules. Raises ValueError for a name that
     two have."""
     paths = [path for folder in folders for path in sorted(folder.glob("*.js"))]
-    found = {f"{FOLDER}{path.name}": path.read_text("utf-8") for path in paths}
-    if len(found) < len(paths):
+    scripts = {f"{FOLDER}{path.name}": path.read_text("utf-8") for path in paths}
+    if len(scripts) < len(paths):
         raise ValueError(f"two scripts have one name: {sorted(path.name for path in paths)}")
-    return found
+    return scripts
 
 
 def sheet(folder: Path, own: Sequence[Path]) -> str:
@@ -172,6 +172,6 @@ def sheet(folder: Path, own: Sequence[Path]) -> str:
         [path for path in sorted(folder.glob("*.css")) if path.name.startswith("z_") is wanted]
         for wanted in (False, True)
     )
-    paths = [*base, *(path for one in own for path in sorted(one.glob("*.css"))), *last]
+    paths = [*base, *(path for system in own for path in sorted(system.glob("*.css"))), *last]
     texts = (path.read_text("utf-8") for path in paths)
     return "\n".join(texts).replace('url("', 'url("/assets/')

@@ -7,12 +7,12 @@ before the first) · ``t`` when it was recorded (Unix s) · ``st`` state of the 
 of the plan that batch ran under · ``kv`` knob version · ``st_time`` stream time, text · ``v`` all
 values of the batch by entity: of the system and of operators ``{property: value}``, of queries
 ``{"matched_total": n, "answer_value": x}``, of queues, synopses, stores and caches their size, or
-the sizes that ``dashboard.views.plan.SHAPES`` names, with four significant digits, whole numbers
-exactly; what is not in it has no value in the batch · ``cut`` true: some parts of the plan did not
-fit and are told by turns · ``pts``
-one ``[batch, time, dropping_ratio, visits_per_tuple, tuples_per_s, batch_ms]`` for every new batch,
-of more than sixteen as many, evenly spread · ``new`` which kinds of records changed, ``plans`` also
-when another plan came into force · ``gap`` true: earlier deltas were lost, take all anew.
+the sizes that ``dashboard.views.plan.SHAPES`` names, or their parts by name, with four significant
+digits, whole numbers exactly; what is not in it has no value in the batch · ``cut`` true: some
+parts of the plan did not fit and are told by turns · ``pts`` one ``[batch, time, dropping_ratio,
+visits_per_tuple, tuples_per_s, batch_ms]`` for every new batch, of more than sixteen as many,
+evenly spread · ``new`` which kinds of records changed, ``plans`` also when another plan came into
+force · ``gap`` true: earlier deltas were lost, take all anew.
 """
 
 from __future__ import annotations
@@ -195,10 +195,10 @@ def _with_values(delta: Delta, values: Values, kinds: Mapping[str, str]) -> Delt
     return delta if all(entity in shown for entity, _ in parts) else {**delta, "cut": True}
 
 
-def _turned(told: list[tuple[str, Any]], batch: int) -> list[tuple[str, Any]]:
+def _turned(parts: list[tuple[str, Any]], batch: int) -> list[tuple[str, Any]]:
     """Others first each batch, for when they do not all fit."""
-    turn = _TURN * batch % len(told) if told else 0
-    return told[turn:] + told[:turn]
+    turn = _TURN * batch % len(parts) if parts else 0
+    return parts[turn:] + parts[:turn]
 
 
 def _of_kinds(values: Values, kinds: Mapping[str, str], *wanted: str) -> Values:
@@ -208,22 +208,26 @@ def _of_kinds(values: Values, kinds: Mapping[str, str], *wanted: str) -> Values:
 
 def _parts(values: Values, kinds: Mapping[str, str]) -> list[tuple[str, Any]]:
     """Operators and the sizes of what lies between them."""
-    found: list[tuple[str, Any]] = []
+    parts: list[tuple[str, Any]] = []
     names = (*_OPERATOR_PROPERTIES, *followed())
     for entity, own in _of_kinds(values, kinds, "operator").items():
-        told = {name: rounded(own.get(name)) for name in names}
-        found.append((entity, {name: value for name, value in told.items() if value is not None}))
-    return found + [(one, sizes_of(own)) for one, own in _of_kinds(values, kinds, *SIZED).items()]
+        numbers = {name: rounded(own.get(name)) for name in names}
+        parts.append(
+            (entity, {name: value for name, value in numbers.items() if value is not None})
+        )
+    return parts + [
+        (entity, sizes_of(own)) for entity, own in _of_kinds(values, kinds, *SIZED).items()
+    ]
 
 
 def _others(values: Values, kinds: Mapping[str, str]) -> list[tuple[str, Any]]:
     """Monitors and queries."""
-    found: list[tuple[str, Any]] = []
+    others: list[tuple[str, Any]] = []
     hushed = {name for face in faces() for name in face.hushed}
     for entity, own in _of_kinds(values, kinds, "monitor").items():
         shown = {name: rounded(own[name]) for name in own if name not in hushed}
-        found += [(entity, shown)] if shown else []
+        others += [(entity, shown)] if shown else []
     for entity, own in _of_kinds(values, kinds, "query").items():
         answer = {name: rounded(own[name]) for name in ("answer_value",) if name in own}
-        found.append((entity, {"matched_total": rounded(own.get("matched_total")), **answer}))
-    return found
+        others.append((entity, {"matched_total": rounded(own.get("matched_total")), **answer}))
+    return others

@@ -71,26 +71,26 @@ def why_no_rule(body: Mapping[str, Any]) -> str:
 
 def rules_of(noted: Iterable[Command]) -> list[AlertRule]:
     """The rules people wrote down."""
-    found = []
-    for one in noted:
-        body = one.payload.get("body", {})
+    rules = []
+    for note in noted:
+        body = note.payload.get("body", {})
         if not why_no_rule(body):
-            told = (body["entity"], body["property"], body["relation"], float(body["threshold"]))
-            name = str(one.payload.get("name", ""))
-            found.append(AlertRule(one.id, name, *told, bool(body.get("webhook"))))
-    return found
+            terms = (body["entity"], body["property"], body["relation"], float(body["threshold"]))
+            name = str(note.payload.get("name", ""))
+            rules.append(AlertRule(note.id, name, *terms, bool(body.get("webhook"))))
+    return rules
 
 
 def states_of(
     rules: Iterable[AlertRule], values: Mapping[str, Mapping[str, float | None]], entities: Book
 ) -> list[AlertState]:
     """Each rule at the values of a batch; what is unknown does not fire."""
-    found = []
+    states = []
     for rule in rules:
         entity = entities.addressed(rule.entity)
         own = values.get(entity, {})
         value = own.get(rule.property, own.get(_READ_AS.get(rule.property, "")))
         fires = value is not None and RELATIONS[rule.relation](value, rule.threshold)
         whose = entities.name(entity) if entity in entities else rule.entity
-        found.append(AlertState(rule, whose, value, fires))
-    return found
+        states.append(AlertState(rule, whose, value, fires))
+    return states

@@ -53,22 +53,22 @@ def build_answer(
 ) -> AnswerView:
     """The answer of a query. results: newest first; size: of the relation at the batch shown, which
     is ``at``."""
-    name = next((one for one in CHANGES if (entity, one) in series), CHANGES[0])
+    name = next((change for change in CHANGES if (entity, change) in series), CHANGES[0])
     relation = None
     if is_relation:
-        elements = [one for one in results if SIGN in one.values]
-        told = _last_in_a_row(elements, series.get((entity, CHANGES[0])))
-        relation = build_relation(told, int(size) if size is not None and known(size) else None)
+        elements = [result for result in results if SIGN in result.values]
+        newest = _last_in_a_row(elements, series.get((entity, CHANGES[0])))
+        relation = build_relation(newest, int(size) if size is not None and known(size) else None)
     return AnswerView(entity, name, _course(series.get((entity, name)), at), relation)
 
 
 def _course(changed: SeriesData | None, at: int | None) -> list[tuple[int, float | None]]:
     """The points up to batch ``at``: 0 in batches without any, where points are batches."""
-    told = points(changed)
-    if changed is None or at is None or not told or max(changed.n.tolist()) > 1:
-        return told
-    own = dict(told)
-    return [(batch, own.get(batch, 0)) for batch in range(told[0][0], at + 1)]
+    course = points(changed)
+    if changed is None or at is None or not course or max(changed.n.tolist()) > 1:
+        return course
+    own = dict(course)
+    return [(batch, own.get(batch, 0)) for batch in range(course[0][0], at + 1)]
 
 
 def build_relation(changes: Sequence[StoredResult], size: int | None) -> RelationView:
@@ -77,15 +77,15 @@ def build_relation(changes: Sequence[StoredResult], size: int | None) -> Relatio
     However often a tuple came more than it went since any of these changes, so often it is there
     at least. When these come to as many as there are, they are all.
     """
-    names = {name: None for one in changes for name in one.values if name not in (SIGN, TAU)}
+    names = {name: None for change in changes for name in change.values if name not in (SIGN, TAU)}
     columns, net, least = list(names), Counter[Row](), Counter[Row]()
-    for one in changes:
-        row = tuple(cell_text(one.values.get(name)) for name in columns)
-        net[row] += whole_of(one, SIGN)
+    for result in changes:
+        row = tuple(cell_text(result.values.get(name)) for name in columns)
+        net[row] += whole_of(result, SIGN)
         least[row] = max(least[row], net[row])
-    found = [(row, n) for row, n in least.items() if n > 0]
-    found.sort(key=lambda one: tuple((cell is not None, cell or "") for cell in one[0]))
-    return RelationView(columns, found, size, size == sum(n for _, n in found))
+    rows = [(row, n) for row, n in least.items() if n > 0]
+    rows.sort(key=lambda pair: tuple((cell is not None, cell or "") for cell in pair[0]))
+    return RelationView(columns, rows, size, size == sum(n for _, n in rows))
 
 
 def _last_in_a_row(
@@ -94,16 +94,16 @@ def _last_in_a_row(
     """The newest results up to the first that is not stored. changed: elements a batch."""
     n_of = {} if changed is None else _changes_of(changed)
     newest = max((batch for batch, n in n_of.items() if n), default=None)
-    found: list[StoredResult] = []
-    for batch, group in groupby(results, key=lambda one: one.batch):
+    last: list[StoredResult] = []
+    for batch, group in groupby(results, key=lambda result: result.batch):
         stored = list(group)
         if batch != newest:
             break
-        found += stored
+        last += stored
         if len(stored) < n_of.get(batch, 0):
             break
         newest = max((b for b, n in n_of.items() if n and b < batch), default=None)
-    return found
+    return last
 
 
 def _changes_of(changed: SeriesData) -> dict[int, float]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
+
+import numpy as np
 
 from storage.tables.rows import SeriesData
 from storage.vocabulary.records import Entity
@@ -33,11 +35,11 @@ class Book(Mapping[str, Entity]):
     def __len__(self) -> int:
         return len(self._by_id)
 
-    def addressed(self, told: str) -> str:
+    def addressed(self, name: str) -> str:
         """The id of an entity as people address it: by itself, or ``@name`` of a query, which is
         found in any run."""
-        is_query = told.startswith(QUERY_NAMED)
-        return (self.named("query", told.removeprefix(QUERY_NAMED)) or told) if is_query else told
+        is_query = name.startswith(QUERY_NAMED)
+        return (self.named("query", name.removeprefix(QUERY_NAMED)) or name) if is_query else name
 
     def systems(self) -> list[str]:
         """Ids of what has numbers of the whole: the engine, and the unit's own if it has one."""
@@ -67,12 +69,36 @@ class Book(Mapping[str, Entity]):
         """What people call an entity; an unknown one has its id only."""
         return self._by_id[entity].name if entity in self._by_id else entity
 
+    def title(self, entity: str) -> str:
+        """The queries that an operator is for; the operator itself where nobody says."""
+        facts = self._by_id[entity].properties if entity in self._by_id else {}
+        return ", ".join(map(str, facts.get("queries") or ())) or self.name(entity)
+
     def named(self, role: str, name: str) -> str:
         """Id of the entity with the role and the name, '' when there is none."""
         return next((entity.id for entity in self.of(role) if entity.name == name), "")
 
 
-def by_property(found: Mapping[tuple[str, str], SeriesData]) -> dict[str, SeriesData]:
+def added(series: Mapping[tuple[str, str], SeriesData]) -> dict[str, SeriesData]:
+    """Series of several entities as one for each property: values added batch by batch, at the
+    batches that the series of most points has."""
+    each: dict[str, list[SeriesData]] = {}
+    for (_, name), data in series.items():
+        each.setdefault(name, []).append(data)
+    return {name: _sum(several) for name, several in each.items()}
+
+
+def _sum(several: Sequence[SeriesData]) -> SeriesData:
+    """A series is 0 before it begins, and between its points as at the last one."""
+    longest = max(several, key=lambda data: len(data.batch))
+    total = np.zeros(len(longest.batch))
+    for data in several:
+        places = np.searchsorted(data.batch, longest.batch, side="right")
+        total += np.concatenate([[0.0], np.nan_to_num(data.value)])[places]
+    return longest._replace(value=total)
+
+
+def by_property(series: Mapping[tuple[str, str], SeriesData]) -> dict[str, SeriesData]:
     """Series by property, of keys as Book.owners() gives them: a unit's own before the engine's."""
-    engine = {name: data for (entity, name), data in found.items() if entity == SYSTEM}
-    return engine | {name: data for (entity, name), data in found.items() if entity != SYSTEM}
+    engine = {name: data for (entity, name), data in series.items() if entity == SYSTEM}
+    return engine | {name: data for (entity, name), data in series.items() if entity != SYSTEM}

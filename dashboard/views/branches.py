@@ -46,6 +46,8 @@ def with_branch(here: Run, runs: Sequence[Run]) -> ComparedPair | None:
 
 def branches_of(runs: Sequence[Run], recorded: str) -> list[tuple[Run, BranchOf]]:
     """The branches of a run, newest first."""
-    found = [(run, branch_of(run)) for run in runs]
-    mine = [(run, one) for run, one in found if one is not None and one.run == recorded]
+    branches = [(run, branch_of(run)) for run in runs]
+    mine = [
+        (run, branch) for run, branch in branches if branch is not None and branch.run == recorded
+    ]
     return sorted(mine, key=lambda pair: -pair[0].started_at)

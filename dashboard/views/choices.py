@@ -23,10 +23,12 @@ class RecordedChoices(NamedTuple):
 
 def read_choices(entries: Iterable[DecisionEntry], knob: str) -> list[RecordedChoices]:
     """Those of a knob, oldest first."""
-    found = []
-    for entry in sorted(entries, key=lambda one: one.decision.seq):
-        one, detail = entry.decision, entry.decision.detail
-        told = detail.get("choices") if isinstance(detail, Mapping) else None
-        if told and told["knob"] == knob:
-            found.append(RecordedChoices(one.batch, told["now"], told["costs"], one.n_sample or 1))
-    return found
+    choices = []
+    for entry in sorted(entries, key=lambda entry: entry.decision.seq):
+        decision, detail = entry.decision, entry.decision.detail
+        raw = detail.get("choices") if isinstance(detail, Mapping) else None
+        if raw and raw["knob"] == knob:
+            choices.append(
+                RecordedChoices(decision.batch, raw["now"], raw["costs"], decision.n_sample or 1)
+            )
+    return choices

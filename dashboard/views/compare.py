@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.base.face import told
 from dashboard.components.names import named
 from dashboard.views.effects import KnobEffect, before_and_after
 from dashboard.views.numbers import known
@@ -140,8 +141,8 @@ def aligned(
     Means are taken where both have batches: what only the longer one went through says nothing
     about the other.
     """
-    words, unit, smaller = NUMBERS[name]
-    sides = [_by_place(one, place) for one, place in zip(series, places, strict=True)]
+    words, unit, smaller = NUMBERS[name] if name in NUMBERS else told("compared")[name]
+    sides = [_by_place(data, place) for data, place in zip(series, places, strict=True)]
     if not any(sides):
         return None
     x = sorted({*sides[0], *sides[1]}, key=lambda place: (isinstance(place, str), place))
@@ -150,9 +151,9 @@ def aligned(
         [v for place, v in side.items() if v is not None and _holds(shared, place)]
         for side in sides
     ]
-    means = [_mean(one, place, shared) for one, place in zip(series, places, strict=True)]
+    means = [_mean(data, place, shared) for data, place in zip(series, places, strict=True)]
     change = KnobEffect(None, None, min(map(len, values)), paired=False)
-    if not any(one is not None and one.thinned for one in series):
+    if not any(data is not None and data.thinned for data in series):
         change = before_and_after(values[0], values[1])
     return ComparedLine(
         name,
@@ -196,8 +197,8 @@ def _mean(
     """Over all batches that are laid between two places, however many lie behind a point."""
     if series is None:
         return None
-    found = [places(batch) for batch in series.batch.tolist()]
-    laid = np.array([one is not None and _holds(shared, one) for one in found], bool)
+    placed = [places(batch) for batch in series.batch.tolist()]
+    laid = np.array([place is not None and _holds(shared, place) for place in placed], bool)
     counted = laid & ~np.isnan(series.value)
     if not counted.any():
         return None
@@ -207,13 +208,13 @@ def _mean(
 def _by_place(series: SeriesData | None, places: Places) -> dict[float | str, float | None]:
     if series is None:
         return {}
-    found: dict[float | str, float | None] = {}
+    values: dict[float | str, float | None] = {}
     batches: NDArray[np.int64] = series.batch
     for batch, value in zip(batches.tolist(), series.value.tolist(), strict=True):
         place = places(batch)
         if place is not None:
-            found[place] = float(value) if known(value) else None
-    return found
+            values[place] = float(value) if known(value) else None
+    return values
 
 
 def by_batch(first: int) -> Places:
@@ -223,7 +224,7 @@ def by_batch(first: int) -> Places:
 
 def by_time(batches: Iterable[Batch]) -> Places:
     """Batches are laid by the time of the stream; those that have none are left out."""
-    times = {one.id: one.stream_time for one in batches if one.stream_time}
+    times = {batch.id: batch.stream_time for batch in batches if batch.stream_time}
     return times.get
 
 
@@ -231,7 +232,7 @@ def plan_difference(
     unit: str, a: PlanVersion | None, b: PlanVersion | None, names: Mapping[str, str]
 ) -> ComparedPlan:
     """Both plans by the names in their orders. names: entity -> name."""
-    orders = [[names.get(one, one) for one in plan.order] if plan else [] for plan in (a, b)]
+    orders = [[names.get(id, id) for id in plan.order] if plan else [] for plan in (a, b)]
     left, right = orders
     common = set(left) & set(right)
     moved = {
@@ -250,40 +251,42 @@ def decision_difference(
 ) -> list[ComparedDecision]:
     """Switches of both stretches by place. Two are the same when unit and new order are, the n-th
     of its kind in A being the n-th in B. firsts: first batches of the stretches."""
-    left = [(_key(one), one) for one in _oldest_first(a)]
-    right = [(_key(one), one) for one in _oldest_first(b)]
+    left = [(_key(entry), entry) for entry in _oldest_first(a)]
+    right = [(_key(entry), entry) for entry in _oldest_first(b)]
     waiting: dict[tuple[str, str], int] = {}
     for key, _ in right:
         waiting[key] = waiting.get(key, 0) + 1
-    found = []
+    lines = []
     shared: dict[tuple[str, str], int] = {}
-    for key, one in left:
+    for key, switch in left:
         both = waiting.get(key, 0) > shared.get(key, 0)
         shared[key] = shared.get(key, 0) + both
-        found.append((one.decision.batch - firsts[0], _line("both" if both else "A", key, one)))
-    for key, one in right:
+        lines.append(
+            (switch.decision.batch - firsts[0], _line("both" if both else "A", key, switch))
+        )
+    for key, switch in right:
         if shared.get(key, 0) > 0:
             shared[key] -= 1
         else:
-            found.append((one.decision.batch - firsts[1], _line("B", key, one)))
-    return [line for _, line in sorted(found, key=lambda pair: pair[0])]
+            lines.append((switch.decision.batch - firsts[1], _line("B", key, switch)))
+    return [line for _, line in sorted(lines, key=lambda pair: pair[0])]
 
 
 def _oldest_first(entries: Sequence[DecisionEntry]) -> list[DecisionEntry]:
-    switched = [one for one in entries if one.decision.verdict == "switched"]
-    return sorted(switched, key=lambda one: (one.decision.batch, one.decision.seq))
+    switched = [entry for entry in entries if entry.decision.verdict == "switched"]
+    return sorted(switched, key=lambda entry: (entry.decision.batch, entry.decision.seq))
 
 
-def _key(one: DecisionEntry) -> tuple[str, str]:
-    new = one.decision.new
+def _key(entry: DecisionEntry) -> tuple[str, str]:
+    new = entry.decision.new
     order = new.get("order", new) if isinstance(new, Mapping) else new
     words = " → ".join(str(name) for name in order) if isinstance(order, list | tuple) else ""
-    return one.decision.unit_id, words
+    return entry.decision.unit_id, words
 
 
-def _line(side: str, key: tuple[str, str], one: DecisionEntry) -> ComparedDecision:
-    words = key[1] or named(one.decision.explanation)
-    return ComparedDecision(side, key[0], one.decision.batch, one.decision.seq, words)
+def _line(side: str, key: tuple[str, str], entry: DecisionEntry) -> ComparedDecision:
+    words = key[1] or named(entry.decision.explanation)
+    return ComparedDecision(side, key[0], entry.decision.batch, entry.decision.seq, words)
 
 
 def run_words(run: Run | None, stretch: ComparedStretch) -> str:

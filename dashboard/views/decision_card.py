@@ -29,13 +29,17 @@ from dashboard.views.decisions import (
     MacroStepLine,
     OrderView,
     cost_unit,
+    followed,
     found_words,
     metric_words,
+    own_samples,
     sampled,
     saved_per_1000,
+    side_form,
     sign_of,
 )
 from dashboard.views.orders import compare_orders
+from dashboard.views.planlog import terms_words
 from storage.tables.rows import DecisionEntry
 from storage.vocabulary.records import Decision, Knob, PlanVersion
 from storage.writing.thinning import ROLLED_UP
@@ -59,7 +63,7 @@ def build_card(
 ) -> DecisionCard:
     """The card of an evaluation. knobs: as in force at its batch. plans: of the run, any order."""
     decision, detail = entry.decision, _mapping(entry.decision.detail)
-    told = verdict(decision.verdict)
+    words = verdict(decision.verdict)
     old, new = _orders(decision, plans)
     measured = measured_costs(decision, entry.outcome) if decision.verdict == "switched" else []
     saved = saved_per_1000(entry)
@@ -68,9 +72,9 @@ def build_card(
         batch=decision.batch,
         time=entry.time,
         verdict=decision.verdict,
-        sign=told.sign,
-        word=told.word,
-        meaning=told.meaning,
+        sign=words.sign,
+        word=words.word,
+        meaning=words.meaning,
         sentence=named(decision.explanation),
         inequalities=_inequalities(decision, detail),
         tested=TESTED_CHANGE if _readings(detail) else "Inequality",
@@ -83,7 +87,7 @@ def build_card(
         costs=predicted_costs(decision, detail) + measured,
         unit=with_mu(str(detail.get("cost_unit") or "visits per tuple")),
         saved=saved,
-        saved_words=saved_words(saved, entry.outcome, cost_unit(decision), sampled(decision)),
+        saved_words=saved_words(saved, entry.outcome, cost_unit(decision), followed(decision)),
         steps=_steps(detail),
         cover_prefix=[str(name) for name in detail.get("cover_prefix") or ()],
         knob_version=decision.knob_version,
@@ -98,7 +102,7 @@ def build_card(
 def _sample_words(decision: Decision) -> str:
     """What was counted for a decision; samples that are no part of its tuples say what they are."""
     unit = "elements of the join" if decision.kind in OF_JOINS else "tuples"
-    is_part = decision.kind not in (*OF_JOINS, "chains") and decision.n_sample <= decision.n
+    is_part = not own_samples(decision) and decision.n_sample <= decision.n
     what = "of them sampled" if is_part else sampled(decision)
     return f"n = {show(decision.n, 'int')} {unit} · {show(decision.n_sample, 'int')} {what}"
 
@@ -168,7 +172,8 @@ def _recorded(decision: Decision) -> Inequality:
     holds: bool | None = None
     if lhs is not None and rhs is not None and relation in RELATIONS:
         holds = bool(RELATIONS[relation](float(lhs), float(rhs)))
-    words = found_words(lhs, relation, rhs)
+    form = side_form(decision.metric)
+    words = found_words(lhs, relation, rhs, form)
     return Inequality(
         metric_words(decision.metric),
         lhs,
@@ -177,7 +182,9 @@ def _recorded(decision: Decision) -> Inequality:
         holds,
         True,
         words,
+        terms_words(decision.detail),
         interval=_of_challenger(decision),
+        form=form,
     )
 
 
@@ -251,13 +258,13 @@ def _steps(detail: Mapping[str, Any]) -> list[MacroStepLine]:
 
 def _step(number: int, step: Mapping[str, Any]) -> MacroStepLine:
     phase = str(step.get("phase", ""))
-    rows = [one for one in step.get("candidates") or () if isinstance(one, Mapping)]
+    rows = [row for row in step.get("candidates") or () if isinstance(row, Mapping)]
     return MacroStepLine(
         number=number,
         phase=phase,
         metric=_METRICS.get(phase, phase),
         winner=str(step.get("chosen") or ""),
-        candidates=[(str(one.get("attribute", "")), number_of(one.get("score"))) for one in rows],
+        candidates=[(str(row.get("attribute", "")), number_of(row.get("score"))) for row in rows],
     )
 
 

@@ -6,10 +6,19 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from dashboard.components.formats import show
-from dashboard.views.decisions import MIN_SAMPLES, CostBar, Measured, sampled
+from dashboard.views.decisions import (
+    LEVELS,
+    MIN_SAMPLES,
+    CostBar,
+    Measured,
+    cost_unit,
+    sampled,
+)
 from storage.vocabulary.records import Decision, DecisionOutcome
 
 _PREDICTED: Final = ", predicted"
+#: Of what is held at a time, before and after a change.
+LEVEL_NAMES: Final = ("held before", "held after")
 
 
 def predicted_costs(decision: Decision, detail: Mapping[str, Any]) -> list[CostBar]:
@@ -18,7 +27,8 @@ def predicted_costs(decision: Decision, detail: Mapping[str, Any]) -> list[CostB
     if plans:
         return [_planned(plan) for plan in plans]
     basis = f"on {show(decision.n_sample, 'int')} {sampled(decision)}"
-    pairs = (("old order", decision.predicted_old), ("new order", decision.predicted_new))
+    old, new = LEVEL_NAMES if cost_unit(decision) in LEVELS else ("old order", "new order")
+    pairs = ((old, decision.predicted_old), (new, decision.predicted_new))
     return [
         CostBar(label + _PREDICTED, _enough(value, decision.n_sample, "not predicted"), basis, True)
         for label, value in pairs
@@ -28,6 +38,8 @@ def predicted_costs(decision: Decision, detail: Mapping[str, Any]) -> list[CostB
 
 def measured_costs(decision: Decision, outcome: DecisionOutcome | None) -> list[CostBar]:
     """What the new order cost, and both orders on the same sampled tuples."""
+    if cost_unit(decision) in LEVELS:
+        return _measured_levels(outcome)
     if outcome is None:
         waiting = Measured(None, "not measured yet")
         return [
@@ -46,6 +58,20 @@ def measured_costs(decision: Decision, outcome: DecisionOutcome | None) -> list[
     ]
 
 
+def _measured_levels(outcome: DecisionOutcome | None) -> list[CostBar]:
+    """What is held since, and what would be held without the change."""
+    held = without = Measured(None, "not measured yet")
+    basis = ""
+    if outcome is not None:
+        basis = f"over {show(outcome.n, 'int')} arrivals"
+        held = _enough(outcome.actual_new, outcome.n, "not measured")
+        without = _enough(outcome.counterfactual_old, outcome.n_sample, "not measured")
+    return [
+        CostBar("held since, measured", held, basis, False),
+        CostBar("held without it", without, basis, True),
+    ]
+
+
 def saved_words(
     saved: Measured,
     outcome: DecisionOutcome | None,
@@ -57,9 +83,10 @@ def saved_words(
     if saved.value is None or outcome is None:
         return saved.reason
     verb = "saved" if saved.value >= 0 else "lost"
-    amount = show(abs(saved.value), "int")
     basis = f"estimated on {show(outcome.n_sample, 'int')} {what}"
-    return f"{verb} {amount} {unit} per 1 000 tuples ({basis})"
+    if unit in LEVELS:
+        return f"{verb} {show(abs(saved.value), 'bytes')} ({basis})"
+    return f"{verb} {show(abs(saved.value), 'int')} {unit} per 1 000 tuples ({basis})"
 
 
 def interval_of(mean: Mapping[str, Any]) -> tuple[float, float] | None:

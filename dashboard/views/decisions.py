@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from dashboard.components.formats import show, with_mu
+from dashboard.components.formats import Format, decimals, show, with_mu
 from dashboard.components.kinds import VERDICTS, verdict
 from dashboard.components.names import named
 from dashboard.views.orders import OrderItem
@@ -21,7 +21,7 @@ FILTERS: Final = {
     "all": (),
     "switched": ("switched",),
     "kept": ("kept",),
-    "not acted on": tuple(name for name in VERDICTS if name != "switched"),
+    "not acted on": tuple(name for name in VERDICTS if name not in ("switched", "acted")),
 }
 
 
@@ -64,7 +64,7 @@ class Inequality(NamedTuple):
     words: what was found of the two sides, as in the list. decides: the trigger in force looks at
     this one. note: the values behind the left side.
     unbounded: the left side is larger than any number (a change from zero), lhs is None then.
-    interval: of the side that has to be the larger one, None = not given.
+    interval: of the side that has to be the larger one, None = not given. form: of both sides.
     """
 
     name: str
@@ -77,6 +77,7 @@ class Inequality(NamedTuple):
     note: str = ""
     unbounded: bool = False
     interval: tuple[float, float] | None = None
+    form: Format = "f3"
 
 
 class OrderView(NamedTuple):
@@ -173,7 +174,15 @@ def count_words(view: DecisionList) -> str:
 
 
 #: First word of a unit of costs -> what is saved.
-_UNITS: Final = {"us": "µs", "ns": "ns", "probes": "probes", "elements": "elements in queues"}
+_UNITS: Final = {
+    "us": "µs",
+    "ns": "ns",
+    "probes": "probes",
+    "elements": "elements in queues",
+    "bytes": "bytes",
+}
+#: What is held at a time, and no cost of a tuple.
+LEVELS: Final = frozenset({"bytes"})
 
 
 def cost_unit(decision: Decision) -> str:
@@ -184,7 +193,8 @@ def cost_unit(decision: Decision) -> str:
 
 
 def saved_per_1000(entry: DecisionEntry) -> Measured:
-    """Cost saved per 1 000 tuples by a switch: old minus new order on the same sampled tuples."""
+    """Cost saved per 1 000 tuples by a switch: old minus new order on the same sampled tuples; of
+    what is held at a time, the difference."""
     if entry.decision.verdict != "switched":
         return Measured(None, "nothing was switched")
     outcome = entry.outcome
@@ -194,7 +204,8 @@ def saved_per_1000(entry: DecisionEntry) -> Measured:
         return Measured(None, f"not enough samples (n={outcome.n_sample} < {MIN_SAMPLES})")
     if outcome.counterfactual_old is None or outcome.sample_new is None:
         return Measured(None, "the two orders were not compared")
-    return Measured(1000 * (outcome.counterfactual_old - outcome.sample_new))
+    saved = outcome.counterfactual_old - outcome.sample_new
+    return Measured(saved if cost_unit(entry.decision) in LEVELS else 1000 * saved)
 
 
 def pick(entries: Sequence[DecisionEntry], wanted: int | None, at_plan: int | None) -> int | None:
@@ -208,14 +219,14 @@ def pick(entries: Sequence[DecisionEntry], wanted: int | None, at_plan: int | No
 
 def _row(entry: DecisionEntry) -> DecisionLine:
     decision = entry.decision
-    told = verdict(decision.verdict)
+    words = verdict(decision.verdict)
     return DecisionLine(
         seq=decision.seq,
         batch=decision.batch,
         time=entry.time,
         verdict=decision.verdict,
-        sign=told.sign,
-        word=told.word,
+        sign=words.sign,
+        word=words.word,
         summary=_summary(decision),
         saved=saved_per_1000(entry),
         unit=cost_unit(decision),
@@ -232,20 +243,50 @@ RELATIONS: Final = {
 OF_JOINS: Final = ("probe order", "cache selection", "cache monitor", "join tree")
 
 
+#: What the samples of a decision are, where they are no part of its tuples.
+SAMPLES: Final = {
+    **dict.fromkeys(OF_JOINS, "profiled elements"),
+    "chains": "operator steps",
+    "constraint choice": "arrivals",
+    "k of a constraint": "distances",
+    "declared k": "distance",
+    "k lost repeatedly": "losses of k",
+    "loss budget": "results",
+}
+
+
 def sampled(decision: Decision) -> str:
     """What the samples of a decision are: 'sampled tuples', unless they are no tuples."""
-    if decision.kind == "chains":
-        return "operator steps"
-    return "profiled elements" if decision.kind in OF_JOINS else "sampled tuples"
+    return own_samples(decision) or "sampled tuples"
+
+
+def own_samples(decision: Decision) -> str:
+    """What its samples are, where they are no part of its tuples; '' where they are."""
+    samples = decision.detail.get("samples") if isinstance(decision.detail, Mapping) else None
+    return str(samples or SAMPLES.get(decision.kind, ""))
+
+
+def followed(decision: Decision) -> str:
+    """What its outcome was measured on."""
+    return "arrivals" if cost_unit(decision) in LEVELS else sampled(decision)
 
 
 #: Begins the metric of a relative change since the last arrangement.
 CHANGE_OF: Final = "change of "
 
 
+#: Begins the metric of a test whose sides are bytes.
+BYTES_OF: Final = "bytes "
+
+
 def metric_words(metric: str) -> str:
     """A metric's name as words: 'visits per tuple' of visits_per_tuple, 'chains' of n_chains."""
-    return with_mu(metric.removeprefix("n_").replace("_", " "))
+    return with_mu(metric.removeprefix("n_").removeprefix(BYTES_OF).replace("_", " "))
+
+
+def side_form(metric: str) -> Format:
+    """The form of the sides of a test."""
+    return "bytes" if metric.startswith(BYTES_OF) else "f3"
 
 
 def sign_of(relation: str) -> str:
@@ -253,20 +294,26 @@ def sign_of(relation: str) -> str:
     return {">=": "≥", "<=": "≤"}.get(relation, relation)
 
 
-def apart(first: float, second: float) -> tuple[str, str]:
-    """Two numbers with three decimals, or as many as it takes until they differ, up to nine."""
-    pairs = ((f"{first:z.{n}f}", f"{second:z.{n}f}") for n in range(3, 10))
-    told = next((one for one in pairs if one[0] != one[1]), None)
-    return told or (show(first, "f3"), show(second, "f3"))
+def apart(first: float, second: float, form: Format = "f3") -> tuple[str, str]:
+    """Two numbers with three decimals, from 1 000 on with none, or with as many as it takes until
+    they differ, up to nine; whole ones without."""
+    if form == "bytes" and show(first, form) != show(second, form):
+        return show(first, form), show(second, form)
+    if first % 1 == second % 1 == 0 and max(abs(first), abs(second)) > 1:
+        return show(first, "int"), show(second, "int")
+    fewest = 0 if max(abs(first), abs(second)) >= 1000 else 3
+    pairs = ((decimals(first, n), decimals(second, n)) for n in range(fewest, 10))
+    differing = next((pair for pair in pairs if pair[0] != pair[1]), None)
+    return differing or (show(first, "f3"), show(second, "f3"))
 
 
-def found_words(lhs: float | None, relation: str, rhs: float | None) -> str:
+def found_words(lhs: float | None, relation: str, rhs: float | None, form: Format = "f3") -> str:
     """What was found of the two sides, with digits until they differ: '0.310 > 0.100'; what was
     tested where one is unknown."""
     if lhs is None or rhs is None:
-        return f"{show(lhs, 'f3')} {sign_of(relation)} {show(rhs, 'f3')}"
-    found = "=" if lhs == rhs else "<" if lhs < rhs else ">"
-    return f" {found} ".join(apart(lhs, rhs))
+        return f"{show(lhs, form)} {sign_of(relation)} {show(rhs, form)}"
+    sign = "=" if lhs == rhs else "<" if lhs < rhs else ">"
+    return f" {sign} ".join(apart(lhs, rhs, form))
 
 
 def needed_words(decision: Decision) -> str:
@@ -290,8 +337,8 @@ def _summary(decision: Decision) -> str:
     lhs, rhs = decision.lhs, decision.rhs
     if lhs is None or rhs is None:
         return named(decision.explanation)
-    found = found_words(lhs, decision.relation, rhs)
-    return f"{found} {metric_words(decision.metric)}{needed_words(decision)}"
+    sides = found_words(lhs, decision.relation, rhs, side_form(decision.metric))
+    return f"{sides} {metric_words(decision.metric)}{needed_words(decision)}"
 
 
 def _rank(value: Any) -> str:
@@ -302,4 +349,4 @@ def _stored(counts: DecisionCounts, name: str) -> int:
     verdicts = FILTERS[name]
     if not verdicts:
         return counts.stored
-    return sum(counts.by_verdict.get(one, 0) for one in verdicts)
+    return sum(counts.by_verdict.get(verdict, 0) for verdict in verdicts)

@@ -45,12 +45,12 @@ class KnobEffect(NamedTuple):
         """``visits −8.0 % ± 3.0, switches 14 → 3``."""
         if self.share is None:
             return f"not enough samples yet (n = {show(self.n, 'int')})"
-        found = f"{self.quantity} {_percent(self.share)}"
+        text = f"{self.quantity} {_percent(self.share)}"
         if self.switches is not None:
-            found += f", switches {self.switches[0]} → {self.switches[1]}"
+            text += f", switches {self.switches[0]} → {self.switches[1]}"
         if not self.paired:
-            return f"{found}, before and after (not paired)"
-        return f"{found}, {self.against}" if self.against else found
+            return f"{text}, before and after (not paired)"
+        return f"{text}, {self.against}" if self.against else text
 
     @property
     def tone(self) -> str:
@@ -99,12 +99,12 @@ class Evaluated(NamedTuple):
 
     def preview(self, min_samples: int) -> KnobEffect:
         """What the ghost would have made of the record."""
-        pairs = [(one.real, one.ghost, one.weight) for one in self.both]
+        pairs = [(pair.real, pair.ghost, pair.weight) for pair in self.both]
         return self._effect(pairs, self.switches, min_samples)
 
     def judged(self, min_samples: int) -> KnobEffect:
         """What the record made of the ghost, which has the value before."""
-        pairs = [(one.ghost, one.real, one.weight) for one in self.both]
+        pairs = [(pair.ghost, pair.real, pair.weight) for pair in self.both]
         turned = None if self.switches is None else (self.switches[1], self.switches[0])
         return self._effect(pairs, turned, min_samples)
 
@@ -119,7 +119,7 @@ class Evaluated(NamedTuple):
         paid = sum(before * weight for before, _, weight in pairs)
         change = mean_interval([(after - before, weight) for before, after, weight in pairs])
         if change is not None and paid > 0 and self.n >= min_samples:
-            share = MeanInterval(*(one / (paid / total) for one in change))
+            share = MeanInterval(*(part / (paid / total) for part in change))
         return KnobEffect(share, switches, self.n, True, self.quantity, self.against)
 
 
@@ -139,13 +139,13 @@ class RuleRecord:
 
     def preview(self, value: Any) -> KnobEffect | None:
         """What it would have become under another value."""
-        found = self.again(value)
-        return found and found.preview(MIN_SAMPLES)
+        evaluated = self.again(value)
+        return evaluated and evaluated.preview(MIN_SAMPLES)
 
     def judge(self, old: Any) -> KnobEffect | None:
         """What it came to after a turn from that value."""
-        found = self.again(old)
-        return found and found.judged(MIN_SAMPLES)
+        evaluated = self.again(old)
+        return evaluated and evaluated.judged(MIN_SAMPLES)
 
 
 #: How a system reads what is on record of the rule behind a knob; None: that is no knob of it.
@@ -154,9 +154,9 @@ Replay: TypeAlias = Callable[[KnobAsked], RuleRecord | None]
 
 def of_choices(choices: Sequence[RecordedChoices], value: str, quantity: str) -> Evaluated:
     """Evaluations that tell what another value would have planned."""
-    told = [one for one in choices if value in one.costs]
-    both = [Both(one.now, one.costs[value], 1.0) for one in told]
-    return Evaluated(both, None, sum(one.n for one in told), quantity, ANEW)
+    evaluations = [choice for choice in choices if value in choice.costs]
+    both = [Both(choice.now, choice.costs[value], 1.0) for choice in evaluations]
+    return Evaluated(both, None, sum(choice.n for choice in evaluations), quantity, ANEW)
 
 
 def before_and_after(
@@ -168,7 +168,7 @@ def before_and_after(
     if n < FEWEST or not base:
         return KnobEffect(None, None, n, False, quantity)
     sides = (np.asarray(before), np.asarray(after))
-    half = Z_95 * math.sqrt(sum(float(np.var(one, ddof=1)) / len(one) for one in sides)) / base
+    half = Z_95 * math.sqrt(sum(float(np.var(side, ddof=1)) / len(side) for side in sides)) / base
     mean = float(np.mean(after)) / base - 1
     return KnobEffect(MeanInterval(mean, mean - half, mean + half), None, n, False, quantity)
 

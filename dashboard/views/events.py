@@ -85,7 +85,7 @@ def _titled(stored: StoredEvent, titles: dict[tuple[str, int], str]) -> StoredEv
     if event.kind in ("knob", "run"):
         title = named(event.title)
         if event.kind == "knob":
-            title = _TURNED.sub(lambda found: words_of(found[0]), title)
+            title = _TURNED.sub(lambda match: words_of(match[0]), title)
         return replace(stored, event=replace(event, title=title))
     if event.kind != "rearrangement" or event.title != _UNNAMED:
         return stored

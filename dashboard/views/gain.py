@@ -51,12 +51,14 @@ class Gain(NamedTuple):
 class GainSource(NamedTuple):
     """Where a system tells what adapting came to. told: from the properties by name, over the run
     until the moment. changes: those of them that draw it anew. together: they are of the unit and
-    the engine; else of each entity that has the last of ``changes``."""
+    the engine; else of each entity that has the last of ``changes``. summed: of all of these, added
+    batch by batch."""
 
     properties: tuple[str, ...]
     told: Callable[[Columns], Gain | None]
     changes: tuple[str, ...]
     together: bool = False
+    summed: bool = False
 
 
 def ratio_source(ratio: Ratio) -> GainSource:
@@ -93,11 +95,11 @@ def column(data: SeriesData, batch: int | None, now: float | None) -> dict[int, 
     """The known values of a series by batch; the newest, ``now`` at ``batch``, is exact also where
     points are means of several."""
     pairs = zip(data.batch.tolist(), data.value.tolist(), strict=True)
-    found = {int(at): float(value) for at, value in pairs if known(float(value))}
+    values = {int(at): float(value) for at, value in pairs if known(float(value))}
     if batch is not None and now is not None and known(now):
-        found.pop(batch, None)
-        found[batch] = now
-    return found
+        values.pop(batch, None)
+        values[batch] = now
+    return values
 
 
 def turning_points(curve: Sequence[CurvePoint], most: int) -> list[CurvePoint]:

@@ -45,9 +45,9 @@ def parted(
 
 def gaps_of(events: Iterable[StoredEvent]) -> list[Gap]:
     """The gaps that events tell of, in their order."""
-    found = []
+    gaps = []
     for stored in events:
         event, since = stored.event, (stored.event.ref or {}).get("since")
         if isinstance(since, int | float) and since < stored.time:
-            found.append(Gap(since, stored.time, stored.batch + 1, event.title, event.detail))
-    return found
+            gaps.append(Gap(since, stored.time, stored.batch + 1, event.title, event.detail))
+    return gaps

@@ -68,7 +68,7 @@ def build_headroom(
         if looked[decision.unit_id] <= RECENT:
             question = decision.unit_id, decision.algorithm, _about(decision)
             newest.setdefault(question, decision)
-    lines = [line for one in newest.values() for line in _lines(one, titles)]
+    lines = [line for decision in newest.values() for line in _lines(decision, titles)]
     lines += [_unasked(unit, of) for unit, of in titles.items() if unit not in looked]
     return sorted(lines, key=lambda line: (line.of, line.unit, line.about))
 
@@ -79,38 +79,38 @@ def _unasked(unit: str, of: str) -> HeadroomLine:
 
 def build_why_not(entries: Iterable[DecisionEntry], titles: Mapping[str, str]) -> list[WhyNotLine]:
     """The evaluations that kept the plan, the nearest to a change first, newer before older."""
-    found = []
+    kept = []
     for entry in entries:
         decision = entry.decision
         if decision.verdict == "switched":
             continue
-        told = verdict(decision.verdict)
+        words = verdict(decision.verdict)
         line = _lines(decision, titles)[0]
-        found.append(WhyNotLine(line, decision.verdict, told.sign, told.word, entry.time))
-    return sorted(found, key=lambda one: -(one.line.near or 0.0))
+        kept.append(WhyNotLine(line, decision.verdict, words.sign, words.word, entry.time))
+    return sorted(kept, key=lambda row: -(row.line.near or 0.0))
 
 
 def next_words(lines: Iterable[HeadroomLine]) -> str:
     """The nearest of all, an operator's before the plan's as a whole; '' where none is told."""
-    told = [one for one in lines if one.near is not None]
-    if not told:
+    measured = [line for line in lines if line.near is not None]
+    if not measured:
         return ""
-    nearest = max(told, key=lambda one: (bool(one.entity), one.near or 0.0))
+    nearest = max(measured, key=lambda line: (bool(line.entity), line.near or 0.0))
     return f"{nearest.of}: {nearest.words}" if nearest.of else nearest.words
 
 
 def of_entity(lines: Iterable[HeadroomLine], name: str, unit: str) -> list[HeadroomLine]:
     """Those that would move an operator of a unit or let others pass it, and what concerns its plan
     as a whole."""
-    own = [one for one in lines if one.unit == unit]
-    moving = [one for one in own if name in (one.entity, one.over)]
-    return [*moving, *(one for one in own if not one.entity)]
+    own = [line for line in lines if line.unit == unit]
+    moving = [line for line in own if name in (line.entity, line.over)]
+    return [*moving, *(line for line in own if not line.entity)]
 
 
 def _lines(decision: Decision, titles: Mapping[str, str]) -> list[HeadroomLine]:
-    recorded = sorted(read(decision.detail), key=lambda one: bool(one.entity))
+    recorded = sorted(read(decision.detail), key=lambda headroom: bool(headroom.entity))
     if recorded:
-        return [_line(decision, titles, one) for one in recorded]
+        return [_line(decision, titles, headroom) for headroom in recorded]
     if decision.verdict == "switched":
         return [_line(decision, titles, Headroom(_CHANGED, None, "", 0.0), known=False)]
     if decision.verdict == "pinned":
@@ -119,11 +119,13 @@ def _lines(decision: Decision, titles: Mapping[str, str]) -> list[HeadroomLine]:
 
 
 def _line(
-    decision: Decision, titles: Mapping[str, str], one: Headroom, known: bool = True
+    decision: Decision, titles: Mapping[str, str], headroom: Headroom, known: bool = True
 ) -> HeadroomLine:
-    words = one.words[:1].upper() + one.words[1:] if not one.entity else one.words
-    missing = "" if one.missing is None else _amount(one.missing, one.unit)
-    near = one.near if known else None
+    words = (
+        headroom.words[:1].upper() + headroom.words[1:] if not headroom.entity else headroom.words
+    )
+    missing = "" if headroom.missing is None else _amount(headroom.missing, headroom.unit)
+    near = headroom.near if known else None
     return HeadroomLine(
         decision.unit_id,
         titles.get(decision.unit_id, ""),
@@ -131,8 +133,8 @@ def _line(
         words,
         missing,
         near,
-        one.entity,
-        one.over,
+        headroom.entity,
+        headroom.over,
         decision.seq,
         decision.batch,
     )
@@ -152,8 +154,8 @@ def _by_inequality(decision: Decision, titles: Mapping[str, str]) -> HeadroomLin
     if metric.startswith(CHANGE_OF):
         far = f"must change by {show(rhs, 'pct')} since the last arrangement"
         words = f"{metric.removeprefix(CHANGE_OF)} {far}, so far by {show(lhs, 'pct')}"
-        told = _line(decision, titles, Headroom(words, gap, "", near))
-        return told._replace(missing=show(gap, "pct"))
+        line = _line(decision, titles, Headroom(words, gap, "", near))
+        return line._replace(missing=show(gap, "pct"))
     sign = sign_of(decision.relation)
     words = f"{metric} {sign} {show(rhs, 'f3')} would change it, now {show(lhs, 'f3')}"
     return _line(decision, titles, Headroom(words, gap, "", near))

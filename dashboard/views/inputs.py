@@ -51,22 +51,22 @@ def input_rows(
     read at the moment is paused or removed."""
     rows = []
     intakes = {knob.scope: str(knob.value) for knob in knobs if knob.name == INTAKE}
-    for one in inputs:
-        batch = counts.get(one.input.name)
-        state: str = one.state
-        note = one.note
+    for input in inputs:
+        batch = counts.get(input.input.name)
+        state: str = input.state
+        note = input.note
         if not now and batch is not None:
             state, note = batch.state, batch.note
-        source = sources.get(one.input.name, "")
+        source = sources.get(input.input.name, "")
         intake = intakes.get(source, "on")
         if state == "open" and intake != "on":
             state = intake
         rows.append(
             InputLine(
-                name=one.input.name,
+                name=input.input.name,
                 state=state,
                 note=note,
-                n_attributes=len(one.input.schema or ()),
+                n_attributes=len(input.input.schema or ()),
                 tuples=batch.n_tuples if batch else None,
                 misfits=batch.n_misfits if batch else None,
                 backlog=batch.backlog_tuples if batch else None,
@@ -89,7 +89,7 @@ def unit_rows(units: Sequence[Unit]) -> list[UnitLine]:
 def streams_words(inputs: Sequence[StoredInput]) -> str:
     """'Flights, Packets (failed)': what a run reads, and what of it gives no more tuples."""
     words = (
-        one.input.name if one.state == "open" else f"{one.input.name} ({one.state})"
-        for one in inputs
+        input.input.name if input.state == "open" else f"{input.input.name} ({input.state})"
+        for input in inputs
     )
     return ", ".join(words)

@@ -81,8 +81,8 @@ class PropertyLine(NamedTuple):
 
 def grouped(properties: Sequence[PropertyLine]) -> list[tuple[str, list[PropertyLine]]]:
     """The properties by group, in the order of :data:`GROUPS`; groups without any are left out."""
-    found = [(group, [one for one in properties if one.group == group]) for group in GROUPS]
-    return [(group, lines) for group, lines in found if lines]
+    groups = [(group, [line for line in properties if line.group == group]) for group in GROUPS]
+    return [(group, lines) for group, lines in groups if lines]
 
 
 class Reason(NamedTuple):
@@ -113,15 +113,15 @@ def build_inspector(
     rows: Sequence[PlanStep],
 ) -> Inspector:
     """The inspector of an entity at a moment; an unknown one says so in its summary."""
-    found, role = book.get(entity), book.role(entity)
+    record, role = book.get(entity), book.role(entity)
     step = next((row for row in rows if row.entity == entity), None)
     _, names = _measured(entity, role, values)
     main = _HISTORY.get(role, next((name for name in _QUEUED if name in names), None))
     main = "drop_prob" if step_word(role) else main
     return Inspector(
         entity=entity,
-        title=found.name if found else entity,
-        kind=step_word(role) or (found.kind if found else "unknown"),
+        title=record.name if record else entity,
+        kind=step_word(role) or (record.kind if record else "unknown"),
         summary=summarise(entity, role, step, values, len(rows)),
         properties=properties_of(entity, book, values),
         history=None if main is None else (main, *_written(main)),
@@ -193,11 +193,10 @@ def _measured(entity: str, role: str, values: Values) -> tuple[str, list[str]]:
     names = list(values.get(entity, {}))
     if role in _ROWS and not names:
         return SYSTEM, [name for name in _ROWS[role] if name in values.get(SYSTEM, {})]
-    if role == "system":
-        first = [name for name in _FIRST if name in names]
-        names = first + [
-            name for name in registry.KNOWN.properties if name in names and name not in first
-        ]
+    first = _FIRST if role == "system" else ()
+    places = {name: place for place, name in enumerate((*first, *registry.KNOWN.properties))}
+    places |= {name: place for place, name in enumerate(first)}
+    names.sort(key=lambda name: places.get(name, len(places)))
     return entity, names
 
 
@@ -217,12 +216,12 @@ def _written(name: str) -> tuple[Format, str]:
     return form_of(unit), shown_unit(unit)
 
 
-def _static(found: Entity | None, book: Book) -> list[PropertyLine]:
-    if found is None:
+def _static(entity: Entity | None, book: Book) -> list[PropertyLine]:
+    if entity is None:
         return []
     return [
         PropertyLine(name, _plain(value, book), "text", _STATIC_UNITS.get(name, ""), "", "", FACTS)
-        for name, value in found.properties.items()
+        for name, value in entity.properties.items()
         if value not in (None, "", [], {})
     ]
 

@@ -18,6 +18,8 @@ from storage.vocabulary.records import Command, Entity, Knob
 
 #: What operators turn most stands first, beside what systems say; the rest follows by name.
 FIRST: Final = ("rate",)
+#: Between names in the value of a knob that has several.
+NAMES_SEPARATOR: Final = "; "
 #: Of names in the log.
 LONGEST_NAME: Final = 80
 _VERBS: Final = {
@@ -65,6 +67,12 @@ class AuditRow(NamedTuple):
     goes_back_at: float | None = None
 
 
+def named_in(knob: Knob | None) -> tuple[str, ...]:
+    """The names in the value of a knob that has a list of them."""
+    text = "" if knob is None else str(knob.value)
+    return tuple(name.strip() for name in text.split(NAMES_SEPARATOR.strip()) if name.strip())
+
+
 def group_knobs(
     knobs: Sequence[Knob], entities: Mapping[str, Entity], titles: Mapping[str, str]
 ) -> list[KnobGroup]:
@@ -107,14 +115,14 @@ def on_page(
 def ranked(knobs: Iterable[Knob]) -> list[Knob]:
     """What is turned most first, then by name."""
     rank = _ranks(faces())
-    return sorted(knobs, key=lambda one: (rank.get(one.name, len(rank)), one.name))
+    return sorted(knobs, key=lambda knob: (rank.get(knob.name, len(rank)), knob.name))
 
 
 @lru_cache(maxsize=4)
-def _ranks(found: tuple[Face, ...]) -> Mapping[str, int]:
+def _ranks(faces: tuple[Face, ...]) -> Mapping[str, int]:
     """Places of the knobs that each system, and the engine, puts first, each in its own order."""
     after: TopologicalSorter[str] = TopologicalSorter()
-    for first in (*(face.first for face in found), FIRST):
+    for first in (*(face.first for face in faces), FIRST):
         for before, name in pairwise(("", *first)):
             after.add(name, before)
     return {name: place for place, name in enumerate(after.static_order())}
@@ -133,7 +141,7 @@ def audit(
     effects: number of the request -> what it did, and whether that is final. taken_back: number ->
     batch at which the engine took the turn back.
     """
-    kept = {one.payload.get("command") for one in commands if one.kind == "keep"}
+    kept = {command.payload.get("command") for command in commands if command.kind == "keep"}
     rows = []
     for command in commands:
         if until is not None and command.requested_at > until:
@@ -168,13 +176,13 @@ def knob_of(payload: Mapping[str, Any], knobs: Sequence[Knob]) -> Knob | None:
 
 def pending(commands: Sequence[Command], knobs: Sequence[Knob]) -> dict[tuple[str, str], Command]:
     """(scope, knob) -> its newest unanswered request."""
-    found = {}
+    newest = {}
     for command in sorted(commands, key=lambda command: command.id):
         if command.kind == "knob" and command.state == "requested":
             knob = knob_of(command.payload, knobs)
             if knob is not None:
-                found[knob.scope, knob.name] = command
-    return found
+                newest[knob.scope, knob.name] = command
+    return newest
 
 
 def _row(run_id: str, command: Command, knobs: Sequence[Knob]) -> AuditRow:

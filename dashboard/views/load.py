@@ -54,7 +54,7 @@ def words_of(view: LoadView) -> str:
     """'2.1 × the mean: shard 3 has 52 % of the processing time'."""
     if view.skew is None:
         return "nothing was done in this batch"
-    largest = max(view.parts, key=lambda one: one.share)
+    largest = max(view.parts, key=lambda part: part.share)
     return (
         f"{view.skew:.2f} × the mean: {view.what} {largest.number} has {100 * largest.share:.0f} %"
     )

@@ -88,20 +88,20 @@ def picked(show: str | None, entities: Book) -> list[Asked]:
     """The graphs an address names, in their order, each once; without one the engine's."""
     if not show:
         return [Asked(SYSTEM, SYSTEM, name) for name in FIRST]
-    found: dict[Key, Asked] = {}
+    graphs: dict[Key, Asked] = {}
     for part in show.split(_GRAPHS):
-        told, _, rest = part.rpartition(_PARTS)
+        owner, _, rest = part.rpartition(_PARTS)
         name, _, title = rest.partition(_TITLE)
-        asked = Asked(told, entities.addressed(told), name, title)
-        if told and name:
-            found.setdefault(asked.key, asked)
-    return list(found.values())[:MOST_GRAPHS]
+        asked = Asked(owner, entities.addressed(owner), name, title)
+        if owner and name:
+            graphs.setdefault(asked.key, asked)
+    return list(graphs.values())[:MOST_GRAPHS]
 
 
 def address(graphs: Sequence[Asked]) -> str:
     """The ``show`` of an address for some graphs."""
-    titled = ((one, f"{_TITLE}{one.title}" if one.title else "") for one in graphs)
-    return _GRAPHS.join(f"{one.told}{_PARTS}{one.name}{title}" for one, title in titled)
+    titled = ((graph, f"{_TITLE}{graph.title}" if graph.title else "") for graph in graphs)
+    return _GRAPHS.join(f"{graph.told}{_PARTS}{graph.name}{title}" for graph, title in titled)
 
 
 def build_monitor(
@@ -113,43 +113,43 @@ def build_monitor(
 ) -> MonitorView:
     """The graphs at a moment. values: of the batch, for what could be added."""
     graphs = [
-        _graph(one, place if chosen else None, asked, entities, series)
-        for place, one in enumerate(asked)
+        _graph(graph, place if chosen else None, asked, entities, series)
+        for place, graph in enumerate(asked)
     ]
     return MonitorView(graphs, _choices(asked, entities, values), chosen, address(asked))
 
 
 def _graph(
-    one: Asked,
+    graph: Asked,
     place: int | None,
     asked: Sequence[Asked],
     entities: Book,
     series: Mapping[Key, SeriesData],
 ) -> Picked:
-    about = registry.KNOWN.properties.get(one.name)
+    about = registry.KNOWN.properties.get(graph.name)
     unit = about.unit if about else ""
-    query = entities[one.entity] if entities.role(one.entity) == "query" else None
-    known_as = entities.name(one.entity) if one.entity in entities else one.told
-    whose = one.title or known_as.removeprefix(QUERY_NAMED)
+    query = entities[graph.entity] if entities.role(graph.entity) == "query" else None
+    known_as = entities.name(graph.entity) if graph.entity in entities else graph.told
+    whose = graph.title or known_as.removeprefix(QUERY_NAMED)
     return Picked(
-        one.entity,
-        one.name,
+        graph.entity,
+        graph.name,
         whose,
         about.meaning if about else "",
         form_of(unit),
         shown_unit(unit),
-        points(series.get(one.key)),
-        address([other for other in asked if other != one]),
+        points(series.get(graph.key)),
+        address([other for other in asked if other != graph]),
         place,
-        query.name if query is not None and one.name == ANSWER else "",
+        query.name if query is not None and graph.name == ANSWER else "",
         str(query.properties.get("text", "")) if query is not None else "",
     )
 
 
 def _choices(asked: Sequence[Asked], entities: Book, values: Values) -> dict[str, str]:
     """Every number there is that is not drawn yet, by name."""
-    found: dict[str, str] = {}
-    keys = {one.key for one in asked}
+    choices: dict[str, str] = {}
+    keys = {graph.key for graph in asked}
     for entity, own in values.items():
         if entity not in entities:
             continue
@@ -157,7 +157,7 @@ def _choices(asked: Sequence[Asked], entities: Book, values: Values) -> dict[str
         for name, value in own.items():
             if (entity, name) not in keys and value is not None and known(value):
                 words = f"{whose} · {words_of(name)}"
-                if words in found:
+                if words in choices:
                     words = f"{words} ({entity}, {name})"
-                found[words] = f"{entity}{_PARTS}{name}"
-    return dict(sorted(found.items())[:MOST_CHOICES])
+                choices[words] = f"{entity}{_PARTS}{name}"
+    return dict(sorted(choices.items())[:MOST_CHOICES])

@@ -6,6 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dashboard.components.formats import Format, with_mu
 
 T = TypeVar("T")
@@ -23,6 +26,7 @@ FORMS: dict[str, Format] = {
     "ms": "ms",
     "visits/tuple": "f2",
     "decisions": "int",
+    "observations": "int",
     "us/tuple": "f2",
     "elements/us": "f3",
     "visits": "int",
@@ -34,6 +38,12 @@ FORMS: dict[str, Format] = {
 def known(value: float | None) -> bool:
     """Whether there is a value at all."""
     return value is not None and not math.isnan(value)
+
+
+def mean_of(values: NDArray[np.float64]) -> float:
+    """Of those that are known, 0 without any."""
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if len(finite) else 0.0
 
 
 def rounded(value: float | None) -> float | int | None:
@@ -78,3 +88,14 @@ def mean_interval(weighted: Sequence[tuple[float, float]]) -> MeanInterval | Non
     n = len(weighted)
     half = Z_95 * spread * math.sqrt(n / (n - 1))
     return MeanInterval(mean, mean - half, mean + half)
+
+
+def share_interval(part: float, whole: float) -> tuple[float, float]:
+    """The 95 % interval of a share that was seen as ``part`` of ``whole`` independent cases, after
+    Wilson; all there can be for no case."""
+    if whole <= 0:
+        return 0.0, 1.0
+    share, z2 = part / whole, Z_95**2
+    middle = (share + z2 / (2 * whole)) / (1 + z2 / whole)
+    half = Z_95 * math.sqrt(share * (1 - share) / whole + z2 / (4 * whole**2)) / (1 + z2 / whole)
+    return max(0.0, min(share, middle - half)), min(1.0, max(share, middle + half))

@@ -48,13 +48,13 @@ def common_subsequence(a: Sequence[str], b: Sequence[str]) -> list[str]:
             if a[i] == b[j]:
                 length, still = best[i + 1][j + 1]
                 best[i][j] = max(best[i][j], (length + 1, still - moved[i]))
-    found, i, j = [], 0, 0
+    common, i, j = [], 0, 0
     while i < len(a) and j < len(b):
         if best[i][j] == best[i + 1][j]:
             i += 1
         elif best[i][j] == best[i][j + 1]:
             j += 1
         else:
-            found.append(a[i])
+            common.append(a[i])
             i, j = i + 1, j + 1
-    return found
+    return common

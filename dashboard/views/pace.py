@@ -21,12 +21,14 @@ class PaceShown(NamedTuple):
 
 def held_of(entities: Iterable[Entity]) -> str:
     """Why a run is held, '' when it is not."""
-    return str(next((one.properties.get("held", "") for one in entities if one.id == SYSTEM), ""))
+    return str(
+        next((entity.properties.get("held", "") for entity in entities if entity.id == SYSTEM), "")
+    )
 
 
 def build_pace(entities: Iterable[Entity], knobs: Iterable[Knob], locked: str) -> PaceShown:
     """Of a run, as of now."""
-    engine: Json = next((one.properties for one in entities if one.id == SYSTEM), {})
+    engine: Json = next((entity.properties for entity in entities if entity.id == SYSTEM), {})
     speed = next((k.value for k in knobs if k.name == "speed" and not k.scope), None)
     steps = tuple(map(str, engine.get("steps", ())))
     return PaceShown(str(engine.get("held", "")), steps, speed, locked)

@@ -7,10 +7,11 @@ from dataclasses import replace
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from dashboard.base.face import Card, Skip
+from dashboard.base.face import Card, NodeKind, Skip, told
 from dashboard.components.kinds import LADDER, node_kind
 from dashboard.views.book import SYSTEM
 from dashboard.views.numbers import rounded
+from dashboard.views.plan_parts import cells_of, sent_edge
 from storage.tables.rows import SeriesData
 from storage.vocabulary.records import Entity, PlanVersion
 
@@ -40,9 +41,8 @@ class PlanStep(NamedTuple):
     """One row of the table twin: a construct or filter (``word``) in the order of the plan.
 
     reached: tuples of the batch. survival, drop: as published. dropped: share of the batch's
-    tuples dropped here. visits: share of all visits; for filters of the cost. queue: tuples handed
-    to it. cost: of a filter, us per tuple, by the property ``priced``,
-    '' = its cost are visits; native: it compares.
+    tuples dropped here. visits: share of all visits; for filters of the cost. queue: handed to it.
+    cost: of a filter, us per tuple, by the property ``priced``, '' = visits; native: it compares.
     """
 
     position: int
@@ -65,7 +65,7 @@ class PlanStep(NamedTuple):
 class Node(NamedTuple):
     """A node of the plan as the graph draws it.
 
-    shared: names of the outputs that have it in common.
+    shared: names of the outputs that have it in common. marks, cells: of ``plan_parts``.
     role: what its card shows. name: without the sign; word: what it is. title: its label in full.
     entity: whose values it shows. spark: property of ``entity`` that its sparkline follows.
     position: place in the order of the plan, for steps. unit, lanes, note: as recorded, or None.
@@ -85,6 +85,8 @@ class Node(NamedTuple):
     lanes: int | None = None
     note: str | None = None
     shared: tuple[str, ...] | None = None
+    marks: tuple[tuple[str, ...], ...] | None = None
+    cells: tuple[tuple[str, int], ...] | None = None
 
 
 def graph_plan(
@@ -96,18 +98,26 @@ def graph_plan(
     skips: Sequence[Skip] = (),
     limits: Mapping[str, float] | None = None,
     part: str = "",
+    marks: Mapping[str, Sequence[tuple[str, ...]]] | None = None,
 ) -> dict[str, Any]:
     """The plan as the graph draws it: any graph without a circle, nodes in an order of its flow.
 
     nodes: its ``plan_nodes``. version: of the plan of the whole run, when this is a part of it.
     shared: node -> the outputs that have it in common. skips: ways past others; limits: queue ->
-    elements it may hold; part: what of the run is shown. band: its steps all look at every tuple.
-    Kinds of filters that compare begin with NATIVE, the others call functions or look into windows.
+    elements it may hold; marks: node -> those on its card; part: what of the run is shown. band:
+    its steps all look at every tuple. Kinds of filters that compare begin with NATIVE, the others
+    call functions or look into windows.
     """
     if plan is None:
         empty: dict[str, Any] = {"nodes": [], "edges": [], "signs": [], "kinds": {}, "skips": []}
         return {"run": run_id, "version": 0, "hash": "", "kind": "", "band": False, **empty}
-    drawn = [node._replace(shared=tuple((shared or {}).get(node.id, ())) or None) for node in nodes]
+    drawn = [
+        node._replace(
+            shared=tuple((shared or {}).get(node.id, ())) or None,
+            marks=tuple((marks or {}).get(node.id, ())) or None,
+        )
+        for node in nodes
+    ]
     kinds = _kinds(drawn)
     return {
         "run": run_id,
@@ -118,22 +128,18 @@ def graph_plan(
         "band": plan.kind == "no early drop",
         "kinds": kinds,
         "nodes": [_sent(node, kinds[node.kind]) for node in drawn],
-        "edges": [_limited(edge, limits or {}) for edge in plan.graph.get("edges", [])],
+        "edges": [
+            sent_edge(edge, limits or {}, marks or {}) for edge in plan.graph.get("edges", [])
+        ],
         "skips": [skip._asdict() for skip in skips],
         "signs": _signs(drawn),
     }
 
 
-def _limited(edge: Mapping[str, Any], limits: Mapping[str, float]) -> dict[str, Any]:
-    """The edge, with what its queue may hold where it has a limit."""
-    limit = limits.get(edge.get("queue") or "")
-    return {**edge, "capacity": limit} if limit else dict(edge)
-
-
 def limits_of(entities: Mapping[str, Entity]) -> dict[str, float]:
     """Queue -> elements it may hold, of those with a limit."""
-    found = {one.id: one.properties.get("capacity_tuples") for one in entities.values()}
-    return {id: float(limit) for id, limit in found.items() if limit}
+    limits = {entity.id: entity.properties.get("capacity_tuples") for entity in entities.values()}
+    return {id: float(limit) for id, limit in limits.items() if limit}
 
 
 def whole(plans: Sequence[tuple[str, PlanVersion]]) -> PlanVersion | None:
@@ -153,15 +159,15 @@ def whole(plans: Sequence[tuple[str, PlanVersion]]) -> PlanVersion | None:
             nodes[node["id"]] = node if shared else {**node, "properties": facts}
         for edge in plan.graph.get("edges", []):
             edges[edge["source"], edge["target"], edge.get("port")] = edge
-    found = [plan for _, plan in plans]
-    newest = max(found, key=lambda plan: plan.batch)
+    versions = [plan for _, plan in plans]
+    newest = max(versions, key=lambda plan: plan.batch)
     return replace(
         newest,
-        version=sum(plan.version for plan in found),
-        kind=newest.kind if len({plan.kind for plan in found}) == 1 else "mixed",
-        order=tuple(entity for plan in found for entity in plan.order),
+        version=sum(plan.version for plan in versions),
+        kind=newest.kind if len({plan.kind for plan in versions}) == 1 else "mixed",
+        order=tuple(entity for plan in versions for entity in plan.order),
         graph={"nodes": list(nodes.values()), "edges": list(edges.values())},
-        hash="-".join(plan.hash for plan in found),
+        hash="-".join(plan.hash for plan in versions),
     )
 
 
@@ -192,7 +198,7 @@ def flow_order(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[s
     free = [place for place, node in enumerate(names) if not n_before[node]]
     ordered, rest = dict[str, None](), iter(names)
     while len(ordered) < len(names):
-        node = names[heappop(free)] if free else next(one for one in rest if one not in ordered)
+        node = names[heappop(free)] if free else next(name for name in rest if name not in ordered)
         ordered[node] = None
         for target in after[node]:
             n_before[target] -= 1
@@ -207,6 +213,7 @@ def _node(record: Mapping[str, Any], position: int | None, single: set[Card]) ->
     kind = f"{NATIVE if compares else ''}{record['role']}"
     known_as = node_kind(kind)
     role, name = known_as.card, str(record.get("name") or record["id"])
+    cells = cells_of(facts, known_as)
     return Node(
         id=str(record["id"]),
         role=role,
@@ -220,11 +227,12 @@ def _node(record: Mapping[str, Any], position: int | None, single: set[Card]) ->
         position=facts.get("place", position),
         unit=facts.get("unit"),
         lanes=facts.get("lanes"),
-        note=facts.get("note"),
+        note=", ".join(f"{word} {n}" for word, n in cells or ()) or facts.get("note"),
+        cells=cells,
     )
 
 
-def _kinds(nodes: Sequence[Node]) -> dict[str, dict[str, str]]:
+def _kinds(nodes: Sequence[Node]) -> dict[str, dict[str, Any]]:
     """Kind -> what its nodes have in common."""
     return {
         node.kind: {
@@ -233,16 +241,18 @@ def _kinds(nodes: Sequence[Node]) -> dict[str, dict[str, str]]:
             "word": node.word,
             "spark": node.spark,
             **({"icon": icon} if (icon := node_kind(node.kind).icon) else {}),
+            **({"parts": parts} if (parts := node_kind(node.kind).parts) else {}),
+            **({"whole": whole} if (whole := node_kind(node.kind).whole) else {}),
         }
         for node in reversed(nodes)
     }
 
 
-def _sent(node: Node, common: Mapping[str, str]) -> dict[str, Any]:
+def _sent(node: Node, common: Mapping[str, Any]) -> dict[str, Any]:
     """The node without what it does not have, and what follows from its kind or its id."""
-    told = {**common, "title": node.title, "entity": node.id}
+    usual = {**common, "title": node.title, "entity": node.id}
     own = node._asdict().items()
-    return {name: value for name, value in own if value is not None and told.get(name) != value}
+    return {name: value for name, value in own if value is not None and usual.get(name) != value}
 
 
 def _signs(nodes: Sequence[Node]) -> list[list[str]]:
@@ -250,8 +260,8 @@ def _signs(nodes: Sequence[Node]) -> list[list[str]]:
     if any(node_kind(node.kind).cost for node in nodes):
         return [["σ", "comparison", "", ""], ["ƒ", "function", "", ""]]
     others = dict.fromkeys(n.kind for n in nodes if n.role not in ("source", "step", "output"))
-    found = [node_kind(kind) for kind in others]
-    signs = [[one.sign, one.word, one.icon, one.about] for one in found]
+    kinds = [node_kind(kind) for kind in others]
+    signs = [[kind.sign, kind.word, kind.icon, kind.about] for kind in kinds]
     return [*signs, ["", "queue", LADDER, "what waits between two"]] if signs else []
 
 
@@ -260,12 +270,27 @@ def size_of(own: Mapping[str, float | None]) -> float | None:
     return own.get("flow_tuples", own.get("size_tuples"))
 
 
-def sizes_of(own: Mapping[str, float | None]) -> float | list[float | None] | None:
-    """Its size, or all that :data:`SHAPES` tells of it, as they are drawn: rounded."""
+def sizes_of(
+    own: Mapping[str, float | None],
+) -> float | list[float | None] | dict[str, float | None] | None:
+    """Its size, or all that :data:`SHAPES` tells of it, as they are drawn: rounded. Of what is in
+    parts each of them by name, beside the size of those in memory."""
+    kind = _divided(own)
+    if kind is not None:
+        inside = sum(own[part.name] or 0.0 for part in kind.parts if part.tone != "aside")
+        names = ("state_bytes", kind.whole, *(part.name for part in kind.parts))
+        numbers = {name: rounded(own[name]) for name in names if name in own}
+        return {"size_tuples": rounded(inside), **numbers}
     for shape in SHAPES:
         if all(name in own for name in shape if name):
             return [rounded(own.get(name)) for name in shape]
     return rounded(size_of(own))
+
+
+def _divided(own: Mapping[str, float | None]) -> NodeKind | None:
+    """The kind whose parts a synopsis tells of; None where it is one whole."""
+    kinds = (kind for kind in told("nodes").values() if kind.parts)
+    return next((kind for kind in kinds if all(part.name in own for part in kind.parts)), None)
 
 
 def graph_values(values: Values, entities: Mapping[str, Entity]) -> dict[str, Any]:
@@ -277,6 +302,8 @@ def graph_values(values: Values, entities: Mapping[str, Entity]) -> dict[str, An
             shaped[entity] = sizes_of(properties)
         elif kind in ("system", "operator"):
             shaped[entity] = {name: rounded(value) for name, value in properties.items()}
+        elif entity in entities and (mark := told("marks").get(entities[entity].role)):
+            shaped[entity] = {mark.property: rounded(properties.get(mark.property))}
     return shaped
 
 

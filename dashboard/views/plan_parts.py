@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from dashboard.base.face import NodeKind, told
 from dashboard.components.kinds import node_kind
-from storage.vocabulary.records import PlanVersion
+from storage.vocabulary.records import Entity, PlanVersion
 
 
 class OutputChoice(NamedTuple):
@@ -23,15 +24,15 @@ def outputs_of(plan: PlanVersion | None, chosen: str | None) -> list[OutputChoic
     """The outputs one can choose from, by name, and where that is the same by what they are of; []
     for a plan with one only."""
     nodes = [] if plan is None else plan.graph.get("nodes", [])
-    found = [node for node in nodes if node_kind(str(node["role"])).card == "output"]
-    if plan is None or len(found) < 2:
+    outputs = [node for node in nodes if node_kind(str(node["role"])).card == "output"]
+    if plan is None or len(outputs) < 2:
         return []
-    n_called = Counter(str(node["name"]) for node in found)
+    n_called = Counter(str(node["name"]) for node in outputs)
     choices = []
-    for id, name in ((str(node["id"]), str(node["name"])) for node in found):
+    for id, name in ((str(node["id"]), str(node["name"])) for node in outputs):
         sources = _sources(plan, id) if n_called[name] > 1 else ""
         choices.append(OutputChoice(id, f"{name} of {sources}" if sources else name, id == chosen))
-    return sorted(choices, key=lambda one: one.name)
+    return sorted(choices, key=lambda choice: choice.name)
 
 
 def _sources(plan: PlanVersion, output: str) -> str:
@@ -66,30 +67,67 @@ def shared_by(plan: PlanVersion) -> dict[str, list[str]]:
     nodes: Sequence[Mapping[str, Any]] = plan.graph.get("nodes", [])
     cards = {str(node["id"]): node_kind(str(node["role"])).card for node in nodes}
     names = {str(node["id"]): str(node["name"]) for node in nodes}
-    feeding, found = _feeding(plan), dict[str, list[str]]()
+    feeding, outputs = _feeding(plan), dict[str, list[str]]()
     for output in sorted(
         (id for id, card in cards.items() if card == "output"), key=names.__getitem__
     ):
         for id in _behind(feeding, output):
-            found.setdefault(id, []).append(names[output])
-    return {id: to for id, to in found.items() if len(to) > 1 and cards.get(id) != "source"}
+            outputs.setdefault(id, []).append(names[output])
+    return {id: to for id, to in outputs.items() if len(to) > 1 and cards.get(id) != "source"}
 
 
 def _feeding(plan: PlanVersion) -> dict[str, list[str]]:
     """Node -> those it takes from or looks into."""
-    found: dict[str, list[str]] = {}
+    sources: dict[str, list[str]] = {}
     for edge in plan.graph.get("edges", []):
-        found.setdefault(edge["target"], []).append(edge["source"])
-    return found
+        sources.setdefault(edge["target"], []).append(edge["source"])
+    return sources
+
+
+def marks_of(entities: Mapping[str, Entity]) -> dict[str, list[tuple[str, ...]]]:
+    """Node -> what is on its card, of its monitors or its own: each entity, name, property, word,
+    what stands for no value, form, and the port of the node that it is about, '' = all of it."""
+    marks: dict[str, list[tuple[str, ...]]] = {}
+    for entity in sorted(entities.values(), key=lambda entity: entity.name):
+        mark, node = told("marks").get(entity.role), entity.properties.get("node") or entity.id
+        if mark is not None:
+            marks.setdefault(str(node), []).append(
+                (entity.id, entity.name, *mark, str(entity.properties.get("port", "")))
+            )
+    return marks
+
+
+def sent_edge(
+    edge: Mapping[str, Any],
+    limits: Mapping[str, float],
+    marks: Mapping[str, Sequence[tuple[str, ...]]],
+) -> dict[str, Any]:
+    """The edge, with what its queue may hold where it has a limit, and with the marks of its target
+    that are about it."""
+    queue, sent = edge.get("queue") or "", dict(edge)
+    if limit := limits.get(queue):
+        sent["capacity"] = limit
+    about = [
+        mark for mark in marks.get(edge["target"], ()) if mark[-1] == str(edge.get("port") or 0)
+    ]
+    if queue and about:
+        sent["marks"] = about
+    return sent
+
+
+def cells_of(facts: Mapping[str, Any], kind: NodeKind) -> tuple[tuple[str, int], ...] | None:
+    """What the strip on the card of a node is made of, and how many cells each has."""
+    names, counts = (facts.get(name) or () for name in kind.cells or ("", ""))
+    return tuple(zip(names, counts, strict=False)) or None
 
 
 def _behind(feeding: Mapping[str, Sequence[str]], node: str) -> set[str]:
     """All that a node takes from or looks into, however far away."""
-    found: set[str] = set()
+    upstream: set[str] = set()
     open_ends = [node]
     while open_ends:
         for other in feeding.get(open_ends.pop(), ()):
-            if other not in found:
-                found.add(other)
+            if other not in upstream:
+                upstream.add(other)
                 open_ends.append(other)
-    return found
+    return upstream

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from dashboard.components.formats import duration, show, stamp
 from dashboard.components.names import named
-from dashboard.views.decisions import sampled
+from dashboard.views.decisions import LEVELS, followed, sampled
 from dashboard.views.gaps import gaps_of
 from storage.tables.rows import DecisionEntry, StoredEvent
 from storage.vocabulary.records import Batch, Command, Run
@@ -75,16 +75,20 @@ def tell(
     saved: str,
     totals: Mapping[str, float | None],
 ) -> Story:
-    """The story. ends: first and last batch. events: titled, oldest first. saved: the verdict of
-    the regret ledger, or ''. totals: of the engine."""
-    outcomes = {(one.decision.unit_id, one.decision.seq): one for one in decisions}
-    told = [_of_event(event, outcomes) for event in events if event.event.kind != "held back"]
-    told = [one._replace(aside=_aside(one, told)) for one in told]
+    """The story. ends: first and last batch. events: titled, oldest first. saved: what adapting
+    came to and what that is known from, or ''. totals: of the engine."""
+    outcomes = {
+        (decision.decision.unit_id, decision.decision.seq): decision for decision in decisions
+    }
+    sentences = [_of_event(event, outcomes) for event in events if event.event.kind != "held back"]
+    sentences = [sentence._replace(aside=_aside(sentence, sentences)) for sentence in sentences]
     held = Counter(event.event.title for event in events if event.event.kind == "held back")
     gaps = [Sentence(g.batch, g.until, "gap", f"There was {g.words}.") for g in gaps_of(events)]
     said = [_of_note(note) for note in notes]
-    ordered = sorted([*told, *gaps, *said], key=lambda one: (one.batch, one.time))
-    return Story(_opening(run, ends, told, held, saved, totals), ordered)
+    ordered = sorted(
+        [*sentences, *gaps, *said], key=lambda sentence: (sentence.batch, sentence.time)
+    )
+    return Story(_opening(run, ends, sentences, held, saved, totals), ordered)
 
 
 def _results(totals: Mapping[str, float | None]) -> str:
@@ -98,7 +102,7 @@ def _results(totals: Mapping[str, float | None]) -> str:
 def _opening(
     run: Run,
     ends: tuple[Batch, Batch] | None,
-    told: Sequence[Sentence],
+    sentences: Sequence[Sentence],
     held: Mapping[str, int],
     saved: str,
     totals: Mapping[str, float | None],
@@ -114,12 +118,15 @@ def _opening(
         f"{show(totals.get('tuples_total'), 'int')} tuples, "
         f"{_results(totals)}."
     )
-    n = {kind: sum(one.kind == kind for one in told) for kind in ("rearrangement", "knob", "query")}
+    n = {
+        kind: sum(sentence.kind == kind for sentence in sentences)
+        for kind in ("rearrangement", "knob", "query")
+    }
     lines = [OpeningLine(whole, "/timeline")]
     lines.append(OpeningLine(_changes(n["rearrangement"], held), "/decisions"))
     lines.append(OpeningLine(_people(n["knob"], n["query"]), "/knobs"))
     if saved:
-        text = f"Adapting {saved} (estimated on sampled tuples)."
+        text = f"Adapting {saved}."
         lines.append(OpeningLine(text, "/plan"))
     return lines
 
@@ -154,6 +161,7 @@ def _of_event(stored: StoredEvent, outcomes: Mapping[tuple[str, int], DecisionEn
     if entry is not None:
         title = f"{event.title}, in force from batch {max(0, stored.batch) + 1}"
         title = title if entry.decision.verdict == "switched" else event.title
+        title = title[:1].upper() + title[1:]
         text = f"{title}; reason: {named(entry.decision.explanation)}{_cost(entry)}"
     return Sentence(
         max(0, stored.batch),
@@ -168,35 +176,38 @@ def _of_event(stored: StoredEvent, outcomes: Mapping[tuple[str, int], DecisionEn
 
 def _cost(entry: DecisionEntry) -> str:
     """What the switch brought, from the same sampled tuples under both plans."""
-    found = entry.outcome
-    if found is None or found.sample_new is None or found.counterfactual_old is None:
+    outcome = entry.outcome
+    if outcome is None or outcome.sample_new is None or outcome.counterfactual_old is None:
         return "; what it brought was not measured"
-    if found.n_sample < FEWEST:
-        return f"; not enough samples to say what it brought (n = {found.n_sample})"
-    new, old = found.sample_new, found.counterfactual_old
+    if outcome.n_sample < FEWEST:
+        return f"; not enough samples to say what it brought (n = {outcome.n_sample})"
+    new, old = outcome.sample_new, outcome.counterfactual_old
     detail = entry.decision.detail or {}
     unit = str(detail.get("cost_unit", "visits per tuple")).replace("us ", "µs ")
     word = "saved" if new <= old else "cost"
-    n = show(found.n_sample, "int")
+    n = show(outcome.n_sample, "int")
+    if unit in LEVELS:
+        held, without = show(new, "bytes"), show(old, "bytes")
+        return f"; {held} held since, {without} without it, over {n} {followed(entry.decision)}"
     return (
         f"; it {word} {abs(old - new):.2f} {unit} ({new:.2f} against {old:.2f} of the plan before, "
         f"on the same {n} {sampled(entry.decision)})"
     )
 
 
-def _aside(one: Sentence, told: Sequence[Sentence]) -> str:
+def _aside(sentence: Sentence, sentences: Sequence[Sentence]) -> str:
     """The last thing people or inputs did shortly before, without a claim."""
-    if one.kind not in _FOLLOWERS:
+    if sentence.kind not in _FOLLOWERS:
         return ""
     before = [
         other
-        for other in told
-        if other.kind in _TRIGGERS and 0 <= one.batch - other.batch <= NEAR_BATCHES
+        for other in sentences
+        if other.kind in _TRIGGERS and 0 <= sentence.batch - other.batch <= NEAR_BATCHES
     ]
     if not before:
         return ""
     last = max(before, key=lambda other: (other.batch, other.time))
-    n = one.batch - last.batch
+    n = sentence.batch - last.batch
     when = "in the same batch as" if n == 0 else f"{n} batch{'' if n == 1 else 'es'} after"
     what = last.text.rstrip(".")
     return f"It came {when} “{what}”: a correlation, the record names no cause."

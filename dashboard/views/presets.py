@@ -34,28 +34,28 @@ def presets_of(
     noted: Iterable[Command], history: Sequence[Knob], commands: Iterable[Command]
 ) -> list[Preset]:
     """Those that are always there, then those people saved. history: oldest first."""
-    found = [Preset(AT_START, _first_values(history))]
+    presets = [Preset(AT_START, _first_values(history))]
     turned = [c for c in commands if c.kind == "knob" and c.applied_batch is not None]
     if turned:
-        last = max(turned, key=lambda one: one.id)
+        last = max(turned, key=lambda turn: turn.id)
         key = (str(last.payload.get("scope") or ""), str(last.payload.get("knob")))
-        found.append(Preset(BEFORE_LAST, {key: last.old_value}))
-    for one in noted:
-        rows = one.payload.get("body", {}).get("values", ())
+        presets.append(Preset(BEFORE_LAST, {key: last.old_value}))
+    for note in noted:
+        rows = note.payload.get("body", {}).get("values", ())
         values = {
             (str(row.get("scope") or ""), str(row.get("knob"))): row.get("value")
             for row in rows
             if isinstance(row, Mapping)
         }
-        found.append(Preset(str(one.payload.get("name")), values, one.id))
-    return found
+        presets.append(Preset(str(note.payload.get("name")), values, note.id))
+    return presets
 
 
 def _first_values(history: Sequence[Knob]) -> dict[tuple[str, str], Json]:
-    found: dict[tuple[str, str], Json] = {}
+    values: dict[tuple[str, str], Json] = {}
     for knob in history:
-        found.setdefault((knob.scope, knob.name), knob.value)
-    return found
+        values.setdefault((knob.scope, knob.name), knob.value)
+    return values
 
 
 def beside(run: str, presets: Iterable[Preset], knobs: Sequence[Knob]) -> list[PresetRow]:

@@ -140,7 +140,7 @@ def build_results(
         misfits=list(misfits),
         requests=requests,
         sink=sink_words(run.settings),
-        streams=tuple(one.name for one in run.inputs),
+        streams=tuple(input.name for input in run.inputs),
     )
 
 
@@ -168,10 +168,10 @@ def listed(view: ResultsView, words: str, chosen: str | None) -> tuple[list[Quer
     rows, among them the chosen query whatever its place.
     """
     wanted = words.lower().split()
-    found = [row for row in view.queries if _has(row, wanted)] if wanted else view.queries
-    rows = list(found[:MOST_LISTED])
-    rows += [row for row in found[MOST_LISTED:] if row.name == chosen]
-    return rows, len(found)
+    matching = [row for row in view.queries if _has(row, wanted)] if wanted else view.queries
+    rows = list(matching[:MOST_LISTED])
+    rows += [row for row in matching[MOST_LISTED:] if row.name == chosen]
+    return rows, len(matching)
 
 
 def _has(row: QueryRow, words: Sequence[str]) -> bool:
@@ -213,9 +213,9 @@ def whole_of(result: StoredResult, name: str) -> int:
 
 
 def _all_numbers(column: str, results: Sequence[StoredResult]) -> bool:
-    found = [result.values.get(column) for result in results]
-    numbers = [value for value in found if type(value) in (int, float)]
-    return bool(numbers) and len(numbers) == sum(value is not None for value in found)
+    values = [result.values.get(column) for result in results]
+    numbers = [value for value in values if type(value) in (int, float)]
+    return bool(numbers) and len(numbers) == sum(value is not None for value in values)
 
 
 def pick(view: ResultsView, wanted: str | None, other: bool = True) -> str | None:

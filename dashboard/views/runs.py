@@ -134,7 +134,8 @@ def _row(run: Run, numbers: RunNumbers, now: float) -> RunLine:
     age_s = max(0.0, now - newest) if active and newest is not None else None
     stands = _standing(run, numbers, now)
     need, severity = _need(run, stands, numbers)
-    duration = None if end is None else max(0.0, end - run.started_at)
+    is_timed = end is not None and (active or end >= run.started_at)  # else the clock was set back
+    duration = max(0.0, end - run.started_at) if end is not None and is_timed else None
     return RunLine(
         id=run.id,
         workload=run.workload,

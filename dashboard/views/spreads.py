@@ -48,16 +48,16 @@ def build_spreads(
         for batch, value in zip(data.batch.tolist(), data.value.tolist(), strict=True):
             number = value if known(value) else None
             values.setdefault(int(batch), {}).setdefault(entity, {})[name] = number
-    found: Spreads = {}
+    spreads: Spreads = {}
     for batch in sorted(values):
         for step in steps(plan, nodes, values[batch], entities):
-            own = found.setdefault(step.entity, {})
+            own = spreads.setdefault(step.entity, {})
             for name, number in _numbers(step).items():
                 if number is not None:
                     own[name] = _further(own.get(name), number)
     return {
-        step: {name: [rounded(one) or 0 for one in pair] for name, pair in own.items()}
-        for step, own in found.items()
+        step: {name: [rounded(bound) or 0 for bound in pair] for name, pair in own.items()}
+        for step, own in spreads.items()
     }
 
 

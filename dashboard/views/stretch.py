@@ -6,11 +6,11 @@ from dashboard.components.formats import show
 from storage.tables.rows import RollupSpan
 
 
-def stretch_words(found: RollupSpan | None) -> str:
+def stretch_words(span: RollupSpan | None) -> str:
     """'averages of 10 s, 47 batches'; '' where values are those of the batch itself."""
-    if found is None:
+    if span is None:
         return ""
-    minutes, seconds = divmod(found.length_s, 60)
+    minutes, seconds = divmod(span.length_s, 60)
     length = f"{seconds} s" if seconds else f"{minutes} min"
-    n = "1 batch" if found.n_batches == 1 else f"{show(found.n_batches, 'int')} batches"
+    n = "1 batch" if span.n_batches == 1 else f"{show(span.n_batches, 'int')} batches"
     return f"averages of {length}, {n}"

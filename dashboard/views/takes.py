@@ -46,6 +46,7 @@ class TakesView(NamedTuple):
 #: Role -> what all of them hold together is called; bytes are their STATE or USED.
 _HELD: Final[Mapping[str, str]] = {
     "synopsis": "Synopses of single operators",
+    "components": "Synopses in parts",
     "store": "Stores that synopses share",
     "cache": "Caches of joins",
 }
@@ -93,28 +94,28 @@ def build_takes(
 def bar_shares(lines: Sequence[TakenLine]) -> list[float | None]:
     """How full the bar of each is, in [0, 1]: against its limit, else against the largest of its
     unit; None: it has no limit and stands alone in its unit, so there is nothing to measure by."""
-    alike = Counter(one.unit for one in lines)
-    most = {unit: max(one.value for one in lines if one.unit == unit) for unit in alike}
+    alike = Counter(line.unit for line in lines)
+    most = {unit: max(line.value for line in lines if line.unit == unit) for unit in alike}
     return [
         None
-        if not one.limit and alike[one.unit] == 1
-        else min(1.0, one.value / (one.limit or most[one.unit] or 1.0))
-        for one in lines
+        if not line.limit and alike[line.unit] == 1
+        else min(1.0, line.value / (line.limit or most[line.unit] or 1.0))
+        for line in lines
     ]
 
 
-def _with_end(one: TakenLine) -> TakenLine:
+def _with_end(line: TakenLine) -> TakenLine:
     """With what happens at its limit, where it has one."""
-    if one.limit is None:
-        return one
-    return one._replace(at_limit=_AT_LIMIT.get(one.knob, ""), stops=one.knob in _STOPPING)
+    if line.limit is None:
+        return line
+    return line._replace(at_limit=_AT_LIMIT.get(line.knob, ""), stops=line.knob in _STOPPING)
 
 
 def _states(
     book: Book, values: Values, knobs: Sequence[Knob], titles: Mapping[str, str]
 ) -> list[TakenLine]:
     """All arrays of a unit with state and its log of tuples; the engine's store, and its spool."""
-    found = []
+    states = []
     for unit in book.of("system"):
         own = values.get(unit.id, {})
         for name, words, note, knob in _OF_SYSTEMS:
@@ -123,62 +124,62 @@ def _states(
                 of = titles.get(unit.unit_id, unit.name)
                 title = words if unit.id == SYSTEM else f"{words} · {of}"
                 limit = _limit(knobs, (knob,), unit.unit_id) if knob else None
-                found.append(TakenLine(unit.id, title, note, size, limit, measure, knob))
-    return found
+                states.append(TakenLine(unit.id, title, note, size, limit, measure, knob))
+    return states
 
 
 def _held_together(book: Book, values: Values) -> list[TakenLine]:
-    found = []
+    lines = []
     for role, words in _HELD.items():
-        sizes = [size for one in book.of(role) if (size := _bytes(one, values)) is not None]
+        sizes = [size for entity in book.of(role) if (size := _bytes(entity, values)) is not None]
         if sizes:
-            found.append(
+            lines.append(
                 TakenLine("", words, f"{len(sizes)} of them", sum(sizes), None, "bytes", "")
             )
-    return found
+    return lines
 
 
 def _pools(book: Book, values: Values) -> list[TakenLine]:
-    found = []
+    pools = []
     for pool in book.of("pool"):
         own = values.get(pool.id, {})
         limit, used = own.get(_POOL), own.get("used_bytes")
         if used is not None:
             name = f"Pool of caches · {book.name(str(pool.properties['join']))}"
-            found.append(TakenLine(pool.id, name, "", used, limit, "bytes", _POOL))
-    return found
+            pools.append(TakenLine(pool.id, name, "", used, limit, "bytes", _POOL))
+    return pools
 
 
 def _bitmaps(book: Book, knobs: Sequence[Knob], titles: Mapping[str, str]) -> list[TakenLine]:
     """Bitmaps of the constructs of a unit, against the knob that bounds them."""
     taken: dict[str, float] = {}
-    for one in book.values():
-        size = one.properties.get("bitmap_bytes")
+    for entity in book.values():
+        size = entity.properties.get("bitmap_bytes")
         if size is not None:
-            taken[one.unit_id] = taken.get(one.unit_id, 0) + float(size)
-    found = []
+            taken[entity.unit_id] = taken.get(entity.unit_id, 0) + float(size)
+    bitmaps = []
     for unit, size in taken.items():
         mib = _limit(knobs, (_BITMAPS,), unit)
         limit = None if mib is None else MIB * mib
         of = titles.get(unit, unit) if len(taken) > 1 else ""
-        found.append(TakenLine("", "Bitmaps of constructs", of, size, limit, "bytes", _BITMAPS))
-    return found
+        bitmaps.append(TakenLine("", "Bitmaps of constructs", of, size, limit, "bytes", _BITMAPS))
+    return bitmaps
 
 
 def _windows(book: Book, values: Values, knobs: Sequence[Knob]) -> list[TakenLine]:
-    found = []
-    for one in book.of("profile"):
-        size = values.get(one.id, {}).get("window_tuples")
+    windows = []
+    for profile in book.of("profile"):
+        size = values.get(profile.id, {}).get("window_tuples")
         if size is not None:
-            limit = _limit(knobs, _WINDOWS, one.unit_id)
-            knob = _limiting(knobs, one.unit_id)
+            limit = _limit(knobs, _WINDOWS, profile.unit_id)
+            knob = _limiting(knobs, profile.unit_id)
             note = "profiled tuples it keeps"
-            found.append(TakenLine(one.id, one.name, note, size, limit, "tuples", knob))
-    return found
+            windows.append(TakenLine(profile.id, profile.name, note, size, limit, "tuples", knob))
+    return windows
 
 
 def _queues(book: Book, values: Values) -> list[TakenLine]:
-    sizes = [values.get(one.id, {}).get("queue_bytes") for one in book.of("queue")]
+    sizes = [values.get(queue.id, {}).get("queue_bytes") for queue in book.of("queue")]
     known = [size for size in sizes if size is not None]
     if not known:
         return []
@@ -188,24 +189,24 @@ def _queues(book: Book, values: Values) -> list[TakenLine]:
 
 def _holders(book: Book, values: Values) -> list[TakenLine]:
     """Synopses, stores and caches by themselves, the largest first."""
-    found = []
-    for one in book.of(*_HELD):
-        size = _bytes(one, values)
+    lines = []
+    for holder in book.of(*_HELD):
+        size = _bytes(holder, values)
         if size:
-            limit = values.get(one.id, {}).get("granted_bytes")
-            found.append(TakenLine(one.id, one.name, one.role, size, limit, "bytes", ""))
-    return sorted(found, key=lambda one: (-one.value, one.name))[:MOST_HOLDERS]
+            limit = values.get(holder.id, {}).get("granted_bytes")
+            lines.append(TakenLine(holder.id, holder.name, holder.role, size, limit, "bytes", ""))
+    return sorted(lines, key=lambda line: (-line.value, line.name))[:MOST_HOLDERS]
 
 
-def _bytes(one: Entity, values: Values) -> float | None:
-    own = values.get(one.id, {})
+def _bytes(entity: Entity, values: Values) -> float | None:
+    own = values.get(entity.id, {})
     return next((size for name in _BYTES if (size := own.get(name)) is not None), None)
 
 
 def _limiting(knobs: Sequence[Knob], unit: str) -> str:
     """The knob that bounds the profile window of a unit, ''."""
-    own = [one for one in knobs if one.name in _WINDOWS and one.scope in (unit, "")]
-    return next((one.name for one in own), "")
+    own = [knob for knob in knobs if knob.name in _WINDOWS and knob.scope in (unit, "")]
+    return next((knob.name for knob in own), "")
 
 
 def _limit(knobs: Sequence[Knob], names: Sequence[str], unit: str) -> float | None:

@@ -143,8 +143,8 @@ def _left_at(steps: Sequence[FlipStep], here: int, window: int) -> int | None:
     return None
 
 
-def _between(one: FlipStep, other: FlipStep) -> int:
-    return other.tuples - one.tuples
+def _between(step: FlipStep, other: FlipStep) -> int:
+    return other.tuples - step.tuples
 
 
 def _loop(

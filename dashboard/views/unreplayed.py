@@ -23,6 +23,8 @@ SAME: Final = "Results and plans stay the same; what it takes shows only while i
 #: Of knobs that no one system has; of one that nobody lists GENERAL is said.
 WHY: Final[Mapping[str, str]] = {
     "cooldown_tuples": NOTHING,
+    "policy": BRANCH,
+    "caution": BRANCH,
     "profile_prob": SAMPLING,
     "min_samples": NOTHING,
     "reject_sample_every": RECORD,

@@ -55,16 +55,16 @@ def _fit(given: Any, wanted: list[dict[str, str]]) -> bool:
     """Whether these are the values of those components; a pattern stands for a list."""
     if not (isinstance(given, list) and len(given) == len(wanted)):
         return False
-    return all(_fits(part, one) for part, one in zip(given, wanted, strict=True))
+    return all(_fits(part, component) for part, component in zip(given, wanted, strict=True))
 
 
-def _fits(part: Any, one: dict[str, str]) -> bool:
-    if _EVERY in one["id"]:
+def _fits(part: Any, component: dict[str, str]) -> bool:
+    if _EVERY in component["id"]:
         many = part if isinstance(part, list) else [None]
         return all(isinstance(p, dict) and {"id", "property"} <= p.keys() for p in many)
-    wanted = json.loads(one["id"]) if one["id"].startswith("{") else one["id"]
+    wanted = json.loads(component["id"]) if component["id"].startswith("{") else component["id"]
     named = isinstance(part, dict) and part.get("id") == wanted
-    return named and part.get("property") == one["property"]
+    return named and part.get("property") == component["property"]
 
 
 def _refused(message: str) -> ApiError:

@@ -254,9 +254,9 @@ _ABOUT: Final = (
 def register_shell(app: Dash, services: Services) -> None:
     """Callbacks of the frame and of all pages."""
     app.config.suppress_callback_exceptions = True
-    told = [Output(name, "data") for name in (ids.MOMENT, ids.PAGE_KEY, ids.NEWS, ids.THEME)]
+    outputs = [Output(name, "data") for name in (ids.MOMENT, ids.PAGE_KEY, ids.NEWS, ids.THEME)]
     place = [Input(ids.LOCATION, name) for name in ("pathname", "search")]
-    keys.clientside(app, "fromLocation", *told, *place)
+    keys.clientside(app, "fromLocation", *outputs, *place)
     snapshot = Input(ids.SNAPSHOT, "data")
     keys.clientside(app, "receive", Output(ids.SHELL_RUN, "data"), snapshot)
     keys.register(app)
@@ -264,11 +264,11 @@ def register_shell(app: Dash, services: Services) -> None:
     @app.callback(Output(ids.SNAPSHOT, "data"), Input(ids.NEWS, "data"), prevent_initial_call=True)
     def _snapshot(news: dict[str, Any] | None) -> dict[str, Any]:
         with services.at_once() as now:
-            found = contexts.of(now.reader, news)
-            facts = read_facts(found, now.reader) if found.run is not None else None
+            context = contexts.of(now.reader, news)
+            facts = read_facts(context, now.reader) if context.run is not None else None
             pages = [page.path for page in all_pages() if page.has_records(facts)]
-            snapshot = read_snapshot(now.reader, found, pages, now.settings)
-            return asdict(replace(snapshot, layout=layout_mark(found, now.reader)))
+            snapshot = read_snapshot(now.reader, context, pages, now.settings)
+            return asdict(replace(snapshot, layout=layout_mark(context, now.reader)))
 
     @app.callback(
         Output(ids.PAGE, "children"),
@@ -279,22 +279,24 @@ def register_shell(app: Dash, services: Services) -> None:
     def _page(key: dict[str, Any] | None, moment: dict[str, Any] | None) -> Component:
         asked = key or {}
         with services.at_once() as now:
-            found = replace(contexts.of(now.reader, moment), theme=asked.get("theme"))
-            return lay_out(asked.get("path", "/"), found, now)
+            context = replace(contexts.of(now.reader, moment), theme=asked.get("theme"))
+            return lay_out(asked.get("path", "/"), context, now)
 
     for page in all_pages():
         page.register(app, services)
 
 
-def read_snapshot(reader: Reader, found: Context, pages: list[str], settings: Settings) -> Snapshot:
+def read_snapshot(
+    reader: Reader, context: Context, pages: list[str], settings: Settings
+) -> Snapshot:
     """The snapshot of the run of a context; pages: paths worth showing."""
     runs = reader.runs()
     opening = build_opening(
         runs, lambda run_id: reader.last_batch(run_id) is not None, settings.awaits_since
     )
-    if found.run is None:
-        return build_snapshot(found, runs, (), (), None, pages, opening=opening)
-    run = found.run.id
+    if context.run is None:
+        return build_snapshot(context, runs, (), (), None, pages, opening=opening)
+    run = context.run.id
     cost = reader.series(run, SYSTEM, "visits_per_tuple", max_points=STRIP_POINTS)
     plans = reader.plans(run)
     events = titled(reader.events(run, limit=_EVENTS_READ), plans)
@@ -304,7 +306,7 @@ def read_snapshot(reader: Reader, found: Context, pages: list[str], settings: Se
     backlog = reader.values(run).get(SYSTEM, {}).get("backlog_tuples")
     pace = build_pace(reader.entities(run), reader.knobs(run), settings.why_no_control)
     return build_snapshot(
-        found, runs, plans, events, cost, pages, streams, titles, backlog, pace, opening
+        context, runs, plans, events, cost, pages, streams, titles, backlog, pace, opening
     )
 
 

@@ -192,9 +192,9 @@ def noted(connection: Connection, kind: str, run_id: str | None) -> tuple[Comman
     statement = joined().where(CommandRow.kind.in_((kind, "forget"))).order_by(CommandRow.id)
     if run_id is not None:
         statement = statement.where(CommandRow.run_id == run_id)
-    found = [decode.command(row) for row in connection.execute(statement)]
-    gone = {one.payload.get("command") for one in found if one.kind == "forget"}
-    return tuple(one for one in found if one.kind == kind and one.id not in gone)
+    commands = [decode.command(row) for row in connection.execute(statement)]
+    gone = {command.payload.get("command") for command in commands if command.kind == "forget"}
+    return tuple(command for command in commands if command.kind == kind and command.id not in gone)
 
 
 def unkept_turns(connection: Connection, run_id: str) -> tuple[Command, ...]:

@@ -58,10 +58,10 @@ def changes(connection: Connection, since: Cursor, limit: int) -> tuple[Change, 
         .where(_COMMANDS.c.id > since.command)
         .order_by(_COMMANDS.c.id)
     )
-    found = [decode.change(row) for row in connection.execute(commits.limit(limit))]
+    newer = [decode.change(row) for row in connection.execute(commits.limit(limit))]
     for row in connection.execute(requests.limit(limit)):
-        found.append(Change(row.id, row.run_id, None, "command", ("commands",), row.requested_at))
-    return tuple(found)
+        newer.append(Change(row.id, row.run_id, None, "command", ("commands",), row.requested_at))
+    return tuple(newer)
 
 
 def runs(connection: Connection) -> tuple[Run, ...]:
@@ -82,7 +82,7 @@ def run(connection: Connection, run_id: str) -> Run | None:
 
 
 def _records(stored: Iterable[StoredInput]) -> tuple[Input, ...]:
-    return tuple(one.input for one in stored)
+    return tuple(row.input for row in stored)
 
 
 def inputs(connection: Connection, run_id: str) -> tuple[StoredInput, ...]:
@@ -132,7 +132,9 @@ def entities(connection: Connection, run_id: str, at: int | None) -> tuple[Entit
         statement = statement.where(_ENTITIES.c.batch_id <= at)
     rows = connection.execute(statement.order_by(_ENTITIES.c.batch_id))
     versions = (record_of(Entity, row) for row in rows)  # some are for the batch after
-    newest = {one.id: one for one in versions if at is None or one.since_batch <= at}
+    newest = {
+        version.id: version for version in versions if at is None or version.since_batch <= at
+    }
     return tuple(newest[name] for name in sorted(newest) if _is_alive(newest[name], at))
 
 
@@ -145,11 +147,11 @@ def has_query(connection: Connection, run_id: str, name: str) -> bool:
     return None in newest.values()
 
 
-def _is_alive(one: Entity | Unit, at: int | None) -> bool:
+def _is_alive(entity: Entity | Unit, at: int | None) -> bool:
     if at is None:
-        return one.removed_batch is None
-    gone = one.removed_batch is not None and one.removed_batch <= at
-    return one.since_batch <= at and not gone
+        return entity.removed_batch is None
+    gone = entity.removed_batch is not None and entity.removed_batch <= at
+    return entity.since_batch <= at and not gone
 
 
 def batches(
@@ -171,10 +173,10 @@ def find_batch(connection: Connection, run_id: str, time: float) -> int | None:
     before = mine.where(_BATCHES.c.time <= time).order_by(
         _BATCHES.c.time.desc(), _BATCHES.c.id.desc()
     )
-    found: int | None = connection.execute(before.limit(1)).scalar()
-    if found is None:
-        found = connection.execute(mine.order_by(_BATCHES.c.time).limit(1)).scalar()
-    return found
+    batch: int | None = connection.execute(before.limit(1)).scalar()
+    if batch is None:
+        batch = connection.execute(mine.order_by(_BATCHES.c.time).limit(1)).scalar()
+    return batch
 
 
 def events(

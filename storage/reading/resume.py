@@ -12,7 +12,8 @@ from sqlalchemy import Connection, select
 from storage.reading import history, unit_history, values
 from storage.tables.schema import LatestRow, RunRow, SeriesRow
 from storage.vocabulary.branches import BRANCH
-from storage.vocabulary.records import Entity, Knob, PlanVersion, Run, Unit
+from storage.vocabulary.planlog import KEEP_EVERY
+from storage.vocabulary.records import Entity, Json, Knob, PlanVersion, Run, Unit
 
 _SERIES = SeriesRow.__table__.c
 _LATEST = LatestRow.__table__.c
@@ -28,13 +29,15 @@ class Readable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LastUnit:
-    """A unit the run has or had, with its newest and its first plan and the highest number of its
-    stored decisions (0 = none)."""
+    """A unit the run has or had, with its newest and its first plan, the highest number of its
+    stored decisions (0 = none), and what the newest looks of its autopilot wrote down, oldest
+    first."""
 
     unit: Unit
     plan: PlanVersion | None
     first: PlanVersion | None
     last_seq: int
+    looks: tuple[Json, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ class LastState:
 
     def unit(self, unit_id: str) -> LastUnit | None:
         """The unit of that id, or None."""
-        return next((one for one in self.units if one.unit.id == unit_id), None)
+        return next((unit for unit in self.units if unit.unit.id == unit_id), None)
 
 
 def last_state(store: Readable | Connection, workload: str) -> LastState | None:
@@ -102,6 +105,10 @@ def _units(connection: Connection, run_id: str) -> tuple[LastUnit, ...]:
             unit_history.plan_at(connection, run_id, None, unit.id),
             unit_history.first_plan(connection, run_id, unit.id),
             unit_history.last_seq(connection, run_id, None, unit.id),
+            tuple(
+                look.record
+                for look in unit_history.looks(connection, run_id, None, unit.id, KEEP_EVERY)
+            ),
         )
         for unit in history.all_units(connection, run_id)
     )
@@ -120,8 +127,8 @@ def _totals(connection: Connection, run_id: str) -> dict[str, dict[str, float]]:
         .join_from(SeriesRow.__table__, LatestRow.__table__, _LATEST.series_id == _SERIES.id)
         .where(_SERIES.run_id == run_id, _LATEST.value.is_not(None))
     )
-    found: dict[str, dict[str, float]] = {}
+    totals: dict[str, dict[str, float]] = {}
     for entity, name, value in connection.execute(newest):
         if name.endswith(values.TOTALS):
-            found.setdefault(entity, {})[name] = value
-    return found
+            totals.setdefault(entity, {})[name] = value
+    return totals

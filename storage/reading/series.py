@@ -91,12 +91,12 @@ def read(
     bounds["ids"] = sorted({wanted.number for wanted in series.values()})
     rolled = _rolled(connection, bounds, max_points)
     raw = _sampled(connection, bounds, max_points) if sampled else _raw(connection, bounds)
-    found = {}
+    data = {}
     for key, (number, unit) in series.items():
         points = _thinned(_joined(rolled.get(number), raw.get(number)), max_points)
         arrays = points._replace(batch=np.minimum(points.batch, until))._asdict()
-        found[key] = SeriesData(*key, unit, **arrays, thinned=bool((points.n > 1).any()))
-    return found
+        data[key] = SeriesData(*key, unit, **arrays, thinned=bool((points.n > 1).any()))
+    return data
 
 
 def _bounds(connection: Connection, run_id: str, span: Span) -> dict[str, Any]:
@@ -119,12 +119,12 @@ def _sampled(
     connection: Connection, bounds: Mapping[str, Any], max_points: int
 ) -> dict[int, _Points]:
     """Every k-th batch, and the last one; all where a series has too few values in those."""
-    one = {**bounds, "id": bounds["ids"][0]}
-    first, last = (connection.execute(end, one).scalar() or 0 for end in (_FIRST, _LAST))
+    probe = {**bounds, "id": bounds["ids"][0]}
+    first, last = (connection.execute(end, probe).scalar() or 0 for end in (_FIRST, _LAST))
     step = -(-(last - first + 1) // max_points)
     if step > 1:
         some = _raw(connection, {**bounds, "step": step, "offset": last % step}, _EVERY)
-        enough = [number for number, found in some.items() if len(found.batch) >= max_points // 4]
+        enough = [number for number, points in some.items() if len(points.batch) >= max_points // 4]
         if enough == bounds["ids"]:
             return some
     return _raw(connection, bounds)
@@ -133,10 +133,10 @@ def _sampled(
 def _raw(
     connection: Connection, bounds: Mapping[str, Any], statement: Select[Any] | None = None
 ) -> dict[int, _Points]:
-    found = _tuples(connection, _RAW if statement is None else statement, bounds)
-    if not found:
+    tuples = _tuples(connection, _RAW if statement is None else statement, bounds)
+    if not tuples:
         return {}
-    numbers = np.fromiter(chain.from_iterable(found), np.float64, _N_RAW * len(found))
+    numbers = np.fromiter(chain.from_iterable(tuples), np.float64, _N_RAW * len(tuples))
     series, batch, time, value = numbers.reshape(-1, _N_RAW).T.copy()
     value[value == _UNKNOWN] = np.nan
     known = (~np.isnan(value)).astype(np.int64)
@@ -163,19 +163,19 @@ def _rolled(
     """Rolled up points: shorter ones where they exist and are not far too many, else 1 min."""
     earliest = {"bucket": int(bounds["since"]) - MINUTE}
     minutes = _tuples(connection, _ROLLED, {**bounds, **earliest, "resolution": MINUTE})
-    found = _split(*_rollup_points(minutes)) if minutes else {}
-    n_minutes = max((len(points.batch) for points in found.values()), default=0)
+    rolled = _split(*_rollup_points(minutes)) if minutes else {}
+    n_minutes = max((len(points.batch) for points in rolled.values()), default=0)
     for length in (SECOND, FINE):
         if n_minutes * MINUTE / length > _FINE_PER_POINT * max_points:
             continue
         rows = _tuples(connection, _ROLLED, {**bounds, **earliest, "resolution": length})
         for number, fine in (_split(*_rollup_points(rows)) if rows else {}).items():
             begin = int(fine.time[0]) // MINUTE * MINUTE
-            coarse = found.get(number)
+            coarse = rolled.get(number)
             if coarse is not None:
                 coarse = _Points._make(column[coarse.time < begin] for column in coarse)
-            found[number] = _joined(coarse, fine)
-    return found
+            rolled[number] = _joined(coarse, fine)
+    return rolled
 
 
 def _rollup_points(rows: Sequence[tuple[Any, ...]]) -> tuple[Array, _Points]:

@@ -73,7 +73,7 @@ def ask(engine: Engine, text: str, given: Mapping[str, Value], time_s: float = T
     if not _PLACES.acquire(blocking=False):
         raise SqlBusy(f"{MOST_AT_ONCE} other queries are being answered; try again in a moment")
     try:
-        found = _answer(engine, text, given, time_s)
+        answer = _answer(engine, text, given, time_s)
     except psycopg.Error as error:
         raise SqlRefused(_reason(str(error), time_s)) from error
     except (sqlite3.Error, DBAPIError) as error:
@@ -81,7 +81,7 @@ def ask(engine: Engine, text: str, given: Mapping[str, Value], time_s: float = T
         raise StoreError(f"the store cannot be asked: {cause}") from error
     finally:
         _PLACES.release()
-    return SqlAnswer(*found, time.monotonic() - begun)
+    return SqlAnswer(*answer, time.monotonic() - begun)
 
 
 _PLACES: Final = threading.BoundedSemaphore(MOST_AT_ONCE)
@@ -111,11 +111,11 @@ def _ask_sqlite(path: Path, text: str, given: Mapping[str, Value], time_s: float
         raise SqlRefused(_reason("interrupted", time_s)) from None
     if done.returncode:
         raise SqlRefused("it took too much time or memory and was broken off; narrow it")
-    is_answered, *found = marshal.loads(done.stdout)
+    is_answered, *reply = marshal.loads(done.stdout)
     if is_answered:
-        columns, rows, is_cut = found[0]
+        columns, rows, is_cut = reply[0]
         return columns, rows, is_cut
-    error, words = found
+    error, words = reply
     if "malformed" in words or "not a database" in words:
         raise NotAStore(damaged(str(path)))
     raise SqlRefused(_reason("out of memory" if error == "MemoryError" else words, time_s))

@@ -23,9 +23,16 @@ from sqlalchemy import (
 from storage.tables import decode
 from storage.tables.columns import JsonText
 from storage.tables.forms import record_of
-from storage.tables.rows import DecisionCounts, DecisionEntry, MatrixKey, StoredMatrix
+from storage.tables.rows import (
+    DecisionCounts,
+    DecisionEntry,
+    MatrixKey,
+    StoredLook,
+    StoredMatrix,
+)
 from storage.tables.schema import DecisionRow, MatrixRow, OutcomeRow, PlanRow
 from storage.tables.units import units_in
+from storage.vocabulary.planlog import RECORD, SURE_SAVING
 from storage.vocabulary.records import PlanVersion
 
 _PLANS = PlanRow.__table__
@@ -51,12 +58,12 @@ def plans(
 
 def plans_at(connection: Connection, run_id: str, at: int | None) -> dict[str, PlanVersion]:
     """As Reader.plans_at()."""
-    found = {}
+    plans = {}
     for unit in units_in(connection, _PLANS, run_id, None):
         plan = plan_at(connection, run_id, at, unit)
         if plan is not None:
-            found[unit] = plan
-    return found
+            plans[unit] = plan
+    return plans
 
 
 def plan_at(
@@ -80,6 +87,27 @@ def first_plan(connection: Connection, run_id: str, unit: str) -> PlanVersion | 
     return None if row is None else record_of(PlanVersion, row)
 
 
+def looks(
+    connection: Connection, run_id: str, until: int | None, unit: str | None, limit: int
+) -> tuple[StoredLook, ...]:
+    """As Reader.looks(); of stores that rolled looks up once those that are whole."""
+    own = _DECISIONS.c
+    statement = select(own.unit_id, own.seq, own.batch, own.time, own.detail).where(
+        own.run_id == run_id, own.metric == SURE_SAVING
+    )
+    if unit is not None:
+        statement = statement.where(own.unit_id == unit)
+    if until is not None:
+        statement = statement.where(own.batch <= until)
+    newest = statement.order_by(own.batch.desc(), own.unit_id, own.seq.desc()).limit(limit)
+    rows = sorted(connection.execute(newest), key=lambda row: (row.unit_id, row.seq))
+    return tuple(
+        StoredLook(row.unit_id, row.seq, row.batch, row.time, row.detail[RECORD])
+        for row in rows
+        if RECORD in (row.detail or {})
+    )
+
+
 #: Parts of a decision's detail with a number for each step, way or trial: most of its bytes.
 LONG_PARTS: Final = ("steps", "paths", "plans", "trials", "profile", "choices")
 
@@ -90,8 +118,8 @@ def _brief(connection: Connection) -> ColumnElement[Any]:
     if connection.dialect.name != "sqlite":
         return whole
     short = func.json_remove(whole, *(f"$.{name}" for name in LONG_PARTS))
-    found = case((func.json_valid(whole) == 1, short), else_=whole)
-    return type_coerce(found, JsonText).label(whole.name)
+    detail = case((func.json_valid(whole) == 1, short), else_=whole)
+    return type_coerce(detail, JsonText).label(whole.name)
 
 
 def _with_outcomes(
@@ -183,12 +211,12 @@ def matrix_keys(connection: Connection, run_id: str, unit: str | None) -> tuple[
     if unit is not None:
         first = first.where(_MATRICES.c.unit_id == unit)
     first = first.order_by(*key, _MATRICES.c.batch_id).limit(1)
-    found: list[MatrixKey] = []
+    keys: list[MatrixKey] = []
     row = connection.execute(first).first()
     while row is not None:
-        found.append(MatrixKey(*row))
+        keys.append(MatrixKey(*row))
         row = connection.execute(first.where(tuple_(*key) > tuple_(row[0], row[1]))).first()
-    return tuple(sorted(found))
+    return tuple(sorted(keys))
 
 
 def matrix(
@@ -199,8 +227,8 @@ def matrix(
     if at is not None:
         named = named.where(_MATRICES.c.batch_id <= at)
     newest = named.order_by(_MATRICES.c.batch_id.desc()).limit(1)
-    for one in units_in(connection, _MATRICES, run_id, unit):
-        row = connection.execute(newest.where(_MATRICES.c.unit_id == one)).first()
+    for unit_id in units_in(connection, _MATRICES, run_id, unit):
+        row = connection.execute(newest.where(_MATRICES.c.unit_id == unit_id)).first()
         if row is not None:
             return decode.matrix(row)
     return None

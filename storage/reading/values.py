@@ -45,16 +45,16 @@ def read(connection: Connection, run_id: str, at: int | None) -> Values:
     if at is None or now is None or at >= now:
         at = now if at is None else at
         return _told(_values(connection.execute(_NEWEST, {"run": run_id})), at)
-    found = _values(connection.execute(_AS_OF, {"run": run_id, "at": at}))
-    if all(one.batch is not None for one in found):
-        return _told(found, at)
+    values = _values(connection.execute(_AS_OF, {"run": run_id, "at": at}))
+    if all(row.batch is not None for row in values):
+        return _told(values, at)
     over = stretch(connection, run_id, at)
     if over is not None:
         return _told(_averages(connection, run_id, over), over.last_batch)
-    missing = {one[:2] for one in found if one.batch is None}
+    missing = {row[:2] for row in values if row.batch is None}
     rows = _rolled_up(connection, run_id, at).items()
-    found += [_Value(*key, row.batch_id, row.last) for key, row in rows if key in missing]
-    return _told(found, at)
+    values += [_Value(*key, row.batch_id, row.last) for key, row in rows if key in missing]
+    return _told(values, at)
 
 
 def tuples_before(connection: Connection, run_id: str, batch_id: int) -> int:
@@ -83,11 +83,11 @@ def stretch(connection: Connection, run_id: str, at: int | None) -> RollupSpan |
         return None
     begins = {f"of_{length}": int(time // length) * length for length in _LENGTHS}
     rows = connection.execute(_STRETCHES, {"run": run_id, **begins}).all()
-    found = {row.resolution_s: (row.bucket, row.last_batch) for row in rows}
-    length = next((length for length in _LENGTHS if length in found), None)
+    spans = {row.resolution_s: (row.bucket, row.last_batch) for row in rows}
+    length = next((length for length in _LENGTHS if length in spans), None)
     if length is None:
         return None
-    since, last = found[length]
+    since, last = spans[length]
     within = {"run": run_id, "since": since, "until": since + length, "last": last}
     n = connection.execute(_COUNT_BATCHES, within).scalar_one()
     return RollupSpan(float(since), length, n, last)
@@ -96,29 +96,29 @@ def stretch(connection: Connection, run_id: str, at: int | None) -> RollupSpan |
 def _averages(connection: Connection, run_id: str, over: RollupSpan) -> list[_Value]:
     """What is known by the end of a stretch, per batch where it is of the stretch itself."""
     zero = _written_when_not_0()
-    found = []
+    averages = []
     for (entity, name), row in _rolled_up(connection, run_id, over.last_batch, over).items():
         within = (row.bucket, row.resolution_s) == (over.since, over.length_s)
         value = row.last if name.endswith(TOTALS) or not within else row.mean
         if within and name in zero and row.n:
             value = row.mean * row.n / max(over.n_batches, 1)
         batch = over.last_batch if within else row.batch_id
-        found.append(_Value(entity, name, batch, value))
-    return found
+        averages.append(_Value(entity, name, batch, value))
+    return averages
 
 
-def _told(found: Iterable[_Value], now: int | None) -> Values:
+def _told(values: Iterable[_Value], now: int | None) -> Values:
     zero = _written_when_not_0()
-    told: Values = {}
-    for entity, name, batch, value in found:
+    by_entity: Values = {}
+    for entity, name, batch, value in values:
         if batch is not None:
             gone = batch != now and name in zero
-            told.setdefault(entity, {})[name] = 0.0 if gone else value
-    return told
+            by_entity.setdefault(entity, {})[name] = 0.0 if gone else value
+    return by_entity
 
 
 def _written_when_not_0() -> set[str]:
-    return {name for name, one in registry.KNOWN.properties.items() if one.absent_is_zero}
+    return {name for name, about in registry.KNOWN.properties.items() if about.absent_is_zero}
 
 
 def _values(rows: Iterable[Any]) -> list[_Value]:

@@ -220,10 +220,10 @@ def _watch(engine: Engine, path: Path) -> None:
 
     def look(*_: object) -> None:
         try:
-            found = path.stat()
+            status = path.stat()
         except OSError:
             raise StoreMissing(f"the store {path} was moved or deleted; {_AGAIN}") from None
-        place = (found.st_dev, found.st_ino)
+        place = (status.st_dev, status.st_ino)
         opened[:] = opened or [place]
         if opened != [place]:
             raise StoreMissing(f"the store {path} was replaced by another; {_AGAIN}")

@@ -35,30 +35,30 @@ def prepare(
     """Make the tables in an empty database, or climb to ``version``. Raises as check()."""
     with engine.begin() as connection:
         _lock(connection)
-        found = found_version(connection, where)
-        if found is None:
+        stored = found_version(connection, where)
+        if stored is None:
             METADATA.create_all(connection, tables=_tables(connection))
             _set_version(connection, version)
             return
-        _refuse_newer(found, where, version)
-        for rung in range(found, version):
+        _refuse_newer(stored, where, version)
+        for rung in range(stored, version):
             if rung not in steps:
-                raise StoreTooOld(f"{where} {_OLD.format(found, version)}; no version upgrades it")
+                raise StoreTooOld(f"{where} {_OLD.format(stored, version)}; no version upgrades it")
             steps[rung](connection)
-        if found < version:
+        if stored < version:
             _set_version(connection, version)
 
 
 def check(engine: Engine, where: str, version: int = SCHEMA_VERSION) -> None:
     """Raise NotAStore, StoreTooNew or StoreTooOld unless the store has exactly this layout."""
     with engine.connect() as connection:
-        found = found_version(connection, where)
-    if found is None:
+        stored = found_version(connection, where)
+    if stored is None:
         raise NotAStore(f"{where} is empty, not a Planwatch store; start a run on it first")
-    _refuse_newer(found, where, version)
-    if found < version:
+    _refuse_newer(stored, where, version)
+    if stored < version:
         raise StoreTooOld(
-            f"{where} {_OLD.format(found, version)}; "
+            f"{where} {_OLD.format(stored, version)}; "
             "open it once with `python3 run.py serve --store ...`, which upgrades it"
         )
 
@@ -80,10 +80,10 @@ def found_version(connection: Connection, where: str) -> int | None:
     return None
 
 
-def _refuse_newer(found: int, where: str, version: int) -> None:
-    if found > version:
+def _refuse_newer(stored: int, where: str, version: int) -> None:
+    if stored > version:
         raise StoreTooNew(
-            f"{where} was written by a later Planwatch (layout {found}, this one knows up to "
+            f"{where} was written by a later Planwatch (layout {stored}, this one knows up to "
             f"{version}); update Planwatch, or name another file with --store"
         )
 

@@ -15,6 +15,7 @@ from storage.vocabulary.records import (
     Event,
     Input,
     InputBatch,
+    Json,
     Matrix,
 )
 
@@ -112,6 +113,18 @@ class StoredInputBatch:
 
     batch: int
     counts: InputBatch
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLook:
+    """A look of a unit's autopilot: number of its decision, and what it wrote down to decide
+    again."""
+
+    unit_id: str
+    seq: int
+    batch: int
+    time: float
+    record: Json
 
 
 @dataclass(frozen=True, slots=True)

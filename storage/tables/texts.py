@@ -18,9 +18,9 @@ def why_unstorable(value: Any) -> str | None:
     while open_values:
         part = open_values.pop()
         if isinstance(part, str):
-            found = _NO_TEXT.search(part)
-            if found is not None:
-                return f"U+{ord(found[0]):04X} is no character that can be stored"
+            match = _NO_TEXT.search(part)
+            if match is not None:
+                return f"U+{ord(match[0]):04X} is no character that can be stored"
         elif isinstance(part, Mapping):
             open_values += [*part.keys(), *part.values()]
         elif isinstance(part, list | tuple):

@@ -42,12 +42,12 @@ class BranchOf:
 
 def branch_of(run: Run) -> BranchOf | None:
     """Of what the run is a branch; None for a run of its own."""
-    told = run.settings.get(BRANCH)
-    return None if told is None else BranchOf(**told)
+    origin = run.settings.get(BRANCH)
+    return None if origin is None else BranchOf(**origin)
 
 
 def branch_words(run: str, at: int, scope: str, store: str, setting: str) -> list[str]:
     """The words behind 'run.py' that have a branch computed. setting: KNOB=VALUE. Values stand
     with their options and the run behind them all: they may begin with a dash."""
-    told = {"at": at, "set": setting, "unit": scope, "store": store}
-    return ["branch", *(f"--{name}={value}" for name, value in told.items()), "--", run]
+    options = {"at": at, "set": setting, "unit": scope, "store": store}
+    return ["branch", *(f"--{name}={value}" for name, value in options.items()), "--", run]

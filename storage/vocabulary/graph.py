@@ -10,7 +10,9 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final
 
 #: Roles of nodes that do not work on tuples.
-NO_OPERATORS: Final = ("source", "output", "synopsis", "stub", "store", "cache", "index")
+NO_OPERATORS: Final = (
+    *("source", "output", "synopsis", "stub", "store", "cache", "index", "components"),
+)
 
 
 @dataclass(frozen=True, slots=True)

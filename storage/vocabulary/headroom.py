@@ -42,5 +42,5 @@ def overtaking_words(entity: str, over: str, rise: float | None) -> str:
 
 def read(detail: Any) -> list[Headroom]:
     """Of the detail of a decision; [] where none is recorded."""
-    found = detail.get(DETAIL) if isinstance(detail, Mapping) else None
-    return [Headroom(**one) for one in found or ()]
+    rows = detail.get(DETAIL) if isinstance(detail, Mapping) else None
+    return [Headroom(**row) for row in rows or ()]

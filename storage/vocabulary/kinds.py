@@ -35,8 +35,11 @@ EventKind: TypeAlias = Literal[
     "exactness",
 ]
 #: One meaning each: the candidate was adopted; the incumbent was found to be best; the inequality
-#: did not hold; held back by the cool-down; too little evidence; adapting is off.
-Verdict: TypeAlias = Literal["switched", "kept", "below_threshold", "cooldown", "thin", "pinned"]
+#: did not hold; held back by the cool-down; too little evidence; adapting is off; it was done, and
+#: the plan is the same.
+Verdict: TypeAlias = Literal[
+    "switched", "kept", "below_threshold", "cooldown", "thin", "pinned", "acted"
+]
 #: Gives tuples; came to its end; gives no more, for the reason noted.
 InputState: TypeAlias = Literal["open", "ended", "failed"]
 RunState: TypeAlias = Literal["starting", "running", "ended", "interrupted", "failed"]

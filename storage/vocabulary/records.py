@@ -86,7 +86,7 @@ class Run:
     @property
     def streams(self) -> str:
         """The names of its inputs, joined by ", "."""
-        return ", ".join(one.name for one in self.inputs)
+        return ", ".join(input.name for input in self.inputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +148,9 @@ class Decision:
     """One evaluation of a trigger or choice, accepted or rejected, with its inequality.
 
     ``lhs relation rhs`` was tested (for example 0.31 >= 0.10) on n tuples; verdict is one of
-    switched, kept, below_threshold, cooldown, thin, pinned. seq counts ALL evaluations of the unit
-    from 1 (stored rejected ones may be a sample; seq shows the gaps). old/new: plan orders (ASC
-    names).
+    switched, kept, below_threshold, cooldown, thin, pinned, acted. seq counts ALL evaluations of
+    the unit from 1 (stored rejected ones may be a sample; seq shows the gaps). old/new: plan orders
+    (ASC names).
     predicted_* : visits per tuple (or the unit in detail["cost_unit"]) on the sample of n_sample.
     """
 

@@ -7,7 +7,7 @@ from typing import Final
 from storage.vocabulary.properties import Property, Vocabulary
 
 STREAM: Final = Vocabulary(
-    roles=("input", "select", "antijoin", "stub"),
+    roles=("input", "select", "antijoin", "readings", "coalesce", "stub"),
     matrices=("queue curve", "progress chart"),
     properties={
         "emitted_tuples": Property(
@@ -38,6 +38,16 @@ STREAM: Final = Vocabulary(
         "probes": Property("probes", ("operator",), "look-ups in synopses in the batch"),
         "join_selectivity": Property(
             "", ("operator",), "share of the pairs of tuples of the batch that match"
+        ),
+        "coalesced_tuples": Property(
+            "tuples",
+            ("operator",),
+            "maximal intervals of equal values there are, before conditions on valid times",
+        ),
+        "coalesced_share": Property(
+            "prob",
+            ("operator",),
+            "maximal intervals for each different tuple they are made of; 1: nothing is coalesced",
         ),
         "late_tuples": Property(
             "tuples", ("operator",), "tuples of the batch that came too late and were kept aside"

@@ -39,8 +39,8 @@ def _words(record: BatchRecord) -> Iterator[tuple[str, str, Any]]:
         yield "event severity", event.severity, Severity
     for decision in record.decisions:
         yield "verdict", decision.verdict, Verdict
-    for one in record.inputs:
-        yield f"state of input {one.input}:", one.state, InputState
+    for input in record.inputs:
+        yield f"state of input {input.input}:", input.state, InputState
     for matrix in record.matrices:
         yield f"kind of matrix {matrix.name}:", matrix.kind, registry.KNOWN.matrices
 

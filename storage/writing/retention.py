@@ -71,18 +71,18 @@ def _roll_up(connection: Connection, keys: Sequence[int], last: int) -> int:
     old = (SampleRow.series_id.in_(keys), SampleRow.batch_id <= last)
     table = SampleRow.__table__.c
     statement = select(table.series_id, table.batch_id, table.time, table.value).where(*old)
-    found = connection.execute(statement.order_by(table.series_id, table.batch_id)).all()
-    if not found:
+    samples = connection.execute(statement.order_by(table.series_id, table.batch_id)).all()
+    if not samples:
         return 0
-    series = np.array([row[0] for row in found], dtype=np.int64)
-    batch = np.array([row[1] for row in found], dtype=np.int64)
-    time = np.array([row[2] for row in found], dtype=np.float64)
-    value = np.array([row[3] for row in found], dtype=np.float64)
+    series = np.array([row[0] for row in samples], dtype=np.int64)
+    batch = np.array([row[1] for row in samples], dtype=np.int64)
+    time = np.array([row[2] for row in samples], dtype=np.float64)
+    value = np.array([row[3] for row in samples], dtype=np.float64)
     for resolution in (FINE, MINUTE):
         rows = _buckets(series, batch, time, value, resolution)
         put(connection, RollupRow, _merged(connection, keys, resolution, rows))
     connection.execute(delete(SampleRow).where(*old))
-    return len(found)
+    return len(samples)
 
 
 def _buckets(

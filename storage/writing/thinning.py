@@ -18,6 +18,7 @@ from sqlalchemy import Connection, bindparam, delete, func, select, update
 from storage.tables.columns import dump_json
 from storage.tables.schema import BatchRow, CommitRow, DecisionRow, MatrixRow
 from storage.tables.units import units_in
+from storage.vocabulary.planlog import RECORD
 from storage.vocabulary.records import Json
 
 Transaction: TypeAlias = Callable[[], AbstractContextManager[Connection]]
@@ -26,8 +27,9 @@ Transaction: TypeAlias = Callable[[], AbstractContextManager[Connection]]
 ROLLED_UP: Final = "rolled_up"
 #: Details of this length (characters of JSON) stay.
 SHORT: Final = 256
-#: Details that stay whatever their length: what other values of knobs would have decided.
-STAYING: Final = frozenset({"trials", "profile"})
+#: Details that stay whatever their length: what other values of knobs would have decided, and the
+#: looks that a run that goes on takes again.
+STAYING: Final = frozenset({"trials", "profile", RECORD})
 #: Decisions read and written in one transaction, so that a batch waits a few milliseconds at most.
 DECISIONS_PER_TRANSACTION: Final = 32
 
@@ -49,17 +51,17 @@ def tidied_until(connection: Connection, run_id: str) -> Tidied:
     before = select(BatchRow.id, BatchRow.time).where(BatchRow.run_id == run_id)
     if oldest is not None:
         before = before.where(BatchRow.id < oldest)
-    found = connection.execute(before.order_by(BatchRow.id.desc()).limit(1)).first()
-    return Tidied(-1, 0.0) if found is None else Tidied(*found)
+    newest = connection.execute(before.order_by(BatchRow.id.desc()).limit(1)).first()
+    return Tidied(-1, 0.0) if newest is None else Tidied(*newest)
 
 
 def last_before(connection: Connection, run_id: str, time: float) -> int | None:
     """The last batch recorded before ``time`` (Unix s), None when there is none."""
     earlier = (BatchRow.run_id == run_id, BatchRow.time < time)
-    found = connection.execute(
+    last = connection.execute(
         select(BatchRow.id).where(*earlier).order_by(BatchRow.time.desc()).limit(1)
     )
-    return found.scalar()
+    return last.scalar()
 
 
 def thin_matrices(
@@ -72,35 +74,39 @@ def thin_matrices(
         .where(_MATRICES.run_id == run_id, _MATRICES.time >= since, _MATRICES.time < before)
         .order_by(_MATRICES.unit_id, _MATRICES.name, _MATRICES.batch_id)
     )
-    found = connection.execute(statement).all()
-    batches = [one.batch_id for one in found]
-    changed = _changes(connection, run_id, min(batches), max(batches)) if len(found) > 1 else []
-    first = _first_of_all(connection, run_id, found)
+    matrices = connection.execute(statement).all()
+    batches = [matrix.batch_id for matrix in matrices]
+    changed = _changes(connection, run_id, min(batches), max(batches)) if len(matrices) > 1 else []
+    first = _first_of_all(connection, run_id, matrices)
     superseded = [
-        _key(run_id, one)
-        for one, later in pairwise(found)
-        if one not in first
-        and (one.unit_id, one.name) == (later.unit_id, later.name)
-        and one.time // length_s == later.time // length_s
-        and bisect_left(changed, one.batch_id) == bisect_left(changed, later.batch_id)
+        _key(run_id, matrix)
+        for matrix, later in pairwise(matrices)
+        if matrix not in first
+        and (matrix.unit_id, matrix.name) == (later.unit_id, later.name)
+        and matrix.time // length_s == later.time // length_s
+        and bisect_left(changed, matrix.batch_id) == bisect_left(changed, later.batch_id)
     ]
     if superseded:
         connection.execute(_FORGET_MATRIX, superseded)
 
 
-def _first_of_all(connection: Connection, run_id: str, found: Sequence[Any]) -> list[Any]:
+def _first_of_all(connection: Connection, run_id: str, matrices: Sequence[Any]) -> list[Any]:
     """Of matrices, sorted by their names, those with none of the name before them."""
-    groups = groupby(found, key=lambda one: (one.unit_id, one.name))
+    groups = groupby(matrices, key=lambda matrix: (matrix.unit_id, matrix.name))
     begins = [next(same) for _, same in groups]
-    return [one for one in begins if not connection.execute(_EARLIER, _key(run_id, one)).first()]
+    return [
+        matrix
+        for matrix in begins
+        if not connection.execute(_EARLIER, _key(run_id, matrix)).first()
+    ]
 
 
-def _key(run_id: str, one: Any) -> dict[str, Any]:
+def _key(run_id: str, matrix: Any) -> dict[str, Any]:
     return {
         "of_run": run_id,
-        "of_unit": one.unit_id,
-        "of_name": one.name,
-        "of_batch": one.batch_id,
+        "of_unit": matrix.unit_id,
+        "of_name": matrix.name,
+        "of_batch": matrix.batch_id,
     }
 
 

@@ -90,8 +90,8 @@ class RunCache:
         if connection.execute(select(RunRow.id).where(RunRow.id == run_id)).first() is None:
             raise UnknownRun(f"run {run_id!r} is not in the store; begin it first")
         newest = select(func.max(BatchRow.id)).where(BatchRow.run_id == run_id)
-        found = connection.execute(newest).scalar()
-        self.last_batch = BEFORE if found is None else int(found)
+        scalar = connection.execute(newest).scalar()
+        self.last_batch = BEFORE if scalar is None else int(scalar)
         self.load_series(connection, run_id)
         self.load_inputs(connection, run_id)
         self.load_entities(connection, run_id)
@@ -190,10 +190,10 @@ def _write_history(connection: Connection, record: BatchRecord, position: int) -
 def put_inputs(connection: Connection, run: str, inputs: Sequence[Input], cache: RunCache) -> None:
     """Record what the run reads; an input that is known gives tuples again, others end."""
     rows = [
-        row_of(one, run_id=run, place=place, state="open", note="")
-        for place, one in enumerate(inputs)
+        row_of(input, run_id=run, place=place, state="open", note="")
+        for place, input in enumerate(inputs)
     ]
-    names = {one.name for one in inputs}
+    names = {input.name for input in inputs}
     gone = [name for name in cache.inputs if name not in names]
     put(connection, InputRow, rows)
     cache.inputs.update({name: ("open", "") for name in names})
@@ -208,7 +208,7 @@ def _write_inputs(
     cache: RunCache,
 ) -> int:
     """What the batch took from each input; how many changed their state."""
-    unknown = [one.input for one in inputs if one.input not in cache.inputs]
+    unknown = [input.input for input in inputs if input.input not in cache.inputs]
     if unknown:
         known = ", ".join(sorted(cache.inputs)) or "none"
         raise BadRecord(f"{unknown[0]!r} is no input of run {run!r}; it has {known}")
@@ -216,7 +216,7 @@ def _write_inputs(
         add_once(
             connection, InputBatchRow, [row_of(i, run_id=run, batch_id=batch_id) for i in inputs]
         )
-    states = {one.input: (one.state, one.note) for one in inputs}
+    states = {input.input: (input.state, input.note) for input in inputs}
     return _set_states(connection, run, states, cache)
 
 
@@ -365,6 +365,6 @@ def _write_misfits(connection: Connection, record: BatchRecord, position: int) -
         .limit(1)
         .offset(MISFITS_PER_RUN - 1)
     )
-    found = connection.execute(oldest_kept).scalar()
-    if found is not None:
-        connection.execute(delete(MisfitRow).where(MisfitRow.run_id == run, MisfitRow.id < found))
+    scalar = connection.execute(oldest_kept).scalar()
+    if scalar is not None:
+        connection.execute(delete(MisfitRow).where(MisfitRow.run_id == run, MisfitRow.id < scalar))

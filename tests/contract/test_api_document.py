@@ -108,7 +108,7 @@ def test_every_reading_answers_as_documented(shown: dash.Dash, route: Route) -> 
     assert answer.status_code == 200, answer.text
     assert wrong(answer.get_json(), route, 200) == []
     assert answer.get_json() not in ([], {}) or route.path.endswith(
-        ("/commands", "/notes", "/alerts")
+        ("/commands", "/notes", "/alerts", "/planlog")
     )
 
 

@@ -59,9 +59,9 @@ sums = "Select k, Count(*) As n From T [Range 5] Group By k"
 class Recorded:
     """A run on record, with turns at batches 3 (a knob), 5 (a query more) and 14 (another knob)."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, workload: str = WORKLOAD) -> None:
         self.folder, self.store, self.file = folder, str(folder / "s.db"), folder / "w.toml"
-        self.file.write_text(WORKLOAD)
+        self.file.write_text(workload)
         (folder / "t.csv").write_text("k,t\n" + "".join(f"{n % 7},{n // 4}\n" for n in range(3000)))
         with open_engine_writer(self.store) as writer, open_command_writer(self.store) as commands:
             settings = LaunchSettings("none", folder, folder / "runs", True)
@@ -184,6 +184,26 @@ def test_with_another_value_only_what_follows_differs(recorded: Recorded, reader
     turns = [(c.payload["knob"], c.applied_batch) for c in reader.commands(id) if c.kind == "knob"]
     assert {("mu", AT), ("min_gain", 7)} <= set(turns)
     assert ("mu", 14) not in turns
+
+
+def test_a_branch_of_the_autopilot_decides_as_it_did_and_a_threshold_takes_over(
+    tmp_path: Path,
+) -> None:
+    piloted = Recorded(tmp_path, WORKLOAD.replace("[knobs]", '[knobs]\npolicy = "autopilot"'))
+    with open_reader(piloted.store) as reader:
+        assert piloted.branch("--at", "6", "--set", "caution=5", "--unit", "asc.S") == 0
+        id, _ = newest(reader)
+        mine, theirs = decided(reader, id), decided(reader, piloted.id)
+        assert "look" in {one[3] for one in theirs if one[0] < 6}
+        assert [one for one in mine if one[0] < 6] == [one for one in theirs if one[0] < 6]
+        was = [k.value for k in reader.knob_history(piloted.id, "policy") if k.scope == "asc.S"]
+        assert was == ["autopilot", "thresholds", "autopilot", "thresholds"]
+        assert [k.value for k in reader.knob_history(id, "policy") if k.scope == "asc.S"] == was
+        assert piloted.branch("--at", "5", "--set", "mu=0.3", "--unit", "asc.S") == 0
+        id, _ = newest(reader)
+        kinds = {one[3] for one in decided(reader, id) if one[0] >= 5}
+        assert "policy changed" in kinds
+        assert "look" not in kinds
 
 
 def test_a_branch_is_never_what_goes_on(recorded: Recorded, reader: Reader) -> None:

@@ -2,21 +2,28 @@
 
 The engine with its store, its decisions, the sink, selections, filters and networks, on the host of
 this process; it gets kill -9 again and again, while it starts, in a batch, between two. The same
-workload is killed on Spark in tests/spark/test_killed_runs.py, whose definitions these are.
+workload is killed on Spark in tests/spark/test_killed_runs.py, whose definitions these are; here
+there is a join besides, under k-constraints and as an eddy, and a window that is coalesced, whole
+and under a limit.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
 import socket
 import time
+from collections import Counter
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
+import numpy as np
+import pyarrow.dataset as ds
 import pytest
+from numpy.typing import NDArray
 
 from backend.engine.job import InputJob, RunJob
 from backend.engine.loop import Loop
@@ -24,6 +31,11 @@ from backend.engine.resume import QUERIES, goes_on
 from backend.hosts.contract import InputSource
 from backend.hosts.local import LocalHost
 from backend.hosts.rehearsal import rehearse
+from backend.operators.network.shedding.shedding import SheddingWindow
+from backend.operators.network.shedding.slides import WindowExtent
+from backend.operators.network.shedding.temporal import TemporalTuple, coalesced
+from backend.systems.cals.knobs import CalsKnobs
+from backend.workloads.adhering import S1, S2, adhering_trace, arriving
 from backend.workloads.sources import open_source
 from backend.workloads.spec import SinkSpec, Workload, load_workload
 from storage.errors import StoreError
@@ -31,13 +43,67 @@ from storage.reading.resume import last_state
 from storage.store import open_reader
 from storage.vocabulary.records import Input, Run
 from storage.writer import open_engine_writer
-from tests.spark.test_killed_runs import N, check_answers, check_sink, until, workload
+from tests.spark import test_killed_runs as on_spark
+from tests.spark.test_killed_runs import check_answers, check_sink, until
 
 RUN_ID = "killed-run"
+#: Parents and children of a join under k-constraints, five to one; some children are filtered out.
+KEPT = {"P": 20_000, "C": 4_000}
+#: Tuples that are valid for some time, seconds apart; a window of so many is coalesced.
+N_VALID, VALID_EVERY, VALID_ROWS = 4_000, 7, 50
+N = on_spark.N | KEPT | {"V": N_VALID}
+TRACE = {"trace": "referring", "k": "20", "seed": 3, "n_tuples": 28_000, "per_second": 1}
+ROWS = {"P": 400, "C": 80}
+#: Queries that join them, by system; all have the same text.
+JOINED = {"kept": "kmon", "routed": "amri"}
+#: Bits of eddies change and partitions migrate again and again.
+TUNED_OFTEN = """period_requests = 2000
+trigger_requests = 3000
+partition_tuples = 32
+selection = "window"
+min_gain = 0.0
+migration = "all"
+migration_us = 200
+memory_tuples = 20
+"""
+#: Of the trace: seconds since 1970.
+FIRST_TICK = 1_357_016_400
 #: Tuples of each stream in a batch.
 BATCH = 400
 #: Between two looks at how far it is: batches take a few times as long.
 _PAUSE_S = 0.002
+
+
+def workload(folder: Path) -> Path:
+    """That of Spark, with two streams more and a join of them by k-Mon and by AMRI."""
+    path = on_spark.workload(folder)
+    options = ", ".join(f"{name} = {json.dumps(value)}" for name, value in TRACE.items())
+    text = path.read_text().replace("[knobs]\n", f"[knobs]\n{TUNED_OFTEN}")
+    for name, stream, key in (("P", "S1", ""), ("C", "S2", 'key = "a"\n')):
+        text += f'[streams.{name}]\ntimestamp = "t"\n{key}'
+        text += f'source = {{ format = "adhering", stream = "{stream}", {options} }}\n'
+    windows = f"P [Rows {ROWS['P']}], C [Rows {ROWS['C']}]"
+    for name, system in JOINED.items():
+        text += f'[queries.{name}]\nsystem = "{system}"\n'
+        text += f'text = "Select P.a, P.b From {windows} Where P.a = C.a and C.mark < 500"\n'
+    text += '[streams.V]\nschema = "at bigint, v int, since bigint, until bigint"\n'
+    text += 'timestamp = "at"\nvalid = ["since", "until"]\n'
+    text += f'source = {{ format = "memory", rows = {json.dumps(valid_rows())} }}\n'
+    spells = f"Select v, Valid(V) From V (v) [Rows {VALID_ROWS}] Where Valid(V) > 3"
+    text += f'[queries.spells]\ntext = "{spells}"\n'
+    text += f'[queries.shed]\nsystem = "cals"\ntext = "{spells}"\n'
+    path.write_text(text)
+    return path
+
+
+def valid_rows() -> list[list[int]]:
+    """Tuples in order of time: when they come, a value, and from when until when it holds."""
+    rng = random.Random(1)
+    rows = []
+    for n in range(N_VALID):
+        since = n + rng.randrange(-6, 6)
+        rows.append([VALID_EVERY * n, rng.randrange(3), since, since + rng.choice([1, 1, 2, 5])])
+    return rows
 
 
 def execute(folder: Path, path: Path) -> None:
@@ -143,7 +209,71 @@ def kill_and_compare(folder: Path, seed: int, kills: int) -> None:
     assert 0 < n_before < last_batch(folder)
     check_sink(folder / "out")
     check_answers(folder / "out")
+    for name in JOINED:
+        check_joined(folder, name)
+    for name, limit in (("spells", 0), ("shed", 20)):
+        assert answered(folder, name, ("v", "valid_from", "valid_to")) == spells(limit), name
     check_store(folder)
+
+
+def check_joined(folder: Path, name: str) -> None:
+    """What a join answered, change by change."""
+    assert answered(folder, name, ("a", "b")) == joined(), name
+
+
+def answered(folder: Path, name: str, columns: tuple[str, ...]) -> Counter[tuple[int, ...]]:
+    """The elements of an answer: some columns, when, and the sign."""
+    elements: Counter[tuple[int, ...]] = Counter()
+    for file in folder.glob(f"out/run={RUN_ID}/query={name}/batch*.parquet"):
+        table = ds.dataset(file).to_table().to_pylist()
+        elements.update(tuple(row[name] for name in (*columns, "tau", "sign")) for row in table)
+    return elements
+
+
+@cache
+def spells(limit: int) -> Counter[tuple[int, ...]]:
+    """The coalesced tuples of the window after each arrival; of those that are kept in one that was
+    never killed. limit: of tuples, 0: none."""
+    options = CalsKnobs(memory_tuples=limit).options
+    window = SheddingWindow(options, WindowExtent("rows", VALID_ROWS))
+    elements: Counter[tuple[int, ...]] = Counter()
+    before = Counter[tuple[int, ...]]()
+    for number, (at, v, since, until_) in enumerate(valid_rows(), 1):
+        window.arrive(TemporalTuple(number, (v,), since, until_))
+        spans = [run.span for run in window.memory.runs()] if limit else coalesced(window.memory)
+        shown = ((int(str(*s.values)), s.start, s.end) for s in spans if s.length > 3)
+        now = Counter[tuple[int, ...]](shown)
+        elements.update((*row, at, 1) for row in (now - before).elements())
+        elements.update((*row, at, -1) for row in (before - now).elements())
+        before = now
+    return elements
+
+
+@cache
+def joined() -> Counter[tuple[int, ...]]:
+    """The join by its definition; every tuple has a tick of its own."""
+    trace = arriving(adhering_trace(3, {name: str(value) for name, value in TRACE.items()}))
+    parents, children = (np.flatnonzero(trace.streams == one) for one in (S1, S2))
+    found: Counter[tuple[int, ...]] = Counter()
+    by_key = {int(trace.values[at, 0]): n for n, at in enumerate(children)}
+    for n, at in enumerate(parents):
+        a, b, _ = trace.values[at].tolist()
+        child = by_key.get(a)
+        if child is None or trace.values[children[child], 2] >= 500:
+            continue
+        came = max(at, children[child])
+        gone = min(_pushed_out(parents, n, "P"), _pushed_out(children, child, "C"))
+        if came < gone:
+            found[a, b, FIRST_TICK + int(came), 1] += 1
+            if gone < len(trace.streams):
+                found[a, b, FIRST_TICK + int(gone), -1] += 1
+    return found
+
+
+def _pushed_out(places: NDArray[np.int64], n: int, stream: str) -> int:
+    """When the n-th tuple of a stream leaves its window; beyond all, if it does not."""
+    later = n + ROWS[stream]
+    return int(places[later]) if later < len(places) else 1 << 40
 
 
 def check_store(folder: Path) -> None:

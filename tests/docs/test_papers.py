@@ -8,17 +8,19 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from bench.experiments import asc, filters, joins, scheduling
+from bench.experiments import asc, cals, filters, joins, kmon, scheduling
 from tests.docs.tree import ROOT
 
 FIGURES: Final = {
     "asc": asc.FIGURES,
+    "cals": cals.FIGURES,
     "filters": filters.FIGURES,
     "joins": joins.FIGURES,
+    "kmon": kmon.FIGURES,
     "scheduling": scheduling.FIGURES,
 }
 #: Times, of which another machine's record says nothing; papers.md says so.
-TIMED: Final = {"2007-4", "2007-5"}
+TIMED: Final = {"2007-4", "2007-5", "table-6.1"}
 #: How the column "here" begins.
 WORDS: Final = {"reproduced": "holds", "partly": "partly", "not reproduced": "does not"}
 _HEAD: Final = "| figure | claim | here | numbers"
@@ -61,7 +63,8 @@ def meant(row: PapersRow) -> dict[str, list[int]]:
     pair that the thesis draws apart has no key of its own."""
     begin = next((key for word, key in _BEGINS.items() if row.figures.startswith(word)), "")
     numbers = re.findall(
-        r"([a-z]+|[\d.]+)(?: \(([\d, ]+)\))?", re.sub(r"^(\[L\d+\]|Table) ", "", row.figures)
+        r"([a-z]\d+|[a-z]+|[\d.]+)(?: \(([\d, ]+)\))?",
+        re.sub(r"^(\[L\d+\]|Table) ", "", row.figures),
     )
     found = {begin + name: [int(one) for one in re.findall(r"\d+", only)] for name, only in numbers}
     return {key: places for key, places in found.items() if key in FIGURES[row.experiment]}

@@ -23,14 +23,17 @@ NETWORKS: Final = "networks"
 #: Not meant as a word of a system: kinds of events and elements of pages, keys in the detail of a
 #: decision or in the data of a chart, headings, units.
 COINCIDENCE: Final[Mapping[str, set[str]]] = {
+    "api/openapi.py": {"components"},
     "components/asking.py": {"input"},
     "components/kinds.py": {"input"},
     "figures/timeline.py": {"mu"},
     "pages/plan_tables.py": {"regions"},
     "panels/common/decision_card.py": {"confidence", "cost_us", "filter", "rank"},
+    "panels/common/knobs.py": {"audit"},
     "panels/common/load.py": {"load"},
     "views/decision_card.py": {"candidates", "mu", "rank", "selectivity", "trigger"},
     "views/decisions.py": {"filter", "probes", "rank"},
+    "views/gain.py": {"loss"},
     "views/headroom.py": {"pipeline"},
     "views/inspector.py": {"probes", "shards"},
     "views/postmortem.py": {"input"},
@@ -54,7 +57,7 @@ NUMBERS: Final[Mapping[str, set[str]]] = {
 #: Memory use, of all systems in one list.
 MEMORY: Final[Mapping[str, set[str]]] = {
     "views/takes.py": {
-        *("bitmap_memory", "log_bytes", "pool_bytes", "queue_bytes"),
+        *("bitmap_memory", "components", "log_bytes", "pool_bytes", "queue_bytes"),
         *("queue_capacity", "state_bytes", "state_limit_bytes", "tau_tuples"),
         "window_tuples",
     },

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from backend.cql import nodes
@@ -38,6 +38,13 @@ def value_of(
         case nodes.Arithmetic():
             left, right = value(node.left), value(node.right)
             return _arithmetic(node.op, left, right, type_of(node) == "double")
+        case nodes.Length():
+            return node.number * nodes.LENGTH_UNITS.get(node.unit, 1)
+        case nodes.ValidLength():
+            length = value(node.end) - value(node.start)
+            if isinstance(length, timedelta):
+                length //= timedelta(microseconds=1)
+            return length // nodes.LENGTH_UNITS.get(node.unit, 1)
         case nodes.Negative():
             return _arithmetic("-", 0, value(node.operand), type_of(node) == "double")
     return _truth_of(node, value, functions or {})

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from itertools import product
 from typing import Any
 
@@ -88,6 +89,10 @@ class Meaning:
                 return self.relation(plan.input, now)
             case logical.Window():
                 return _window(plan, self.stream(plan.input, now), now)
+            case logical.WithValidTimes():
+                return self._readings(plan, now) if plan.valid.key else self._given(plan, now)
+            case logical.Coalesce():
+                return self._coalesced(plan, now)
             case logical.Join():
                 parts = [self.relation(part, now) for part in plan.inputs]
                 rows = [sum(combined, ()) for combined in product(*parts)]
@@ -137,6 +142,45 @@ class Meaning:
             before = bag
         return found
 
+    # ------------------------------------------------------------------ valid times
+
+    def _given(self, plan: logical.WithValidTimes, now: int) -> list[Row]:
+        names = [field.name for field in plan.input.fields]
+        ends = [names.index(name) for name in (plan.valid.start, plan.valid.end)]
+        rows = self.relation(plan.input, now)
+        return [(*row, *(row[place] for place in ends)) for row in rows]
+
+    def _readings(self, plan: logical.WithValidTimes, now: int) -> list[Row]:
+        """The tuples of a window, each valid until the next one of its key, as last looked at."""
+        window = plan.input if isinstance(plan.input, logical.Window) else None
+        kind = None if window is None else window.kind
+        slide = kind.slide if isinstance(kind, logical.Range) else None
+        at = now if slide is None else now - now % slide
+        elements = self.stream(plan.input if window is None else window.input, now)
+        place = [field.name for field in plan.input.fields].index(plan.valid.key)
+        dated: Elements = []
+        for n, (row, time) in enumerate(elements):
+            later = (t for r, t in elements[n + 1 :] if r[place] == row[place] and t <= at)
+            dated.append(((*row, time, next(later, at + 1)), time))
+        rows = [row for row, _ in dated] if window is None else _window(window, dated, now)
+        return [row for row in rows if row[-2] < row[-1]]
+
+    def _coalesced(self, plan: logical.Coalesce, now: int) -> list[Row]:
+        names = [field.name for field in plan.input.fields[:-2]]
+        places = [names.index(name) for name in plan.attributes]
+        groups: dict[Row, set[int]] = {}
+        for row in self.relation(plan.input, now):
+            if None not in row[-2:]:
+                start, end = map(_instant, row[-2:])
+                instants = range(start, end + plan.valid.is_closed)
+                groups.setdefault(tuple(row[place] for place in places), set()).update(instants)
+        back = date.fromordinal if plan.valid.type == "date" else int
+        return [
+            (*values, back(start), back(end))
+            for values, instants in groups.items()
+            for start, end in _maximal(instants)
+        ]
+
     # ------------------------------------------------------------------ expressions
 
     def _known_rows(self, plan: Logical, now: int) -> Iterable[Known]:
@@ -180,7 +224,7 @@ class Meaning:
         def lookup(part: nodes.Node) -> Any:
             if part in known:
                 return known[part]
-            if isinstance(part, nodes.Column):
+            if isinstance(part, nodes.ColumnReference):
                 return known[part.source, part.name]
             if isinstance(part, nodes.InRelation):
                 rows = self.relation(part.relation, now)
@@ -189,6 +233,17 @@ class Meaning:
             raise KeyError(part)
 
         return value_of(node, lookup)
+
+
+def _instant(value: Any) -> int:
+    return value.toordinal() if isinstance(value, date) else int(value)
+
+
+def _maximal(instants: set[int]) -> list[tuple[int, int]]:
+    """Half-open intervals without a gap that are these instants."""
+    starts = sorted(one for one in instants if one - 1 not in instants)
+    ends = sorted(one + 1 for one in instants if one + 1 not in instants)
+    return list(zip(starts, ends, strict=True))
 
 
 def _in_order(row: Row) -> tuple[tuple[bool, Any], ...]:

@@ -12,6 +12,10 @@ from statistics import NormalDist
 from typing import Any, Final
 
 from storage.vocabulary.records import Decision
+from tests.oracles.amri_records import RULES as EDDIES
+from tests.oracles.constraint_records import RULES as CONSTRAINTS
+from tests.oracles.look_records import RULES as LOOKS
+from tests.oracles.look_records import is_passing
 
 #: lhs, rhs as they follow from the record; None = infinite or unknown, as recorded.
 Sides = tuple[float | None, float | None]
@@ -19,6 +23,8 @@ Sides = tuple[float | None, float | None]
 _NUMBER: Final = re.compile(
     r"(?<![\w.])\d{1,3}(?: \d{3})+|(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.]\d)"
 )
+#: A share may be said in per cent, bytes in KiB or MiB.
+_UNITS: Final = (1, 100, 1 / 1024, 1 / 1024**2)
 _HOLDS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b,
@@ -67,7 +73,7 @@ def _said(d: Decision) -> Iterator[str]:
         value = abs(float(plain))
         is_rounded = "e" in plain or (len(plain) > 3 and "." not in plain)
         near = max(half, 0.0051 * value if is_rounded else half)
-        if not any(abs(abs(k * unit) - value) <= near for k in known for unit in (1, 100)):
+        if not any(abs(abs(k * unit) - value) <= near for k in known for unit in _UNITS):
             yield f"it says {text}, which the record does not have"
 
 
@@ -105,6 +111,8 @@ def holds(d: Decision) -> bool | None:
 
 def _is_unbounded(d: Decision) -> bool:
     """A side is infinite, and the record says so."""
+    if d.kind == "k of a constraint":
+        return (d.rhs if d.relation == "<" else d.lhs) is None
     pair = d.detail.get("pair")
     if pair:
         return bool(pair["violated"])
@@ -116,7 +124,7 @@ def _is_unbounded(d: Decision) -> bool:
 
 def _verdict(d: Decision, is_so: bool | None) -> Iterator[str]:
     said = f"{d.verdict}, and {d.lhs} {d.relation} {d.rhs}"
-    if d.verdict == "switched" and not (is_so or d.detail.get("asked_for")):
+    if d.verdict in ("switched", "acted") and not (is_so or d.detail.get("asked_for")):
         yield f"{said} does not hold"
     if d.verdict == "below_threshold" and is_so:
         yield f"{said} holds"
@@ -126,12 +134,18 @@ def _verdict(d: Decision, is_so: bool | None) -> Iterator[str]:
         is_thin = d.detail["window_tuples"] < d.detail["least_tuples"]
         if is_thin != (d.verdict == "thin"):
             yield f"{d.verdict} on {d.detail['window_tuples']} of {d.detail['least_tuples']} tuples"
-    if d.verdict == "kept" and is_so and not (_is_cheapest(d) or _is_waiting(d)):
+    if d.verdict == "kept" and is_so and not _says_why(d):
         yield f"{said} holds, and nothing says why it was kept"
 
 
 #: Algorithms that say 'pinned' of every look.
 _ALWAYS_TOLD: Final = ("chain", "greedy", "static")
+
+
+def _says_why(d: Decision) -> bool:
+    """What the record gives as the reason for keeping a plan though the relation holds."""
+    is_known = _is_cheapest(d) or _is_waiting(d) or is_passing(d)
+    return is_known or bool(d.detail.get("assessed_already"))
 
 
 def _is_cheapest(d: Decision) -> bool:
@@ -342,6 +356,9 @@ _RULES: Final[Mapping[str, Callable[[Decision], Sides]]] = {
     "cache selection": _caches,
     "cache monitor": _caches,
     "join tree": _tree,
+    **CONSTRAINTS,
+    **EDDIES,
+    **LOOKS,
     "bound": lambda d: (float(d.n_sample), 200.0),  # the toy: tuples that passed, its bound
 }
 _BY_ALGORITHM: Final[Mapping[str, Callable[[Decision], Sides]]] = {

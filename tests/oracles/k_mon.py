@@ -76,6 +76,7 @@ class KMon:
             name: {"yes": [], "no": [], "unknown": []} for name in self.streams
         }
         self.seen: dict[tuple[str, str], list[Any]] = {}
+        self.forgotten: dict[Constraint, dict[Any, int]] = {}
         self.emitted: list[tuple[Kept, ...]] = []
         self.results: list[tuple[Kept, ...]] = []
         self._keeps_no = keeps_no
@@ -266,6 +267,21 @@ class KMon:
                             kept.covered.add(edge.parent)
                     if edges and self._is_needless(kept, component, edges):
                         self._drop(kept)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Values that come no more and no parent waits with: what comes with them later is not
+        covered by CA, and their next arrival is a first one."""
+        for c in self.constraints:
+            if c.type != "CA":
+                continue
+            values = self.seen.get((c.parent, c.attribute), [])
+            waiting = [kept.values[c.attribute] for kept in self.held[c.parent]["unknown"]]
+            past = self.forgotten.setdefault(c, {})
+            for value in set(values):
+                span = values[past.get(value, 0) :]
+                if value in span and _others(span, value) > c.k and value not in waiting:
+                    past[value] = len(values)
 
     def _is_needless(self, kept: Kept, component: Component, edges: Sequence[JoinEdge]) -> bool:
         parents = {edge.parent for edge in edges}
@@ -285,7 +301,8 @@ class KMon:
             return False
         value, values = kept.values[own], self.seen.get((c.parent, c.attribute), [])
         if c.type == "CA":
-            return value in values and _others(values, value) > c.k
+            span = values[self.forgotten.get(c, {}).get(value, 0) :]
+            return value in span and _others(span, value) > c.k
         if c.type == "OAP":
             bound = self._maximum(c.parent, c.attribute, c.k)
             return bound is not None and value < bound

@@ -23,7 +23,7 @@ from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
 from tests.contract.test_hosts import PARTS, parsed, selection
 from tests.loops import FixedLoop
 
-N_TUPLES, BATCH = 900, 100
+N_TUPLES, BATCH = 900, 25
 
 
 class Killed(FixedLoop):
@@ -71,7 +71,7 @@ class Gated(MemorySource):
 
 def main(folder: Path, method: str = "", batch_id: str = "0") -> None:
     """Run, until the end or a crash."""
-    session = build_session("local[2]", "killed", folder / "spark")
+    session = build_session("local[2]", "killed", folder / "spark", is_quick=True)
     loop = Killed(folder, method, int(batch_id))
     rows = [[k, "x" if k % 2 else "y"] for k in range(N_TUPLES)]
     stream = StreamSpec("Parts", PARTS, SourceSpec("memory"))

@@ -15,6 +15,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
+from backend.launch.cli import EXIT_USAGE, main
 from backend.launch.watchdog import GRACE_S
 from storage.errors import StoreError
 from storage.store import open_reader
@@ -43,20 +44,34 @@ def backend(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=400)
 
 
-def test_a_csv_file_is_processed_once(tmp_path: Path) -> None:
-    (tmp_path / "my.toml").write_text(WORKLOAD)
-    (tmp_path / "a.csv").write_text(ROWS)
-    store = tmp_path / "store.db"
-    done = backend(str(tmp_path / "my.toml"), "--once", "--set", "mu=0.2", "--store", str(store))
+def test_a_file_is_processed_once_then_what_is_new_then_all_anew(tmp_path: Path) -> None:
+    """Three runs of a workload that watches a folder: started, started again, begun anew."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "my.toml").write_text(WORKLOAD.replace("a.csv", "in"))
+    check_a_csv_file_is_processed_once(tmp_path)
+    check_the_same_command_again_processes_what_is_new(tmp_path)
+    check_a_new_run_leaves_the_files_of_the_one_before_alone(tmp_path)
+
+
+def run_in(folder: Path, *options: str) -> str:
+    """Run the folder's workload to its end; what it says."""
+    store = str(folder / "store.db")
+    done = backend(str(folder / "my.toml"), "--once", "--store", store, *options)
     assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def check_a_csv_file_is_processed_once(folder: Path) -> None:
+    (folder / "in" / "1.csv").write_text(ROWS)
+    said = run_in(folder, "--set", "mu=0.2")
     for line in (
         "tuples are kept aside: a is no int",
         "2 of 8 tuples were kept aside; they are in",
     ):
-        assert f"stream S: {line}" in done.stderr
-    assert "no plan was reconsidered, 6 tuples gave no occasion" in done.stderr
+        assert f"stream S: {line}" in said
+    assert "no plan was reconsidered, 6 tuples gave no occasion" in said
 
-    table = ds.dataset(tmp_path / "out", format="parquet").to_table()
+    table = ds.dataset(folder / "out", format="parquet").to_table()
     assert table.column_names == ["a", "b", "x", "query_ids"]
     assert [(row["a"], row["query_ids"]) for row in table.to_pylist()] == [
         (1, ["later"]),
@@ -65,10 +80,10 @@ def test_a_csv_file_is_processed_once(tmp_path: Path) -> None:
         (6, ["later"]),
         (8, ["later"]),
     ]
-    (aside,) = (tmp_path / "out").glob("run=*/stream=S/_misfits")
+    (aside,) = (folder / "out").glob("run=*/stream=S/_misfits")
     assert [line["raw"] for line in json_lines(aside)] == ["foo,y,1", "7"]
 
-    with open_reader(str(store)) as reader:
+    with open_reader(str(folder / "store.db")) as reader:
         (run,) = reader.runs()
         assert (run.state, run.streams) == ("ended", "S")
         values = reader.values(run.id)
@@ -78,6 +93,31 @@ def test_a_csv_file_is_processed_once(tmp_path: Path) -> None:
         assert values["asc.S/query:later"]["matched_total"] == 4
         assert {k.name: k.value for k in reader.knobs(run.id)}["mu"] == 0.2
         assert [m.raw for m in reader.misfits(run.id, 10)] != []
+
+
+def check_the_same_command_again_processes_what_is_new(folder: Path) -> None:
+    (folder / "in" / "2.csv").write_text("a,b,x\n11,x,1.0\n13,q,9.5\n")
+    assert "resumes" in run_in(folder, "--set", "mu=0.2")
+    table = ds.dataset(folder / "out", format="parquet", partitioning="hive").to_table()
+    assert sorted(table["a"].to_pylist()) == [1, 3, 5, 6, 8, 11]
+    with open_reader(str(folder / "store.db")) as reader:
+        (run,) = reader.runs()
+        values = reader.values(run.id)
+        assert (values["system"]["tuples_total"], reader.last_batch(run.id)) == (8, 1)
+        assert values["asc.S/query:later"]["matched_total"] == 5
+
+
+def check_a_new_run_leaves_the_files_of_the_one_before_alone(folder: Path) -> None:
+    """The files of a batch are named by its number, which every run counts from 0."""
+    for path in (folder / "in").iterdir():
+        path.unlink()
+    (folder / "in" / "3.csv").write_text("a,b,x\n21,x,1.0\n22,x,2.0\n")
+    run_in(folder, "--fresh")
+    table = ds.dataset(folder / "out", format="parquet", partitioning="hive").to_table()
+    assert sorted(table["a"].to_pylist()) == [1, 3, 5, 6, 8, 11, 21, 22]
+    with open_reader(str(folder / "store.db")) as reader:
+        assert set(table["run"].to_pylist()) == {run.id for run in reader.runs()}
+        assert len(reader.runs()) == 2
 
 
 def test_when_nothing_fits_it_is_said_and_the_status_is_3(tmp_path: Path) -> None:
@@ -146,37 +186,10 @@ def test_large_files_are_cut_into_batches_and_a_bad_one_costs_itself(tmp_path: P
     assert two["raw"] == '{"a": 1, "b": "x"}{"a": 2}'
 
 
-def test_a_second_run_leaves_the_files_of_the_first_alone(tmp_path: Path) -> None:
-    """The files of a batch are named by its number, which every run counts from 0."""
-    (tmp_path / "my.toml").write_text(WORKLOAD)
-    for rows in (ROWS, "a,b,x\n11,x,1.0\n", "a,b,x\n21,x,1.0\n22,x,2.0\n"):
-        (tmp_path / "a.csv").write_text(rows)
-        store = str(tmp_path / "store.db")
-        done = backend(str(tmp_path / "my.toml"), "--once", "--fresh", "--store", store)
-        assert done.returncode == 0, done.stderr
-    table = ds.dataset(tmp_path / "out", format="parquet", partitioning="hive").to_table()
-    assert sorted(table["a"].to_pylist()) == [1, 3, 5, 6, 8, 11, 21, 22]
-    with open_reader(store) as reader:
-        assert set(table["run"].to_pylist()) == {run.id for run in reader.runs()}
-
-
-def test_the_same_command_again_processes_what_is_new(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    folder.mkdir()
-    (tmp_path / "my.toml").write_text(WORKLOAD.replace("a.csv", "in"))
-    store = str(tmp_path / "store.db")
-    for name, rows in (("1.csv", ROWS), ("2.csv", "a,b,x\n11,x,1.0\n13,q,9.5\n")):
-        (folder / name).write_text(rows)
-        done = backend(str(tmp_path / "my.toml"), "--once", "--store", store)
-        assert done.returncode == 0, done.stderr
-    assert "resumes" in done.stderr
-    table = ds.dataset(tmp_path / "out", format="parquet", partitioning="hive").to_table()
-    assert sorted(table["a"].to_pylist()) == [1, 3, 5, 6, 8, 11]
-    with open_reader(store) as reader:
-        (run,) = reader.runs()
-        values = reader.values(run.id)
-        assert (values["system"]["tuples_total"], reader.last_batch(run.id)) == (8, 1)
-        assert values["asc.S/query:later"]["matched_total"] == 5
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """What is said of a command that is refused before anything starts, in this process."""
+    assert main([*arguments, "--once"]) == EXIT_USAGE
+    return capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -189,23 +202,22 @@ def test_the_same_command_again_processes_what_is_new(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_run_is_refused_in_one_sentence(
-    tmp_path: Path, change: tuple[str, str], said: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: tuple[str, str], said: str
 ) -> None:
     (tmp_path / "my.toml").write_text(WORKLOAD.replace(*change))
     (tmp_path / "a.csv").write_text(ROWS)
-    done = backend(str(tmp_path / "my.toml"), "--once", "--store", str(tmp_path / "s.db"))
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+    answer = refused(capsys, str(tmp_path / "my.toml"), "--store", str(tmp_path / "s.db"))
+    assert said in answer
+    assert "Traceback" not in answer
 
 
-def test_an_unknown_knob_and_a_value_out_of_range_are_refused(tmp_path: Path) -> None:
+def test_an_unknown_knob_and_a_value_out_of_range_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "my.toml").write_text(WORKLOAD)
     (tmp_path / "a.csv").write_text(ROWS)
     for setting, said in (("mue=1", "mu"), ("mu=-1", "0..10")):
-        done = backend(str(tmp_path / "my.toml"), "--once", "--set", setting)
-        assert done.returncode == 2
-        assert said in done.stderr
+        assert said in refused(capsys, str(tmp_path / "my.toml"), "--set", setting)
 
 
 def test_bitmaps_that_would_take_too_much_memory_are_refused_at_the_start(tmp_path: Path) -> None:

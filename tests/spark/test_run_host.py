@@ -19,10 +19,11 @@ from backend.hosts.contract import InputsFailed, InputSource
 from backend.hosts.networks import HostJob
 from backend.hosts.spark.run.parcel import Parcel, Shipping
 from backend.hosts.spark.run.runner import STATUS_S, RunFailed, RunHost
+from backend.hosts.spark.run.source_log import CHECKPOINT
 from backend.hosts.spark.start.warming import warm_workers
 from backend.model.knobs import KnobValue
 from backend.model.schema import Schema
-from backend.operators.contract import Chunk, Emitted
+from backend.operators.contract import BatchResult, Chunk, Emitted
 from backend.operators.network.core.job import NetworkJob, Schedule, StreamTime
 from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer, ShardGroup
 from backend.operators.network.core.work import PlannedOperator
@@ -257,6 +258,32 @@ class HeldLoop(FixedLoop):
         return not self.held.is_set() or len(self.begun) < self.n_batches
 
 
+class ClockSetBack(FixedLoop):
+    """In each batch the clock of the machine is set back by an hour."""
+
+    def __init__(self) -> None:
+        super().__init__({}, {("Cars", "max_batch_tuples"): 100})
+        self.back_s = 0.0
+
+    def end_batch(self, result: BatchResult) -> None:
+        self.back_s += 3600.0
+        super().end_batch(result)
+
+
+def test_batches_are_spaced_by_a_clock_that_nobody_sets(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop, clock = ClockSetBack(), time.time
+    monkeypatch.setattr(time, "time", lambda: clock() - loop.back_s)
+    inputs = [source(CARS, cars(), "Cars", None)]
+    host = RunHost(spark, loop, inputs, SinkSpec(None), tmp_path / "run", True)
+    thread = threading.Thread(target=host.run)
+    thread.start()
+    thread.join(timeout=60)
+    host.stopping.set()
+    assert loop.total("Cars", "n_tuples") == 500
+
+
 def test_a_held_run_takes_nothing_and_loses_nothing_when_it_is_stopped(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -288,8 +315,8 @@ def test_a_killed_run_goes_on_and_loses_or_doubles_nothing(tmp_path: Path) -> No
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
 
     assert run("end_batch", "2").returncode == -9  # published, and not told
-    assert run("recorded", "4").returncode == -9  # told, and not committed
-    assert run("begin_batch", "6").returncode == -9
+    assert run("recorded", "14").returncode == -9  # told, and not committed
+    assert run("begin_batch", "26").returncode == -9
     done = run()
     assert done.stdout.strip() == "the stream reached its end", done.stderr
     found = sunk(tmp_path / "out" / "stream=Parts")
@@ -299,8 +326,11 @@ def test_a_killed_run_goes_on_and_loses_or_doubles_nothing(tmp_path: Path) -> No
     assert [n for n, _ in last.values()] == [BATCH] * (N_TUPLES // BATCH)
     assert sum(matched for _, matched in last.values()) == N_TUPLES // 2
     assert sorted(last) == list(range(len(last)))
-    assert len(lines) - len(last) <= 1  # batch 4 came again
+    assert len(lines) - len(last) <= 1  # batch 14 came again
     assert len(list((tmp_path / "run" / "spool").glob("*.ipc"))) < 5
+    notes = list((tmp_path / "run" / CHECKPOINT).glob("sources/*/*.compact"))
+    newest = max(notes, key=lambda path: int(path.stem)).read_text().splitlines()
+    assert 0 < len(newest) < N_TUPLES // BATCH // 2  # not one of each file that there was
 
 
 @pytest.mark.parametrize("has_networks", [False, True])

@@ -34,7 +34,7 @@ def test_a_worker_that_hangs_holds_no_engine(tmp_path: Path) -> None:
             assert time.monotonic() - began < GRACE_S + 10
         finally:
             process.kill()
-    (tmp_path / "stuck.py").write_text(STUCK.replace("(a*)*b", "a"))
+    (tmp_path / "stuck.py").write_text(STUCK.replace("    native.pthread_mutex_lock(mutex)\n", ""))
     done = subprocess.run([*command, "--once"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     whole = ds.dataset(tmp_path / "out", format="parquet").to_table()

@@ -17,7 +17,7 @@ from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.functions import Function, Functions, Parameter
 from backend.model.knobs import KnobSettings
-from backend.model.schema import Schema
+from backend.model.schema import Schema, ValidTimes
 from backend.operators.contract import Chunk, UnitResult
 from backend.operators.network.core.job import NetworkJob, StreamTime
 from backend.operators.network.core.reports import NetworkReport
@@ -30,7 +30,11 @@ from backend.workloads.queries import read_query
 from backend.workloads.text_values import ARROW_TYPES
 from tests.systems.toy.system import TOY
 
-SCHEMA = Schema.parse("a int, b int, c string")
+SCHEMA = Schema(
+    Schema.parse("a int, b int, c string, d int").attributes,
+    key=("a", "b", "c"),
+    valid=ValidTimes("b", "d", type="bigint"),
+)
 FUNCTIONS = Functions(
     {
         "rare": Function("rare", (Parameter("b", "int"),), lambda b: b < 10),
@@ -54,9 +58,24 @@ TEXTS = {
     "Where One.a = Two.a and Two.b = Three.b",
     "wide_too": "Select One.a From S [Rows 10] As One, S [Rows 30] As Two, S [Rows 50] As Three "
     "Where One.a = Two.a and Two.a = Three.a",
+    "keyed": "Select One.a, Two.b From S [Rows 20] As One, S [Rows 30] As Two "
+    "Where One.a = Two.a and One.b = Two.b and One.c = Two.c and One.b < 60",
+    "keyed_too": "Select Two.a, Two.b From S [Rows 20] As One, S [Rows Unbounded] As Two "
+    "Where One.a = Two.a and One.b = Two.b and One.c = Two.c",
+    "routed": "Select One.a From S [Rows 20] As One, S [Rows 30] As Two, S [Rows 40] As Three "
+    "Where One.a = Two.a and Two.b = Three.b and One.c = Three.c",
+    "routed_too": "Select Two.b From S [Rows 50] As One, S [Rows 60] As Two "
+    "Where One.a = Two.a and One.b = Two.b",
+    "shed": "Select c, Valid(S) From S (c) [Rows 60] Where a < 60 and Valid(S) >= 2",
+    "shed_too": "Select a, Valid(S) From S (a) [Rows 40]",
 }
 #: The system that a query asks for.
-ASKED = {"wide": "joins", "wide_too": "joins"}
+ASKED = {
+    **dict.fromkeys(("wide", "wide_too"), "joins"),
+    **dict.fromkeys(("keyed", "keyed_too"), "kmon"),
+    **dict.fromkeys(("routed", "routed_too"), "amri"),
+    **dict.fromkeys(("shed", "shed_too"), "cals"),
+}
 #: All systems and the toy, in the order they are asked who can run a query.
 BATTERY: tuple[System, ...] = (TOY, *SYSTEMS)
 Tuples = Sequence[Mapping[str, Any]]
@@ -81,10 +100,11 @@ def tuples(n: int, seed: int) -> list[dict[str, Any]]:
     rng = random.Random(seed)
     most = {"a": 100, "b": 100} | ({"b": 12} if seed % 2 else {"a": 25})
     letters = ["x", "y", "n", None]
-    return [
+    rows: list[dict[str, Any]] = [
         {"a": rng.randrange(most["a"]), "b": rng.randrange(most["b"]), "c": rng.choice(letters)}
         for _ in range(n)
     ]
+    return [{**row, "d": row["b"] + 1 + row["a"] % 5} for row in rows]
 
 
 def ticking() -> Iterator[float]:

@@ -18,14 +18,25 @@ from storage.vocabulary.records import PlanVersion
 from storage.vocabulary.registry import KNOWN, VOCABULARIES
 from tests.systems.running import ASKED, BATTERY, TEXTS, Bench, claimed, executed, query, tuples
 
-KNOBS = {"asc": {"lambda_tuples": 800, "cooldown_tuples": 0}}
+KNOBS = {
+    "asc": {"lambda_tuples": 800, "cooldown_tuples": 0},
+    "cals": {"memory_tuples": 12},
+    "amri": {"period_requests": 400, "trigger_requests": 700, "partition_tuples": 16},
+}
 #: Other queries of the unit, by name, where they are not the first of its own.
 OTHERS = {"agreedy": "again"}
+#: Knobs by which nothing is decided from batch to batch.
+STILL = {"amri": {"router": "fixed", "tuning_schedule": "off"}}
+#: What these lose depends on the tuples alone, not on the plan.
+SHEDDING = {"cals"}
 #: A knob that says what runs, with two values of it.
 TURNED = {
     "sampling": ("share", 0.0, 0.25),
     "stream": ("load", 0.5, 2.0),
     "joins": ("load", 0.5, 2.0),
+    "kmon": ("load", 0.5, 2.0),
+    "amri": ("load", 0.5, 2.0),
+    "cals": ("load", 0.5, 2.0),
 }
 
 systems = pytest.mark.parametrize("system", BATTERY, ids=lambda system: system.name)
@@ -131,7 +142,8 @@ def test_versions_and_decisions_are_numbered_without_gaps(system: System) -> Non
     assert [d.seq for d in found.decisions] == list(range(1, len(found.decisions) + 1))
     switched = [d for d in found.decisions if d.verdict == "switched"]
     assert switched
-    assert [d.plan_version for d in switched] == [p.version for p in found.plans if p.decision]
+    versions = list(dict.fromkeys(d.plan_version for d in switched))
+    assert versions == [p.version for p in found.plans if p.decision]
     assert {o.decision for o in found.outcomes} <= {d.seq for d in switched}
 
 
@@ -200,7 +212,7 @@ def test_matrices_come_with_decisions_and_once(system: System) -> None:
 @systems
 def test_an_operator_stays_while_nothing_changes(system: System) -> None:
     knob, before, after = TURNED.get(system.name, ("profile_prob", 0.0, 0.25))
-    bench = bench_of(system, **{knob: before})
+    bench = bench_of(system, **{knob: before}, **STILL.get(system.name, {}))
     bench.unit.start(None)
     bench.run(tuples(300, seed=1))
     first = bench.unit.operator(1)
@@ -218,7 +230,8 @@ def test_results_do_not_depend_on_the_plan(system: System) -> None:
     rows = tuples(500, seed=99)
     now, before = executed(bench.unit, 50, rows), executed(fresh, 50, rows)
     assert bench.unit.plan_version > fresh.plan_version
-    assert (now.matched_by_query == before.matched_by_query) == (not bench.unit.inexact)
+    is_same = not bench.unit.inexact or system.name in SHEDDING
+    assert (now.matched_by_query == before.matched_by_query) == is_same
     assert now.matched_by_query.keys() == before.matched_by_query.keys()
     assert before.n_matched >= now.n_matched > 0
 

@@ -33,10 +33,10 @@ FIXED = ("join_trees",)
 
 
 def turns(system: System) -> list[tuple[str, object]]:
-    """Every value of every knob with choices, one at a time, and some numbers."""
+    """Every value of every knob with choices but its default, one at a time, and some numbers."""
     found: list[tuple[str, object]] = [("", None)]
     for spec in system.knobs:
-        found += [(spec.name, value) for value in spec.choices]
+        found += [(spec.name, value) for value in spec.choices if value != spec.default]
         if spec.name in NUMBERS:
             found.append((spec.name, NUMBERS[spec.name]))
     return found

@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from backend.launch.doctor import find_chromium
 from dashboard.base.face import faces
 from dashboard.serving.bundle import ASSETS
 from storage.reader import Reader
 from tests.web.site import Site, serve
+from tests.web.tabs import Tab, Tabs
 
 _FLAGS = (
     "--no-sandbox",
@@ -150,8 +150,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield served
 
 
+@pytest.fixture(scope="session")
+def tabs(browser: Browser) -> Tabs:
+    """Tabs that all tests share."""
+    return Tabs(browser)
+
+
 @pytest.fixture
-def open_page(browser: Browser, site: Site) -> Iterator[OpenPage]:
+def open_page(tabs: Tabs, site: Site) -> Iterator[OpenPage]:
     """open_page("/plan?run=r1", scheme="dark", width=1440, height=900, motion="no-preference",
     status=200, touch=False, site_url=None).
 
@@ -159,8 +165,7 @@ def open_page(browser: Browser, site: Site) -> Iterator[OpenPage]:
     another dashboard than the module's. Fails the test at its end when a page logged an error or
     asked another machine for anything.
     """
-    troubles: list[str] = []
-    contexts = []
+    taken: list[tuple[Tab, bool]] = []
 
     def opened(
         path: str,
@@ -172,37 +177,14 @@ def open_page(browser: Browser, site: Site) -> Iterator[OpenPage]:
         touch: bool = False,
         site_url: str | None = None,
     ) -> Page:
-        context = browser.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme=scheme,  # type: ignore[arg-type]  # a plain str keeps tests readable
-            reduced_motion=motion,  # type: ignore[arg-type]  # likewise
-            has_touch=touch,
-            permissions=["clipboard-read", "clipboard-write"],
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(PATIENCE_S * 1000)
         url = site.url if site_url is None else site_url
-        _watch(page, url, troubles)
-        visit(page, url + path, status)
-        return page
+        tab = tabs.take(url, (width, height), touch, color_scheme=scheme, reduced_motion=motion)
+        taken.append((tab, touch))
+        tab.page.set_default_timeout(PATIENCE_S * 1000)
+        visit(tab.page, url + path, status)
+        return tab.page
 
     yield opened
-    for context in contexts:
-        context.close()
-    assert troubles == []
-
-
-def _watch(page: Page, url: str, troubles: list[str]) -> None:
-    def console(message: ConsoleMessage) -> None:
-        if message.type == "error":
-            troubles.append(f"console: {message.text}")
-
-    def asked(address: str) -> None:
-        parts = urlsplit(address)
-        if parts.scheme not in ("data", "blob") and f"{parts.scheme}://{parts.netloc}" != url:
-            troubles.append(f"request to another machine: {address}")
-
-    page.on("console", console)
-    page.on("pageerror", lambda error: troubles.append(f"page error: {error}"))
-    page.on("request", lambda request: asked(request.url))
+    for tab, touch in taken:
+        tabs.give_back(tab, touch)
+    assert [trouble for tab, _ in taken for trouble in tab.troubles] == []

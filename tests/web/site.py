@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from dashboard.serving.settings import Settings
@@ -60,6 +64,18 @@ class Site:
             thread.join(timeout=10)
 
 
+@cache
+def _past_runs() -> Path:
+    """A store with the runs that no test adds to, recorded once a session."""
+    folder = Path(tempfile.mkdtemp(prefix="planwatch-past-runs-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path, now = folder / "planwatch.db", time.time()
+    with open_engine_writer(str(path)) as writer:
+        record(writer, ENDED, N_ENDED, now - 9000)
+        record(writer, STALLED, 20, now - 3600, end=False)
+    return path
+
+
 @contextmanager
 def serve(folder: Path, *, empty: bool = False, awaits: bool = False) -> Iterator[Site]:
     """A store with an ended, a running and a stalled run in ``folder``, served on a free port.
@@ -69,12 +85,13 @@ def serve(folder: Path, *, empty: bool = False, awaits: bool = False) -> Iterato
     """
     path = str(folder / "planwatch.db")
     now = time.time()
+    if not (empty or awaits):
+        shutil.copy(_past_runs(), path)
     with open_engine_writer(path) as writer:
         recording = Recording(writer, RUNNING, now)
-        if not empty:
+        if awaits:
             record(writer, ENDED, N_ENDED, now - 9000)
-        if not (empty or awaits):
-            record(writer, STALLED, 20, now - 3600, end=False)
+        elif not empty:
             started_at = now - 5 - PERIOD_S * N_RUNNING
             recording = record(writer, RUNNING, N_RUNNING, started_at, end=False)
         settings = Settings(

@@ -29,6 +29,26 @@ def test_how_a_run_stands_is_told_as_the_server_does(ask: Ask) -> None:
     assert told == [list(standing(*case)) for case in cases]
 
 
+def test_ages_go_on_evenly_when_the_clock_is_set(ask: Ask) -> None:
+    """An hour forward, and two back: each time before the next sign, and with it."""
+    looks = [
+        *[(1000.0, 1004.0, 50.0), (1000.0, 1006.0, 52.0), (1000.0, 4608.0, 54.0)],
+        *[(4610.0, 4610.5, 56.5), (4610.0, -2588.0, 58.0), (-2587.0, -2586.5, 59.5)],
+        (-2587.0, -2576.0, 70.0),
+    ]
+    ages = ask(
+        "signs", "looks.map(([sign, now, at]) => m.ageOf('beat', sign, now, at))", looks=looks
+    )
+    assert ages == pytest.approx([4.0, 6.0, 8.0, 0.5, 2.0, 0.5, 11.0])
+    assert ask("signs", "[m.ageOf('batch', null, 5, 5), m.ageOf('batch', 9, 5, 5)]") == [None, 0]
+
+
+def test_a_sign_that_lies_ahead_is_none_any_more(ask: Ask) -> None:
+    cases = [(None, None), (None, 9.0), (9.0, None), (9.0, 10.0), (10.0, 9.0), (3700.0, 100.0)]
+    newest = ask("signs", "all.map(([a, b]) => m.newerOf(a, b, 101))", all=cases)
+    assert newest == [None, 9.0, 9.0, 10.0, 10.0, 100.0]
+
+
 @pytest.mark.parametrize("spec", KNOBS, ids=lambda spec: spec.name)
 def test_a_slider_moves_where_people_turn_it(ask: Ask, spec: KnobSpec) -> None:
     low, high, default = spec.low, spec.high, spec.default
@@ -67,6 +87,16 @@ def test_a_span_is_a_range_of_batches(ask: Ask, span: str | None, first: int, la
     whole = {"first": 0, "last": 100}
     found = ask("times", "m.spanOf(span, whole, times)", span=span, whole=whole, times=times)
     assert found == {"first": first, "last": last}
+
+
+def test_spans_and_replays_take_no_time_back_where_the_clock_was_set_back(ask: Ask) -> None:
+    """By an hour, after the third batch; 'the last minutes' are those since then and before."""
+    times = [[0, 5000], [1, 5200], [2, 5400], [3, 1900], [4, 2100], [5, 2300]]
+    evened = [[0, 5000], [1, 5200], [2, 5400], [3, 5400], [4, 5600], [5, 5800]]
+    assert ask("times", "m.evened(times)", times=times) == evened
+    assert ask("times", "m.evened(evened)", evened=evened) == evened
+    found = ask("times", "m.spanOf('5m', whole, times)", times=times, whole={"first": 0, "last": 5})
+    assert found == {"first": 3, "last": 5}
 
 
 def test_a_history_is_packed_and_unpacked(ask: Ask) -> None:

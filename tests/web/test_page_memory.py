@@ -283,6 +283,6 @@ def test_a_pool_without_limit_is_at_the_end_of_its_bar(ask: Ask) -> None:
 
 def test_names_in_a_knob_come_and_go(ask: Ask) -> None:
     told = 'm.chosen(value, own, "; ")'
-    assert ask("market_rule", told, value="A; B", own=["C of q", "C"]) == "A; B; C of q"
-    assert ask("market_rule", told, value="A; B", own=["A of q", "A"]) == "B"
-    assert ask("market_rule", told, value="", own=["A", "A"]) == "A"
+    assert ask("knob_names", told, value="A; B", own=["C of q", "C"]) == "A; B; C of q"
+    assert ask("knob_names", told, value="A; B", own=["A of q", "A"]) == "B"
+    assert ask("knob_names", told, value="", own=["A", "A"]) == "A"

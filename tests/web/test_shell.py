@@ -40,6 +40,7 @@ def settled(page: Page) -> None:
     """Give a change the time to begin, then wait until no part of the page is being drawn."""
     page.wait_for_timeout(600)
     until(page, "!document.querySelector('[data-dash-is-loading=true]')")
+    until(page, "document.getElementById('pw-shell').dataset.painting !== '1'")
 
 
 def test_space_stops_time_and_scrolls_nothing_wherever_the_focus_is(open_page: OpenPage) -> None:

@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from dashboard.serving.settings import Settings
 from dashboard.web.server import Server
@@ -30,6 +30,17 @@ from tests.web.truth import Mismatch, mismatches, stepping, watched
 
 pytestmark = pytest.mark.web
 N_MOMENTS = 24
+#: Batches of the reasons in frames in which they look newer than they are.
+_UNMARKED = """() => {
+  window.unmarked = [];
+  const look = () => {
+    const { asOf, older } = document.getElementById("plan-inspector-why").dataset;
+    const shown = document.getElementById("pw-strip-batch").textContent.replace(/\\D/g, "");
+    if (asOf !== shown && older === undefined) unmarked.push(asOf);
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
 #: Of each demo, in the long run.
 N_LONG = int(os.environ.get("PLANWATCH_TRUTH_MOMENTS", "150"))
 DEMOS = ("flights", "flight_filters", "mixed", "stream", "joins", "linear_road", "drift")
@@ -180,6 +191,31 @@ def test_what_rests_is_not_left_a_batch_behind(
         run.kill()
         expect(page.locator("#pw-run-state")).to_have_text("interrupted")
         _agrees(page)
+        page.context.close()
+
+
+def test_what_came_before_the_stream_is_drawn_as_well(open_page: OpenPage, tmp_path: Path) -> None:
+    """Also where nothing comes after it, and no panel appears, which has all drawn anyway."""
+    store, held = tmp_path / "late.db", list[Route]()
+    run, step = KINDS["selections"](store)
+    with dashboard(store) as url:
+        for _ in range(16):
+            step()
+        page = opened(open_page, run.run_id, site=url)
+        page.route("**/live?*", lambda route: held.append(route))
+        page.reload()
+        reasons = page.locator("#plan-inspector-why")
+        expect(reasons).to_have_attribute("data-as-of", "15")
+        page.evaluate(_UNMARKED)
+        page.wait_for_timeout(1500)  # all that the page asks for at first is answered
+        for _ in range(4):
+            step()
+        page.wait_for_timeout(200)
+        held[0].continue_()
+        _agrees(page)
+        expect(reasons).to_have_attribute("data-as-of", "19")
+        assert page.evaluate("unmarked") == []
+        run.close()
         page.context.close()
 
 

@@ -136,7 +136,7 @@ def test_a_turn_of_caching_is_judged_on_the_same_estimates(
 @pytest.mark.parametrize(
     ("run", "front"),
     [
-        (FILTERS, ["alpha", "filter_algorithm", "violation_rule", "cooldown_tuples"]),
+        (FILTERS, ["alpha", "policy", "filter_algorithm", "violation_rule"]),
         (JOINS, ["scheduler", "join_order", "caching", "pool_bytes"]),
     ],
 )

@@ -98,9 +98,9 @@ def look(s: Situation, kept: NDArray[np.bool_], flat: bool = False) -> Finding |
     if s.rule.by_evidence:
         pairs = [pair for pair in pairs if _is_evident(describe(s, pair, flat, True))]
     if pairs:
-        found = describe(s, _strongest(pairs, counts, costs), flat, True)
+        finding = describe(s, _strongest(pairs, counts, costs), flat, True)
         cells = ((0 if flat else pair.position, *pair) for pair in pairs)
-        return found._replace(violated=tuple(cells))
+        return finding._replace(violated=tuple(cells))
     return describe(s, _nearest(counts, costs, allowed), flat, False)
 
 
@@ -128,13 +128,13 @@ def near_violations(s: Situation, kept: NDArray[np.bool_], most: int = 5) -> lis
     rise[~(needed <= n_rows) | ~np.isfinite(rise)] = np.inf
     rows, columns = np.nonzero(kept & s.view.comparable())
     nearest = np.argsort(rise[rows, columns], kind="stable")[:most]
-    found = []
+    nearest_pairs = []
     for i, j in zip(rows[nearest].tolist(), columns[nearest].tolist(), strict=True):
         by, n_row = float(rise[i, j]), float(n_rows[i, 0])
         names = s.view.order[i], s.view.order[j]
         now = float(s.view.counts[i, j]) / n_row if n_row else 0.0
-        found.append(Near(Pair(i, j), *names, None if math.isinf(by) else by, now))
-    return found
+        nearest_pairs.append(Near(Pair(i, j), *names, None if math.isinf(by) else by, now))
+    return nearest_pairs
 
 
 def _is_evident(finding: Finding) -> bool:

@@ -20,9 +20,9 @@ def pair_headroom(near: Sequence[Near], names: Sequence[str], rule: Rule) -> lis
     """The pairs nearest to a violation, nearest first. names: by filter."""
     sure = f", shown with {100 * rule.confidence:g} % confidence" if rule.by_evidence else ""
     return [
-        overtaking(names[one.other], names[one.own], one.rise_prob, one.drop_prob, sure)
-        for one in near[:MOST_PAIRS]
-        if one.rise_prob is not None
+        overtaking(names[pair.other], names[pair.own], pair.rise_prob, pair.drop_prob, sure)
+        for pair in near[:MOST_PAIRS]
+        if pair.rise_prob is not None
     ]
 
 

@@ -28,9 +28,9 @@ def order_cost(
     n_tuples: tuples of the window, dropped and passed; complete profile tuples only.
     """
     total, dropped = 0, np.zeros(columns.shape[1], dtype=np.uint64)
-    for one in order:
-        total += costs[one] * (n_tuples - int(popcount(dropped)))
-        dropped |= columns[one]
+    for filter_index in order:
+        total += costs[filter_index] * (n_tuples - int(popcount(dropped)))
+        dropped |= columns[filter_index]
     return total
 
 
@@ -79,13 +79,13 @@ def optimal_order(
     segments = (list(incumbent[:n_native]), list(incumbent[n_native:]))
     if any(len(segment) > EXACT_UP_TO for segment in segments):
         return None
-    found: list[int] = []
+    order: list[int] = []
     for segment in segments:
-        found += _best_of_segment(columns, costs, segment, found, n_tuples)
-    cheaper = order_cost(found, columns, costs, n_tuples) < order_cost(
+        order += _best_of_segment(columns, costs, segment, order, n_tuples)
+    cheaper = order_cost(order, columns, costs, n_tuples) < order_cost(
         incumbent, columns, costs, n_tuples
     )
-    return found if cheaper else list(incumbent)
+    return order if cheaper else list(incumbent)
 
 
 def _best_of_segment(
@@ -111,12 +111,12 @@ def _best_of_segment(
         better = ending[is_better]
         least[better] = price[is_better]
         last[better] = place
-    found: list[int] = []
+    order: list[int] = []
     subset = (1 << n) - 1
     while subset:
-        found.append(segment[int(last[subset])])
+        order.append(segment[int(last[subset])])
         subset ^= 1 << int(last[subset])
-    return found[::-1]
+    return order[::-1]
 
 
 @lru_cache(maxsize=EXACT_UP_TO + 1)
@@ -138,8 +138,8 @@ def _reached_by_subset(
     size = 1 << len(segment)
     alive = np.unpackbits(alive_after(columns, before).view(np.uint8)).astype(np.bool_)
     patterns = np.zeros(len(alive), dtype=np.int64)
-    for place, one in enumerate(segment):
-        patterns |= np.unpackbits(columns[one].view(np.uint8)).astype(np.int64) << place
+    for place, filter_index in enumerate(segment):
+        patterns |= np.unpackbits(columns[filter_index].view(np.uint8)).astype(np.int64) << place
     counts = np.bincount(patterns[alive & (patterns > 0)], minlength=size)
     contained = counts.copy()
     for place in range(len(segment)):

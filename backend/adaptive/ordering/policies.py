@@ -155,12 +155,12 @@ class AGreedy(Policy):
         """Correct at the smallest violated position until none is left (Fig. 4.7, looped)."""
         view = s.view.copy()
         trial = s._replace(view=view)
-        found: Finding | None = finding
+        violation: Finding | None = finding
         for _ in range(view.n):
-            if found is None or not found.is_violated:
+            if violation is None or not violation.is_violated:
                 break
-            view.correct(found.pair.position, s.columns, s.costs)
-            found = self.find(trial)
+            view.correct(violation.pair.position, s.columns, s.costs)
+            violation = self.find(trial)
         return _priced(s, view.order)
 
 
@@ -196,13 +196,13 @@ class Sweep(Policy):
         return Probe("none") if position is None else Probe("one", view.order[position])
 
     def kept(self, view: MatrixView) -> NDArray[np.bool_]:
-        found = np.zeros((view.n, view.n), dtype=np.bool_)
+        cells = np.zeros((view.n, view.n), dtype=np.bool_)
         position = self.position(view)
         if position is not None:
             places = np.arange(position + 1)
-            found[places, places] = True
-            found[: position + 1, position] = True
-        return found
+            cells[places, places] = True
+            cells[: position + 1, position] = True
+        return cells
 
     def propose(self, s: Situation, finding: Finding) -> ProposedOrder:
         source, target = finding.pair.challenger, finding.pair.position
@@ -229,9 +229,9 @@ class Independent(Policy):
     invariant = "independent invariant"
 
     def kept(self, view: MatrixView) -> NDArray[np.bool_]:
-        found = np.zeros((view.n, view.n), dtype=np.bool_)
-        found[:1] = True
-        return found
+        cells = np.zeros((view.n, view.n), dtype=np.bool_)
+        cells[:1] = True
+        return cells
 
     def find(self, s: Situation) -> Finding | None:
         return look(s, super().kept(s.view), flat=True)
@@ -239,8 +239,8 @@ class Independent(Policy):
     def propose(self, s: Situation, finding: Finding) -> ProposedOrder:
         """Sort by count per cost, stable."""
         by_filter = [0] * s.view.n
-        for place, one in enumerate(s.view.order):
-            by_filter[one] = int(s.view.counts[0, place])
+        for place, filter_index in enumerate(s.view.order):
+            by_filter[filter_index] = int(s.view.counts[0, place])
         return _priced(s, ranked_order(by_filter, s.costs, s.view.order, s.view.n_native))
 
 
@@ -259,8 +259,8 @@ class LocalSwaps(Policy):
         return Probe("next")
 
     def kept(self, view: MatrixView) -> NDArray[np.bool_]:
-        found = np.eye(view.n, dtype=np.bool_) | np.eye(view.n, k=1, dtype=np.bool_)
-        return found & (view.comparable() | np.eye(view.n, dtype=np.bool_))
+        cells = np.eye(view.n, dtype=np.bool_) | np.eye(view.n, k=1, dtype=np.bool_)
+        return cells & (view.comparable() | np.eye(view.n, dtype=np.bool_))
 
     def propose(self, s: Situation, finding: Finding) -> ProposedOrder:
         source, target = finding.pair.challenger, finding.pair.position
@@ -319,8 +319,8 @@ class Optimal(Policy):
 
     def _best(self, s: Situation) -> list[int]:
         view = s.view
-        found = optimal_order(s.columns, s.costs, view.order, s.n_tuples, view.n_native)
-        return found or greedy_order(s.columns, s.costs, view.order, view.n_native)
+        order = optimal_order(s.columns, s.costs, view.order, s.n_tuples, view.n_native)
+        return order or greedy_order(s.columns, s.costs, view.order, view.n_native)
 
 
 class StaticOrder(Policy):
@@ -335,8 +335,8 @@ class StaticOrder(Policy):
     def verdict(
         self, knobs: PolicyKnobs, held: int, finding: Finding, cooldown: Cooldown
     ) -> Verdict:
-        found = super().verdict(knobs, held, finding, cooldown)
-        return "pinned" if found in ("cooldown", "switched") else found
+        verdict = super().verdict(knobs, held, finding, cooldown)
+        return "pinned" if verdict in ("cooldown", "switched") else verdict
 
 
 _POLICIES: Final = {

@@ -64,18 +64,21 @@ def ranked_order(
     drops: Sequence[int], costs: Sequence[Picoseconds], incumbent: Sequence[int], n_native: int = 0
 ) -> list[int]:
     """By unconditional drops per cost, stable (Independent). drops: by filter."""
-    found: list[int] = []
+    order: list[int] = []
     for segment in (incumbent[:n_native], incumbent[n_native:]):
         placed: list[int] = []
-        for one in segment:
+        for filter_index in segment:
             place = len(placed)
             while place and ranks_below(
-                drops[placed[place - 1]], costs[placed[place - 1]], drops[one], costs[one]
+                drops[placed[place - 1]],
+                costs[placed[place - 1]],
+                drops[filter_index],
+                costs[filter_index],
             ):
                 place -= 1
-            placed.insert(place, one)
-        found += placed
-    return found
+            placed.insert(place, filter_index)
+        order += placed
+    return order
 
 
 def rank(count: float, cost_ps: Picoseconds) -> float:

@@ -39,9 +39,9 @@ class MatrixView:
 
     def copy(self) -> MatrixView:
         """The same view on its own."""
-        found = MatrixView(self.order, self.n_native)
-        found.counts = self.counts.copy()
-        return found
+        view = MatrixView(self.order, self.n_native)
+        view.counts = self.counts.copy()
+        return view
 
     def segment(self, position: int) -> range:
         """The positions a filter at ``position`` may change places with, itself included."""
@@ -115,11 +115,11 @@ class MatrixView:
         everything = np.ones((self.n, self.n), dtype=np.bool_)
         corrected: list[int] = []
         for _ in range(self.n):
-            found = self.violations(by_filter, alpha, everything)
-            if not found:
+            violations = self.violations(by_filter, alpha, everything)
+            if not violations:
                 break
-            corrected.append(found[0].position)
-            self.correct(found[0].position, columns, by_filter, mode)
+            corrected.append(violations[0].position)
+            self.correct(violations[0].position, columns, by_filter, mode)
         return corrected
 
     def move(self, source: int, target: int) -> None:
@@ -136,10 +136,10 @@ class MatrixView:
 
     def alive(self, n_tuples: int) -> list[int]:
         """Of n_tuples tuples, those that reach each position (length n + 1, emitted ones last)."""
-        found = [n_tuples]
+        reached = [n_tuples]
         for dropped in np.diag(self.counts).tolist():
-            found.append(found[-1] - int(dropped))
-        return found
+            reached.append(reached[-1] - int(dropped))
+        return reached
 
     def _bring(self, winner: int, row: int, mode: Mode) -> None:
         if mode == "shift":
@@ -169,15 +169,15 @@ def view_of(columns: Columns, order: Sequence[int]) -> Counts:
 
 def row_of(columns: Columns, order: Sequence[int], row: int) -> Counts:
     """Row ``row`` of V, by one scan (Fig. 4.7 lines 6-13): int64[n], zero before ``row``."""
-    found = np.zeros(len(order), dtype=np.int64)
+    counts = np.zeros(len(order), dtype=np.int64)
     alive = alive_after(columns, order[:row])
-    found[row:] = popcount(columns[list(order[row:])] & alive)
-    return found
+    counts[row:] = popcount(columns[list(order[row:])] & alive)
+    return counts
 
 
 def alive_after(columns: Columns, filters: Sequence[int]) -> NDArray[np.uint64]:
     """uint64[words]: the tuples none of ``filters`` drops (padding counts as tuples)."""
     dropped = np.zeros(columns.shape[1], dtype=np.uint64)
-    for one in filters:
-        dropped |= columns[one]
+    for filter_index in filters:
+        dropped |= columns[filter_index]
     return ~dropped

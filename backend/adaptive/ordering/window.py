@@ -67,18 +67,18 @@ class ProfileWindow:
 
     def drops(self) -> NDArray[np.bool_]:
         """bool[k, n]: the window's dropped tuples, oldest first."""
-        found: NDArray[np.bool_] = self._ring[:, self._slots(self._head, self._tail)].T
-        return found
+        drops: NDArray[np.bool_] = self._ring[:, self._slots(self._head, self._tail)].T
+        return drops
 
     def stretches(self) -> list[tuple[float, int, int, NDArray[np.bool_]]]:
         """What is left of each batch, oldest first: when it came, how many dropped and passed
         profile tuples came with it, and bool[k, n], the drops of those that are left."""
-        found, start = [], self._head
-        for one in self._stretches:
-            rows = self._ring[:, self._slots(start, start + one.n_left)].T
-            found.append((one.time_s, one.n_dropped, one.n_passed, rows))
-            start += one.n_left
-        return found
+        stretches, start = [], self._head
+        for stretch in self._stretches:
+            rows = self._ring[:, self._slots(start, start + stretch.n_left)].T
+            stretches.append((stretch.time_s, stretch.n_dropped, stretch.n_passed, rows))
+            start += stretch.n_left
+        return stretches
 
     def add(
         self, outcomes: Outcomes, n_passed: int, time_s: float, is_complete: bool = True
@@ -136,7 +136,7 @@ class ProfileWindow:
         Tuples that only filters now gone dropped have become passes.
         """
         filters = list(kept)
-        found = ProfileWindow(len(filters))
+        window = ProfileWindow(len(filters))
         start = self._head
         for stretch in self._stretches:
             rows = self._ring[:, self._slots(start, start + stretch.n_left)][filters].T
@@ -144,8 +144,8 @@ class ProfileWindow:
             if stretch.is_complete:
                 dropped = rows.any(axis=1)
                 n_passed = stretch.passes_left + int((~dropped).sum())
-                found.add(rows[dropped].astype(np.int8), n_passed, stretch.time_s)
-        return found
+                window.add(rows[dropped].astype(np.int8), n_passed, stretch.time_s)
+        return window
 
     def _is_stale(self, stretch: _Stretch, since_s: float | None, keep: int | None) -> bool:
         """Too old, or one of too many batches that hardly drop anything."""

@@ -74,15 +74,15 @@ class CallEvaluator:
         for column in columns.values():
             if column.null_count:
                 known &= np.array(column.is_valid(), dtype=np.bool_)
-        found = Verdicts(np.full(len(rows), DROPPED, dtype=np.int8))
+        verdicts = Verdicts(np.full(len(rows), DROPPED, dtype=np.int8))
         places = np.flatnonzero(known)
         if len(places) < len(rows):
             columns = {a: column.filter(pa.array(known)) for a, column in columns.items()}
         if len(places):
-            self._ask(columns, places, found)
-        return found
+            self._ask(columns, places, verdicts)
+        return verdicts
 
-    def _ask(self, columns: Mapping[str, pa.Array[Any]], places: Rows, found: Verdicts) -> None:
+    def _ask(self, columns: Mapping[str, pa.Array[Any]], places: Rows, verdicts: Verdicts) -> None:
         """Fill in the verdicts of the tuples at ``places``, whose values the columns hold."""
         n = len(places)
         try:
@@ -90,10 +90,10 @@ class CallEvaluator:
         except Exception:
             answers = (_Raised(self, values) for values in self._tuples(columns, n))
         if isinstance(answers, np.ndarray):
-            found.values[places] = np.where(answers != self.negated, PASSED, DROPPED)
+            verdicts.values[places] = np.where(answers != self.negated, PASSED, DROPPED)
             return
         for place, answer in zip(places.tolist(), answers, strict=True):
-            self._settle(place, answer, found)
+            self._settle(place, answer, verdicts)
 
     def answers(
         self, columns: Mapping[str, pa.Array[Any]], n: int
@@ -110,17 +110,17 @@ class CallEvaluator:
         asked = np.array(answers)
         return asked if asked.dtype == np.bool_ and asked.shape == (n,) else answers
 
-    def _settle(self, place: int, answer: Any, found: Verdicts) -> None:
+    def _settle(self, place: int, answer: Any, verdicts: Verdicts) -> None:
         try:
             said = answer.again() if isinstance(answer, _Raised) else answer
             if said is not None and not isinstance(said, bool | np.bool_):
                 raise TypeError(f"it returned {said!r}; expected True, False or None")
         except Exception as error:
             text = f"{type(error).__name__}: {error}"[:_TEXT]
-            found.values[place], found.errors[place] = ERROR, text
+            verdicts.values[place], verdicts.errors[place] = ERROR, text
             return
         if said is not None:
-            found.values[place] = PASSED if said != self.negated else DROPPED
+            verdicts.values[place] = PASSED if said != self.negated else DROPPED
 
     def one(self, values: tuple[Any, ...]) -> Any:
         """The answer for one tuple. Raises what the function does."""

@@ -57,8 +57,8 @@ class NativeEvaluator:
         columns = {name: batch.column(name) for name in names}
         if len(rows) < len(batch):
             columns = {name: column.take(pa.array(rows)) for name, column in columns.items()}
-        found = _truth(self.condition, columns, len(rows)).fill_null(False)
-        passes = found.to_numpy(zero_copy_only=False)
+        truth = _truth(self.condition, columns, len(rows)).fill_null(False)
+        passes = truth.to_numpy(zero_copy_only=False)
         return Verdicts(np.where(passes, PASSED, DROPPED).astype(np.int8))
 
 
@@ -68,8 +68,8 @@ def _truth(condition: Condition, columns: dict[str, ArrowColumn], n: int) -> Tru
     if isinstance(condition, NullTest):
         column = columns[condition.attribute]
         is_float = pa.types.is_floating(column.type)
-        found = pc.is_null(column, nan_is_null=is_float)
-        return pc.invert(found) if condition.negated else found
+        is_null = pc.is_null(column, nan_is_null=is_float)
+        return pc.invert(is_null) if condition.negated else is_null
     parts = [_truth(part, columns, n) for part in condition.parts]
     is_and = isinstance(condition, And)
     empty = pa.array(np.full(n, is_and))

@@ -87,26 +87,26 @@ class PipelineOperator:
     def merged(self, reports: Sequence[bytes]) -> FilterCounts:
         """The counts and profiles of all tasks."""
         order = self.order
-        found: list[_Tally] = [pickle.loads(data) for data in reports]
+        tallies: list[_Tally] = [pickle.loads(data) for data in reports]
         empty = np.zeros((0, len(order)), dtype=np.int8)
 
         def summed(counts: str) -> dict[str, int]:
-            rows = [getattr(tally, counts) for tally in found]
+            rows = [getattr(tally, counts) for tally in tallies]
             return {name: sum(row[place] for row in rows) for place, name in enumerate(order)}
 
         return FilterCounts(
-            n_evaluated=sum(tally.n_taken for tally in found),
+            n_evaluated=sum(tally.n_taken for tally in tallies),
             evaluated=summed("evaluated"),
             dropped=summed("dropped"),
             raised=summed("raised"),
-            outcomes=np.concatenate([empty, *(o for tally in found for o in tally.outcomes)]),
-            n_passed=sum(tally.n_passed for tally in found),
+            outcomes=np.concatenate([empty, *(o for tally in tallies for o in tally.outcomes)]),
+            n_passed=sum(tally.n_passed for tally in tallies),
             costs={
-                name: [CostSample(*cost) for tally in found for cost in tally.costs[place]]
+                name: [CostSample(*cost) for tally in tallies for cost in tally.costs[place]]
                 for place, name in enumerate(order)
             },
-            tuples_us=sum(tally.tuples_us for tally in found),
-            profile_us=sum(tally.profile_us for tally in found),
+            tuples_us=sum(tally.tuples_us for tally in tallies),
+            profile_us=sum(tally.profile_us for tally in tallies),
         )
 
     def asked(self, first: Rows, position: int) -> NDArray[np.bool_]:
@@ -194,7 +194,7 @@ class _Filtering:
             tally.dropped[place] += int(is_dropped.sum())
             first[alive[is_dropped]] = place
             alive = alive[~is_dropped]
-        return first, {row: "; ".join(found) for row, found in errors.items()}
+        return first, {row: "; ".join(messages) for row, messages in errors.items()}
 
     def report(self) -> bytes:
         """What was counted and profiled."""

@@ -111,14 +111,14 @@ def make_layout(
     n_pool = 0
     for start, construct in zip(region_starts, constructs, strict=False):
         regions = slice(int(start), int(start) + construct.n_regions)
-        for tile, found in enumerate(construct.tiles):
-            if found is None:
+        for tile, tile_rows in enumerate(construct.tiles):
+            if tile_rows is None:
                 continue
-            if n_pool + found.rows.size >= 2**31:
+            if n_pool + tile_rows.rows.size >= 2**31:
                 raise OverflowError("the bitmaps of a plan have more than 2^31 words")
-            row_at[regions, tile] = n_pool + found.row_of * found.rows.shape[1]
-            parts.append(found.rows.reshape(-1))
-            n_pool += found.rows.size
+            row_at[regions, tile] = n_pool + tile_rows.row_of * tile_rows.rows.shape[1]
+            parts.append(tile_rows.rows.reshape(-1))
+            n_pool += tile_rows.rows.size
     targets = np.full(len(row_at), NONE, dtype=np.int16)
     for place, region, target in arrows:
         targets[region_starts[place] + region] = target

@@ -54,17 +54,17 @@ def by_thresholds(values: NDArray[Any], thresholds: NDArray[Any], out: NDArray[n
     """
     for start in range(0, len(values), BLOCK):
         block = values[start : start + BLOCK]
-        found = out[start : start + BLOCK]
+        regions = out[start : start + BLOCK]
         for i in range(len(block)):
-            found[i] = 0
+            regions[i] = 0
         left = len(thresholds)
         while left > 1:
             half = left >> 1
             for i in range(len(block)):
-                base = found[i]
-                found[i] = base + half * (thresholds[np.uintp(base + half - 1)] <= block[i])
+                base = regions[i]
+                regions[i] = base + half * (thresholds[np.uintp(base + half - 1)] <= block[i])
             left -= half
         for i in range(len(block)):
-            base = found[i]
+            base = regions[i]
             reached = left > 0 and thresholds[np.uintp(base)] <= block[i]
-            found[i] = base + reached + 1 if block[i] == block[i] else 0
+            regions[i] = base + reached + 1 if block[i] == block[i] else 0

@@ -46,15 +46,15 @@ class Matcher:
         self._found.n[0] = 0
         done = 0
         while True:
-            found = self._found
-            arguments = (regions, self._resolved, done, self.counts, found)
+            matches = self._found
+            arguments = (regions, self._resolved, done, self.counts, matches)
             done = self._kernel(*self._own, *arguments)
-            n = int(found.n[0])
+            n = int(matches.n[0])
             if done == regions.shape[1]:
-                return Matches(found.tuples[:n], found.slots[:n])
-            self._found = _room(2 * len(found.slots))
-            self._found.tuples[:n] = found.tuples[:n]
-            self._found.slots[:n] = found.slots[:n]
+                return Matches(matches.tuples[:n], matches.slots[:n])
+            self._found = _room(2 * len(matches.slots))
+            self._found.tuples[:n] = matches.tuples[:n]
+            self._found.slots[:n] = matches.slots[:n]
             self._found.n[0] = n
 
 

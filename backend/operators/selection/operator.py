@@ -63,8 +63,8 @@ class _Selecting:
         for place, (attribute, type_name) in enumerate(plan.order):
             column, search = tuples.column(attribute), plan.searches[place]
             look_up(column, type_name, search, regions[place], self._hit_regions)
-        found = self._matcher.match(regions)
-        rows, starts, ranks = plan.names.of_matches(found.tuples, found.slots)
+        matches = self._matcher.match(regions)
+        rows, starts, ranks = plan.names.of_matches(matches.tuples, matches.slots)
         names = pa.DictionaryArray.from_arrays(pa.array(ranks, pa.int32()), plan.name_array)
         self._profile(chunk)
         return Emitted(rows, pa.ListArray.from_arrays(pa.array(starts, pa.int32()), names), {})

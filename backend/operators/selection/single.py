@@ -20,12 +20,12 @@ def walk_word(
     resolved: bool,
     first: int,
     counts: Counts,
-    found: Found,
+    matches: Found,
 ) -> int:
     """As ``walk``: early drop in the plan's order, along micro-arrows where there are any."""
     n = np.uintp(len(layout.qub))
     for t in range(first, regions.shape[1]):
-        if not _has_room(found):
+        if not _has_room(matches):
             return t
         grb = layout.initial[0]
         seen = np.uint64(0)
@@ -47,7 +47,7 @@ def walk_word(
             last = at
             target = layout.arrows[region]
         if grb != 0:
-            _emit(grb, t, found)
+            _emit(grb, t, matches)
         elif last != n:
             counts.dropped[last] += 1
     return int(regions.shape[1])
@@ -62,7 +62,7 @@ def visit_all_words(
     resolved: bool,
     first: int,
     counts: Counts,
-    found: Found,
+    matches: Found,
 ) -> int:
     """As ``visit_all``: no early drop, construct by construct over blocks of tuples.
 
@@ -81,20 +81,20 @@ def visit_all_words(
         for i in range(len(grbs)):
             if grbs[i] == 0:
                 continue
-            if not _has_room(found):
+            if not _has_room(matches):
                 for place in range(n):
                     counts.reached[place] += start + i - first
                 return start + i
-            _emit(grbs[i], start + i, found)
+            _emit(grbs[i], start + i, matches)
     for place in range(n):
         counts.reached[place] += n_tuples - first
     return n_tuples
 
 
 @inlined
-def _has_room(found: Found) -> bool:
+def _has_room(matches: Found) -> bool:
     """Whether a tuple may match every slot."""
-    return bool(found.n[0] + 64 <= len(found.slots))
+    return bool(matches.n[0] + 64 <= len(matches.slots))
 
 
 @inlined
@@ -107,11 +107,11 @@ def _is_useful(
 
 
 @inlined
-def _emit(grb: np.uint64, t: int, found: Found) -> None:
-    n = np.uintp(found.n[0])
+def _emit(grb: np.uint64, t: int, matches: Found) -> None:
+    n = np.uintp(matches.n[0])
     while grb != 0:
-        found.tuples[n] = t
-        found.slots[n] = trailing_zeros(grb)
+        matches.tuples[n] = t
+        matches.slots[n] = trailing_zeros(grb)
         n += np.uintp(1)
         grb &= grb - np.uint64(1)
-    found.n[0] = n
+    matches.n[0] = n

@@ -22,11 +22,11 @@ def walk(
     resolved: bool,
     first: int,
     counts: Counts,
-    found: Found,
+    matches: Found,
 ) -> int:
     """Early drop in the plan's order, along micro-arrows where there are any.
 
-    Starts with tuple ``first``; returns the first tuple not done, because ``found`` is full (the
+    Starts with tuple ``first``; returns the first tuple not done, because ``matches`` is full (the
     caller makes more room and comes again), or the number of tuples.
     """
     n = layout.qub.shape[0]
@@ -47,7 +47,7 @@ def walk(
                 at = target
             else:
                 at = _successor(layout, state, n_live, resolved)
-        if not _emit(layout, state, n_live, t, found):
+        if not _emit(layout, state, n_live, t, matches):
             return t
         for i in range(n):
             counts.reached[i] += state.seen[i]
@@ -64,7 +64,7 @@ def draw(
     resolved: bool,
     first: int,
     counts: Counts,
-    found: Found,
+    matches: Found,
 ) -> int:
     """Early drop, the next construct drawn by lottery (backend.systems.asc.ticket).
 
@@ -86,7 +86,7 @@ def draw(
             region = layout.region_starts[at] + regions[at, t]
             n_live = _visit(layout, state, n_live, at, region)
             last = at
-        if not _emit(layout, state, n_live, t, found):
+        if not _emit(layout, state, n_live, t, matches):
             counts.seed[0] = seed
             return t
         for i in range(n):
@@ -105,7 +105,7 @@ def visit_all(
     resolved: bool,
     first: int,
     counts: Counts,
-    found: Found,
+    matches: Found,
 ) -> int:
     """No early drop: every construct, without a test in between. Returns as ``walk``."""
     n, n_tiles = layout.qub.shape[0], len(layout.tile_starts) - 1
@@ -126,7 +126,7 @@ def visit_all(
         for tile in range(n_tiles):
             state.live[n_live] = tile
             n_live += _any(grb[layout.tile_starts[tile] : layout.tile_starts[tile + 1]])
-        if not _emit(layout, state, n_live, t, found):
+        if not _emit(layout, state, n_live, t, matches):
             return t
         for i in range(n):
             counts.reached[i] += 1
@@ -151,10 +151,10 @@ def _start(layout: Layout, state: Scratch) -> int:
 @kernel
 def _any(words: Words) -> int:
     """1 when a bit is set, else 0."""
-    found = np.uint64(0)
+    bits = np.uint64(0)
     for w in range(len(words)):
-        found |= words[w]
-    return 1 if found != 0 else 0
+        bits |= words[w]
+    return 1 if bits != 0 else 0
 
 
 @kernel
@@ -228,19 +228,19 @@ def _drawn(counts: Counts, state: Scratch, total: int) -> int:
 
 
 @kernel
-def _emit(layout: Layout, state: Scratch, n_live: int, t: int, found: Found) -> bool:
+def _emit(layout: Layout, state: Scratch, n_live: int, t: int, matches: Found) -> bool:
     """Append the live slots of tuple t; False, and nothing appended, when there is no room."""
-    n = found.n[0]
+    n = matches.n[0]
     for i in range(n_live):
         tile = state.live[i]
         for w in range(layout.tile_starts[tile], layout.tile_starts[tile + 1]):
             word = state.grb[w]
             while word != 0:
-                if n == len(found.slots):
+                if n == len(matches.slots):
                     return False
-                found.tuples[n] = t
-                found.slots[n] = 64 * w + trailing_zeros(word)
+                matches.tuples[n] = t
+                matches.slots[n] = 64 * w + trailing_zeros(word)
                 n += 1
                 word &= word - np.uint64(1)
-    found.n[0] = n
+    matches.n[0] = n
     return True

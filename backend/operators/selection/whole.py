@@ -22,13 +22,13 @@ def walk_in_order(
     resolved: bool,
     first: int,
     counts: Counts,
-    found: Found,
+    matches: Found,
 ) -> int:
     """As ``walk`` where there are no micro-arrows: early drop in the plan's order."""
     grb, qub, pool, row_at = state.grb, layout.qub, layout.pool, layout.row_at
     n, n_words = np.uintp(len(qub)), np.uintp(len(grb))
     for t in range(first, regions.shape[1]):
-        if not _has_room(grb, found):
+        if not _has_room(grb, matches):
             return t
         alive = _begin(layout.initial, grb)
         last = n
@@ -44,7 +44,7 @@ def walk_in_order(
             counts.reached[place] += 1
             last = np.uintp(place)
         if alive:
-            _emit(grb, t, found)
+            _emit(grb, t, matches)
         elif last != n:
             counts.dropped[last] += 1
     return int(regions.shape[1])
@@ -58,13 +58,13 @@ def walk_whole(
     resolved: bool,
     first: int,
     counts: Counts,
-    found: Found,
+    matches: Found,
 ) -> int:
     """As ``walk``: early drop in the plan's order, along micro-arrows where there are any."""
     grb, done = state.grb, state.done
     n = len(done)
     for t in range(first, regions.shape[1]):
-        if not _has_room(grb, found):
+        if not _has_room(grb, matches):
             return t
         alive = _begin(layout.initial, grb)
         for place in range(n):
@@ -88,7 +88,7 @@ def walk_whole(
             last = at
             target = layout.arrows[region]
         if alive:
-            _emit(grb, t, found)
+            _emit(grb, t, matches)
         elif last >= 0:
             counts.dropped[last] += 1
     return int(regions.shape[1])
@@ -102,20 +102,20 @@ def visit_all_whole(
     resolved: bool,
     first: int,
     counts: Counts,
-    found: Found,
+    matches: Found,
 ) -> int:
     """As ``visit_all``: no early drop, without a test in between. Block by block of the bitmaps,
     each through all constructs."""
     grb, starts = state.grb, state.starts
     n, t = len(starts), first
-    while t < regions.shape[1] and _has_room(grb, found):
+    while t < regions.shape[1] and _has_room(grb, matches):
         used = np.uintp(0)
         for place in range(np.uintp(n)):
             region = np.uintp(layout.region_starts[place]) + np.uintp(regions[place, np.uintp(t)])
             starts[used] = layout.row_at[region]
             used += np.uintp(starts[used] >= 0)
         _and_all(layout, grb, starts, used)
-        _emit(grb, t, found)
+        _emit(grb, t, matches)
         t += 1
     for place in range(n):
         counts.reached[place] += t - first
@@ -123,9 +123,9 @@ def visit_all_whole(
 
 
 @inlined
-def _has_room(grb: Words, found: Found) -> bool:
+def _has_room(grb: Words, matches: Found) -> bool:
     """Whether a tuple may match every slot."""
-    return bool(found.n[0] + 64 * len(grb) <= len(found.slots))
+    return bool(matches.n[0] + 64 * len(grb) <= len(matches.slots))
 
 
 @inlined
@@ -202,13 +202,13 @@ def _meets(grb: Words, qub: Words, start: np.uintp) -> bool:
 
 
 @inlined
-def _emit(grb: Words, t: int, found: Found) -> None:
-    n = np.uintp(found.n[0])
+def _emit(grb: Words, t: int, matches: Found) -> None:
+    n = np.uintp(matches.n[0])
     for w in range(np.uintp(len(grb))):
         word = grb[w]
         while word != 0:
-            found.tuples[n] = t
-            found.slots[n] = 64 * w + trailing_zeros(word)
+            matches.tuples[n] = t
+            matches.slots[n] = 64 * w + trailing_zeros(word)
             n += np.uintp(1)
             word &= word - np.uint64(1)
-    found.n[0] = n
+    matches.n[0] = n

@@ -114,8 +114,8 @@ def look_up(
         is_null = column.is_null().to_numpy(zero_copy_only=False)
     if isinstance(search, Texts):
         coded = column.dictionary_encode()
-        found = [search.region_of(text) for text in coded.dictionary.to_pylist()]
-        search = ByTable(0, np.array(found or [0], dtype=np.int32))
+        regions = [search.region_of(text) for text in coded.dictionary.to_pylist()]
+        search = ByTable(0, np.array(regions or [0], dtype=np.int32))
         column, type_name = coded.indices, "int"
     hit_regions(search, numbers(column, type_name), is_null, out)
 
@@ -129,5 +129,5 @@ def numbers(column: pa.Array[Any], type_name: str) -> NDArray[Any]:
         column = column.view(STORED[type_name])
     filled = column.fill_null(0) if column.null_count else column
     wanted = np.float64 if type_name in FLOAT_TYPES else np.int64
-    found: NDArray[Any] = filled.to_numpy(zero_copy_only=False)
-    return found.astype(wanted, copy=False)
+    values: NDArray[Any] = filled.to_numpy(zero_copy_only=False)
+    return values.astype(wanted, copy=False)

@@ -64,17 +64,17 @@ class ChangeDetector:
 
         After a change everything is forgotten.
         """
-        found: list[DropProbChange] = []
+        changes: list[DropProbChange] = []
         for name, n in evaluated.items():
             before = self._recent.get(name, Count(0, 0))
             now = Count(before.evaluated + n, before.dropped + dropped.get(name, 0))
             self._recent[name] = now
             if now.evaluated >= RECENT_TUPLES:
-                found += self._compare(name, now)
-        if not found:
+                changes += self._compare(name, now)
+        if not changes:
             return None
         self.reset()
-        return max(found, key=lambda change: abs(change.z))
+        return max(changes, key=lambda change: abs(change.z))
 
     def _compare(self, name: str, now: Count) -> list[DropProbChange]:
         """Against the reference, which then takes the recent counts in."""

@@ -62,9 +62,9 @@ def examine(
     old_us, new_us = us_per_tuple(proposal.old_ps, s.n_tuples), None
     if proposal.order != s.view.order:
         new_us = us_per_tuple(proposal.new_ps, s.n_tuples)
-    order, new = ([names[x] for x in one] for one in (s.view.order, proposal.order))
+    order, new = ([names[x] for x in ordered] for ordered in (s.view.order, proposal.order))
     lhs, rhs, metric = policy.inequality(knobs.rule, finding, old_us, new_us)
-    found = finding_sentence(finding, names, knobs.rule)
+    sentence = finding_sentence(finding, names, knobs.rule)
     why = why_kept(verdict, len(window), policy.least_window(knobs), knobs.cooldown_tuples)
     version = check.version + 1 if switched else None
     return proposal.order, Decision(
@@ -80,7 +80,7 @@ def examine(
         n=check.n,
         n_sample=s.n_tuples,
         knob_version=knobs.version,
-        explanation=f"{found}; {why or cost_sentence(old_us, new_us, new)}",
+        explanation=f"{sentence}; {why or cost_sentence(old_us, new_us, new)}",
         old=plan_detail(check.version, "early drop", order),
         new=plan_detail(version, "early drop", new) if switched else None,
         predicted_old=old_us,
@@ -155,12 +155,12 @@ def _compared(
         compared_detail(
             "early drop",
             [names[x] for x in chosen],
-            found.evaluations,
-            mean_of(found.us),
+            costs.evaluations,
+            mean_of(costs.us),
             incumbent=is_old,
             chosen=not is_old,
         )
-        for chosen, found, is_old in ((s.view.order, old, True), (order, new, False))
+        for chosen, costs, is_old in ((s.view.order, old, True), (order, new, False))
     ]
     return {"plans": plans, "saving": mean_of(old.us - new.us).detail()}
 

@@ -9,6 +9,7 @@ from backend.adaptive import knobs as shared
 from backend.adaptive.ordering.ranks import fraction
 from backend.adaptive.ordering.rule import Rule
 from backend.model.knobs import Knobs, knob
+from storage.vocabulary.planlog import AUTOPILOT
 
 ALGORITHMS: Final = ("a-greedy", "sweep", "independent", "local swaps", "optimal", "static")
 RACES: Final = ("off", "all", *ALGORITHMS)
@@ -25,17 +26,21 @@ class AgreedyKnobs(Knobs):
         "at a time; independent ignores correlation; local swaps compares neighbours; optimal "
         "tries all orders of up to 14 filters; static keeps the order it finds.",
     )
+    policy: str = shared.policy()
+    caution: float = shared.caution()
     alpha: float = knob(
         0.9,
         low=0,
         high=1,
+        sets=shared.TAKES_OVER,
         help="Thrashing-avoidance parameter α: a filter is overtaken when its drops per "
         "microsecond are below α times the challenger's. 1 acts on every difference, 0 on "
-        "none.",
+        "none. The autopilot does not ask it.",
     )
     violation_rule: str = knob(
         "alpha",
         choices=("alpha", "evidence"),
+        sets=shared.TAKES_OVER,
         help="What makes a violation: a ratio below α, or evidence: the confidence interval of the "
         "difference of ranks lies above zero.",
     )
@@ -44,6 +49,7 @@ class AgreedyKnobs(Knobs):
         low=0.5,
         high=0.999999,
         unit="prob",
+        sets=shared.TAKES_OVER,
         help="Confidence of the interval that is shown with each check, and decides by evidence.",
     )
     window_by: str = knob(
@@ -113,6 +119,11 @@ class AgreedyKnobs(Knobs):
     min_samples: int = shared.min_samples(100)
     cooldown_tuples: int = shared.cooldown_tuples(0)
     reject_sample_every: int = shared.reject_sample_every(1)
+
+    @property
+    def is_piloted(self) -> bool:
+        """Whether the autopilot decides; an order that is to stay is not left to it."""
+        return self.policy == AUTOPILOT and self.filter_algorithm != "static"
 
     @property
     def rule(self) -> Rule:

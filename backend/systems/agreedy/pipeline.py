@@ -22,7 +22,7 @@ def pipeline_of(query: ContinuousQuery) -> tuple[Filter, ...]:
     function, ``<attribute>_in_<stream>``; numbered from the second on when they repeat.
     """
     taken: dict[str, int] = {}
-    found = [
+    filters = [
         Filter(_unique(_native_name(part), taken), format_condition(part), "native", part)
         for part in _native_parts(query.condition)
     ]
@@ -33,8 +33,8 @@ def pipeline_of(query: ContinuousQuery) -> tuple[Filter, ...]:
             else f"{part.attribute}_in_{part.stream}"
         )
         kind: FilterKind = "function" if isinstance(part, FunctionPredicate) else "window"
-        found.append(Filter(_unique(name, taken), format_filter(part), kind, part))
-    return tuple(found)
+        filters.append(Filter(_unique(name, taken), format_filter(part), kind, part))
+    return tuple(filters)
 
 
 def _native_parts(condition: Condition) -> Iterator[Condition]:

@@ -39,8 +39,8 @@ class Taken(NamedTuple):
     @property
     def drops(self) -> NDArray[np.bool_]:
         """bool[k, n]: which filters dropped what came in."""
-        found: NDArray[np.bool_] = self.outcomes == DROPPED
-        return found
+        drops: NDArray[np.bool_] = self.outcomes == DROPPED
+        return drops
 
 
 class Profiler:
@@ -139,24 +139,24 @@ class Profiler:
         and every tuple of it is complete: then it is the window the fewer filters would have had.
         Otherwise it is flushed, since bits are missing.
         """
-        found, held = Profiler(filters), len(self.window)
+        profiler, held = Profiler(filters), len(self.window)
         index_of = {f.condition: i for i, f in enumerate(self.filters)}
         now_called = {}
         common = []
-        for new in found.filters:
+        for new in profiler.filters:
             known = index_of.get(new.condition)
             if known is not None:
                 common.append(known)
                 now_called[self.names[known]] = new.name
-                found.costs.add({new.name: self.costs.samples(self.names[known])})
-        if held and len(common) == len(found.names) and common and self.window.is_complete:
-            found.window = self.window.of_filters(common)
-            words = f"{len(found.window)} of {held} profile tuples kept"
+                profiler.costs.add({new.name: self.costs.samples(self.names[known])})
+        if held and len(common) == len(profiler.names) and common and self.window.is_complete:
+            profiler.window = self.window.of_filters(common)
+            words = f"{len(profiler.window)} of {held} profile tuples kept"
         else:
             words = f"{held} profile tuples flushed"
         order = [now_called[name] for name in self.order if name in now_called]
-        found.adopt(found.ordered_like(order))
-        return found, words
+        profiler.adopt(profiler.ordered_like(order))
+        return profiler, words
 
     def _fitted(self, event: BatchFiltered, partial: bool) -> Outcomes | None:
         """The outcomes with columns by filter; None when they are of no use.

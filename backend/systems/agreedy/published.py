@@ -9,8 +9,9 @@ from backend.model.filters import AdoptFilters, FilterPlan
 from backend.model.ids import entity_id, output_queue, profile_id
 from backend.operators.contract import UnitResult
 from backend.operators.filters.counts import FilterCounts
+from backend.systems.agreedy.monitor import PipelineMonitor
 from backend.systems.agreedy.race import Standing
-from backend.systems.agreedy.reoptimizer import FiltersReOptimizer, PipelineMonitor
+from backend.systems.agreedy.reoptimizer import FiltersReOptimizer
 from backend.systems.publishing import (
     operator_entities,
     pipeline,
@@ -54,21 +55,23 @@ def entities_of(
     """The unit, its profile window, filters, queues, racers and queries."""
     query = core.query
     name = query.name if query else next(iter(paused), "")
-    found = unit_entities(unit_id, f"Filters of {name}")
+    entities = unit_entities(unit_id, f"Filters of {name}")
     for f in core.filters:
         facts = {"text": f.text, "kind": f.kind, "attributes": list(reads(f.condition))}
-        found += operator_entities(unit_id, "filter", f.name, facts, name)
-    for one in core.standings:
-        id = entity_id(unit_id, "race", one.algorithm)
-        racing = {"in_force": one.algorithm == core.algorithm}
-        found.append(Entity(id, "monitor", one.algorithm, racing, unit_id=unit_id, role="race"))
+        entities += operator_entities(unit_id, "filter", f.name, facts, name)
+    for standing in core.standings:
+        id = entity_id(unit_id, "race", standing.algorithm)
+        racing = {"in_force": standing.algorithm == core.algorithm}
+        entities.append(
+            Entity(id, "monitor", standing.algorithm, racing, unit_id=unit_id, role="race")
+        )
     if query is not None:
         read = dict.fromkeys(a for f in core.filters for a in reads(f.condition))
         named = [f.name for f in core.filters]
         facts = {"attributes": list(read), "filters": named}
-        found.append(query_entity(unit_id, query, "active", **facts))
+        entities.append(query_entity(unit_id, query, "active", **facts))
     nothing: dict[str, Json] = {"attributes": [], "filters": []}
-    return [*found, *(query_entity(unit_id, q, "paused", **nothing) for q in paused.values())]
+    return [*entities, *(query_entity(unit_id, q, "paused", **nothing) for q in paused.values())]
 
 
 def filter_samples(
@@ -80,14 +83,14 @@ def filter_samples(
 ) -> list[Sample]:
     """Per filter of the plan that ran: tuples asked about, shares, cost, rank; queues."""
     counts: FilterCounts = result.report
-    found: list[Sample] = []
+    samples: list[Sample] = []
     alive = counts.n_evaluated
     for name in plan.order:
         reached, dropped = counts.evaluated.get(name, 0), counts.dropped.get(name, 0)
         share = dropped / reached if reached else None
         cost = monitor.cost_us.get(name)
         queue = entity_id(unit_id, "queue", name)
-        found.append(Sample(queue, "flow_tuples", alive, "tuples"))
+        samples.append(Sample(queue, "flow_tuples", alive, "tuples"))
         alive -= dropped
         values: dict[str, tuple[float | None, str]] = {
             "reached_tuples": (reached, "tuples"),
@@ -98,9 +101,9 @@ def filter_samples(
             "window_drop_prob": (monitor.drop_prob.get(name), "prob"),
             "raised_total": (raised_total.get(name, 0), "tuples"),
         }
-        found += samples_of(entity_id(unit_id, "filter", name), values)
-    found.append(Sample(output_queue(unit_id), "flow_tuples", result.n_matched, "tuples"))
-    return found
+        samples += samples_of(entity_id(unit_id, "filter", name), values)
+    samples.append(Sample(output_queue(unit_id), "flow_tuples", result.n_matched, "tuples"))
+    return samples
 
 
 def monitor_samples(
@@ -123,8 +126,8 @@ def monitor_samples(
     if monitor.overhead is not None:
         for part in ("tuples", "profile", "window", "view", "violations"):
             profile[f"share_{part}"] = (getattr(monitor.overhead, part), "prob")
-    found = unit_samples(unit_id, result, visits, n_profiled, {})
-    return found + samples_of(profile_id(unit_id), profile)
+    samples = unit_samples(unit_id, result, visits, n_profiled, {})
+    return samples + samples_of(profile_id(unit_id), profile)
 
 
 def race_samples(unit_id: str, standings: Sequence[Standing], race_us: float) -> list[Sample]:
@@ -132,14 +135,14 @@ def race_samples(unit_id: str, standings: Sequence[Standing], race_us: float) ->
     and what the race took."""
     if not standings:
         return []
-    found = [Sample(profile_id(unit_id), "race_us", race_us, "us")]
-    for one in standings:
-        values: dict[str, tuple[float | None, str]] = {"race_changes": (one.changes, "orders")}
-        if one.cost_us is not None:
-            values["race_cost_us"] = (one.cost_us, "us")
-            values["race_sampled_tuples"] = (one.n_sampled, "tuples")
-        found += samples_of(entity_id(unit_id, "race", one.algorithm), values)
-    return found
+    samples = [Sample(profile_id(unit_id), "race_us", race_us, "us")]
+    for standing in standings:
+        values: dict[str, tuple[float | None, str]] = {"race_changes": (standing.changes, "orders")}
+        if standing.cost_us is not None:
+            values["race_cost_us"] = (standing.cost_us, "us")
+            values["race_sampled_tuples"] = (standing.n_sampled, "tuples")
+        samples += samples_of(entity_id(unit_id, "race", standing.algorithm), values)
+    return samples
 
 
 def race_matrices(standings: Sequence[Standing]) -> tuple[Matrix, ...]:
@@ -147,6 +150,6 @@ def race_matrices(standings: Sequence[Standing]) -> tuple[Matrix, ...]:
     if not standings:
         return ()
     names = tuple(sorted(standings[0].order))
-    places = [[one.order.index(name) + 1 for name in names] for one in standings]
-    rows = tuple(one.algorithm for one in standings)
+    places = [[standing.order.index(name) + 1 for name in names] for standing in standings]
+    rows = tuple(standing.algorithm for standing in standings)
     return (Matrix(name="race", kind="race", rows=rows, columns=names, values=places),)

@@ -6,7 +6,7 @@ one part of the work is done, so that somebody else can look at a clock.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
@@ -36,37 +36,18 @@ from backend.systems.agreedy.checks import Check, examine, order_gap
 from backend.systems.agreedy.explain import change_words
 from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.matrices import view_matrices
-from backend.systems.agreedy.overhead import Overhead, OverheadMeter
+from backend.systems.agreedy.monitor import PipelineMonitor
+from backend.systems.agreedy.overhead import OverheadMeter
 from backend.systems.agreedy.pipeline import pipeline_of
 from backend.systems.agreedy.profiler import Profiler, Taken
 from backend.systems.agreedy.race import Race, RaceStep, Standing
+from backend.systems.agreedy.steering import FilterPilot, look_record
 from backend.systems.agreedy.steps import Steps
-from storage.vocabulary.records import Decision, DecisionOutcome, Event, Matrix
+from storage.vocabulary.records import Decision, DecisionOutcome, Event, Json, Matrix
 
 FilterEvent: TypeAlias = BatchFiltered | KnobsChanged | QueriesChanged
 #: The parts of the work, as ``lap`` is told them.
 LAPS: Final = ("window", "view", "violations", "race")
-
-
-class PipelineMonitor(NamedTuple):
-    """What is watched at the moment; None = not known yet.
-
-    window_tuples: dropped profile tuples in the window; n_passed: passes sampled with them.
-    expected_us, first_us: cost per tuple of the present and the first order, on the window.
-    order_gap: by what share the present order is dearer than the best one on the window.
-    drop_prob: absolute drop probability by filter, on the window. cost_us: by filter.
-    """
-
-    window_tuples: int
-    n_passed: int
-    profile_prob: float
-    expected_us: float | None
-    first_us: float | None
-    order_gap: float | None
-    drop_prob: dict[str, float]
-    cost_us: dict[str, float]
-    overhead: Overhead | None
-    break_even_prob: float | None
 
 
 class Seen(NamedTuple):
@@ -119,6 +100,7 @@ class FiltersReOptimizer:
         self._since_check = 0
         self._cooldown = Cooldown()
         self._evaluations = Evaluations()
+        self.pilot = FilterPilot(self._profiler.names)
         self._line_up()
 
     def _new_policy(self) -> Policy:
@@ -144,7 +126,7 @@ class FiltersReOptimizer:
     @property
     def probing(self) -> Probing:
         """What the next batch's profile tuples are to be asked; a race needs everything."""
-        if self._race.is_on:
+        if self._race.is_on or self.knobs.is_piloted:
             return Probing("all")
         probe = self._policy.probe(self._profiler.view)
         name = None if probe.filter is None else self._profiler.names[probe.filter]
@@ -210,19 +192,25 @@ class FiltersReOptimizer:
         return [AdoptFilters(self.plan, batch_id, reason)]
 
     def resume(
-        self, order: Sequence[str], version: int, n_decisions: int, batch_id: int
+        self,
+        order: Sequence[str],
+        version: int,
+        n_decisions: int,
+        batch_id: int,
+        looks: Sequence[Mapping[str, Json]] = (),
     ) -> list[FilterInstruction]:
         """Go on with an order that was in force when the run was ended from outside; what was
-        profiled is gone. n_decisions: checks so far."""
+        profiled is gone. n_decisions: checks so far; looks: of the autopilot, as recorded."""
+        said = [REFILLED, *self.pilot.resume(looks)]
         profiler = self._profiler
         profiler.adopt(profiler.ordered_like(order))
         self._evaluations.seq, self._version = n_decisions, version
         self._line_up()
         if profiler.order == tuple(order):
-            return [REFILLED]
+            return list[FilterInstruction](said)
         self._version += 1
         reason = f"the run went on with other filters; order {arrows(profiler.order)}"
-        return [AdoptFilters(self.plan, batch_id, reason), REFILLED]
+        return [AdoptFilters(self.plan, batch_id, reason), *said]
 
     def handle(self, event: FilterEvent) -> list[FilterInstruction]:
         """The instructions an event calls for."""
@@ -235,7 +223,7 @@ class FiltersReOptimizer:
 
     def _on_batch(self, event: BatchFiltered) -> list[FilterInstruction]:
         is_current = event.plan_version == self._version
-        partial = is_current and self._policy.is_partial
+        partial = is_current and self._policy.is_partial and not self.knobs.is_piloted
         taken = self._profiler.take(event, self.knobs, partial)
         self._lap("window")
         self._profiler.refresh(taken)
@@ -243,16 +231,22 @@ class FiltersReOptimizer:
         self._meter.add(event.spent, event.n_tuples, event.profile_prob)
         self._boost.profiled(taken.n_new)
         self._since_check += event.n_tuples
-        found: list[FilterInstruction] = []
+        if self.knobs.is_piloted:
+            self.pilot.taken(event.n_tuples, taken)
+        instructions: list[FilterInstruction] = []
         held = len(self._profiler.window)
         if is_current:
             self._cooldown.passed(event.n_tuples)
-            found += self._follow(event, taken)
-            found += self._on_change(self._detector.add(event.evaluated, event.dropped))
+            if self.knobs.is_piloted:
+                self.pilot.filtered(event, self._profiler, self.knobs)
+            instructions += self._follow(event, taken)
+            instructions += self._on_change(self._detector.add(event.evaluated, event.dropped))
         flushed = held > len(self._profiler.window)
         self._note(event, event.n_tuples if is_current else 0, taken, flushed)
-        if taken.n_new or taken.n_expired:
-            found += self._check(event.batch_id, taken.n_new)
+        if self.knobs.is_piloted:
+            instructions += self._look(event.batch_id)
+        elif taken.n_new or taken.n_expired:
+            instructions += self._check(event.batch_id, taken.n_new)
         self._lap("violations")
         if self._race.is_on:
             costs = self._profiler.prices(self.knobs)
@@ -260,7 +254,7 @@ class FiltersReOptimizer:
             step = RaceStep(event.n_tuples, outcomes, n_passed, event.time_s, costs, flushed)
             self._race.follow(step, self.knobs)
         self._lap("race")
-        return found
+        return instructions
 
     def _note(self, event: BatchFiltered, n_ran: int, taken: Taken, flushed: bool) -> None:
         """What this batch gives to decide on, for the record. n_ran: tuples under this plan."""
@@ -324,14 +318,25 @@ class FiltersReOptimizer:
         )
         self._since_check = 0
         self._steps.decided(batch_id, verdict)
-        found: list[FilterInstruction] = []
+        instructions: list[FilterInstruction] = []
         if switched or self._evaluations.is_stored(verdict, self.knobs.reject_sample_every):
             decision = replace(decision, detail={**decision.detail, **self._steps.taken()})
-            found = self._switch(decision, order) if switched else [decision]
+            instructions = self._switch(decision, order) if switched else [decision]
         self._gap = order_gap(situation)
         if self._policy.restarts(n_new, switched):
             self._profiler.empty()
-        return found
+        return instructions
+
+    def _look(self, batch_id: int) -> list[FilterInstruction]:
+        """A look of the autopilot, when one is due."""
+        look = self.pilot.look_at(self._profiler, self.knobs)
+        if look is None:
+            return []
+        seq = self._evaluations.count()
+        decision = look_record(look, seq, batch_id, self._version, self.knobs)
+        if not look.verdict.is_switch:
+            return [decision]
+        return self._switch(decision, [self._profiler.names.index(name) for name in look.plan])
 
     def _switch(self, decision: Decision, order: Sequence[int]) -> list[FilterInstruction]:
         ended = self._follow_up.end(decision.batch)
@@ -379,6 +384,7 @@ class FiltersReOptimizer:
         self._version += 1
         self._first = list(self._profiler.view.order)
         self._policy = self._new_policy()
+        self.pilot = FilterPilot(self._profiler.names, self.pilot.t)
         self._detector.reset()
         self._gap, self._cooldown = None, Cooldown()
         self._line_up()

@@ -106,8 +106,8 @@ class Steps:
     def taken(self) -> dict[str, Json]:
         """The steps since the last call, oldest first, as a part of a decision's detail; they are
         forgotten here."""
-        found, self._open = self._open, []
-        return {"profile": found} if found else {}
+        steps, self._open = self._open, []
+        return {"profile": steps} if steps else {}
 
 
 def _held(profiler: Profiler) -> list[Json]:

@@ -67,8 +67,9 @@ class FilterUnit(PublishedUnit[AdoptFilters]):
         for f in self.core.filters:
             n_raised = state.total(entity_id(self._job.id, "filter", f.name), "raised_total")
             self._raised[f.name] = int(n_raised)
-        found = self.core.resume(order_of(plan), plan.version, state.n_decisions, batch)
-        return self._recorded(found)
+        order, n_decisions = order_of(plan), state.n_decisions
+        resume = self.core.resume(order, plan.version, n_decisions, batch, state.looks)
+        return self._recorded(resume)
 
     def operator(self, batch_id: int) -> PipelineOperator:
         core, job, known = self.core, self._job, self._operator
@@ -93,9 +94,9 @@ class FilterUnit(PublishedUnit[AdoptFilters]):
         self._result = event.result
         for name, n in event.result.report.raised.items():
             self._raised[name] = self._raised.get(name, 0) + n
-        told = self._filtered(event)
+        filtered = self._filtered(event)
         self._laps.begin()
-        return self._recorded(self.core.handle(told))
+        return self._recorded(self.core.handle(filtered))
 
     def changed(self, event: KnobsChanged | QueriesChanged) -> Recorded:
         if isinstance(event, QueriesChanged):
@@ -107,9 +108,9 @@ class FilterUnit(PublishedUnit[AdoptFilters]):
 
     def _samples(self, result: UnitResult) -> list[Sample]:
         id, monitor, standings = self._job.id, self.core.monitor, self.core.standings
-        found = filter_samples(id, result, self._ran, monitor, self._raised)
-        found += monitor_samples(id, result, monitor, self._probability)
-        return found + race_samples(id, standings, self._laps.us["race"])
+        samples = filter_samples(id, result, self._ran, monitor, self._raised)
+        samples += monitor_samples(id, result, monitor, self._probability)
+        return samples + race_samples(id, standings, self._laps.us["race"])
 
     def _matrices(self) -> tuple[Matrix, ...]:
         return (*self.core.matrices(), *race_matrices(self.core.standings))

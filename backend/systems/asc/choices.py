@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any, Final, get_args
 
 from backend.adaptive.evidence import choices_detail
+from backend.adaptive.stats import thinned
 from backend.systems.asc.cost import CostModel, PlanShape, sample_costs
 from backend.systems.asc.hybrid import Compare
 from backend.systems.asc.knobs import AscKnobs
-from backend.systems.asc.lattice import thinned
 from backend.systems.asc.matching import StopRule
 from backend.systems.asc.orderings import BASELINES, Ordering, propose
 from backend.systems.asc.trials import MOST_TUPLES, build_steps
@@ -32,13 +32,18 @@ _MOST_STEPS: Final = 1_000_000
 def tried(knobs: AscKnobs, has_weights: bool) -> list[tuple[str, str]]:
     """(knob, value) of what is planned with beside the knobs in force. has_weights: visits of
     constructs were measured."""
-    found: list[tuple[str, tuple[str, ...]]] = [
+    knob_values: list[tuple[str, tuple[str, ...]]] = [
         ("ordering", TRIED),
         ("stop_rule", get_args(StopRule)),
         ("visit_costs", ("equal", "measured") if has_weights else ()),
         ("hybrid_compare", get_args(Compare) if knobs.ordering == "hybrid" else ()),
     ]
-    return [(name, one) for name, values in found for one in values if one != getattr(knobs, name)]
+    return [
+        (name, value)
+        for name, values in knob_values
+        for value in values
+        if value != getattr(knobs, name)
+    ]
 
 
 class OtherValues:

@@ -45,8 +45,8 @@ class Bitmaps:
 
     def __getitem__(self, regions: int | np.integer[Any] | slice | NDArray[np.intp]) -> Words:
         if self._is_small:
-            found: Words = self._whole[regions]
-            return found
+            words: Words = self._whole[regions]
+            return words
         if isinstance(regions, int | np.integer):
             row: Words = self._rows(np.array([regions]))[0]
             return row
@@ -61,10 +61,10 @@ class Bitmaps:
     def rows_of(self, tile: int) -> NDArray[np.int32]:
         """int32[2m+2]: the row of a used tile that holds each region's bitmap."""
         if tile not in self._row_of:
-            found = self._tiles[tile]
-            assert found is not None
-            local = coarser(self._constants, found.constants)
-            self._row_of[tile] = found.row_of if local is None else found.row_of[local]
+            used_tile = self._tiles[tile]
+            assert used_tile is not None
+            local = coarser(self._constants, used_tile.constants)
+            self._row_of[tile] = used_tile.row_of if local is None else used_tile.row_of[local]
         return self._row_of[tile]
 
     @property
@@ -80,13 +80,13 @@ class Bitmaps:
         return self._rows(np.arange(len(self)))
 
     def _rows(self, regions: NDArray[np.intp]) -> Words:
-        found = np.full((len(regions), self.shape[1]), _FULL)
+        words = np.full((len(regions), self.shape[1]), _FULL)
         for number, tile in enumerate(self._tiles):
             if tile is not None:
                 first = number * TILE_WORDS
                 rows = tile.rows[self.rows_of(number)[regions]]
-                found[:, first : first + rows.shape[1]] = rows
-        return found
+                words[:, first : first + rows.shape[1]] = rows
+        return words
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,17 +132,17 @@ class Construct:
     def regions_of(self, values: Sequence[Any] | NDArray[Any]) -> NDArray[np.intp]:
         """intp[n]: ``region_of`` each value; one searchsorted where that is exact."""
         if isinstance(values, np.ndarray) and values.dtype.kind in "if" and self._is_numeric:
-            found = self._regions_of_numbers(values)
-            if found is not None:
-                return found
+            regions = self._regions_of_numbers(values)
+            if regions is not None:
+                return regions
         listed = values.tolist() if isinstance(values, np.ndarray) else values
         kinds = set(map(type, listed))
         has_missing = type(None) in kinds
         kinds.discard(type(None))
         if self._is_numeric and kinds in ({int}, {float}):
-            found = self._regions_of_list(listed, kinds.pop(), has_missing)
-            if found is not None:
-                return found
+            regions = self._regions_of_list(listed, kinds.pop(), has_missing)
+            if regions is not None:
+                return regions
         if len(kinds) == 1 and kinds <= {str, bool, date, datetime}:
             table = {value: self.region_of(value) for value in set(listed)}
             return np.fromiter((table[v] for v in listed), dtype=np.intp, count=len(listed))
@@ -184,10 +184,10 @@ class Construct:
             numbers = np.array(known, dtype=np.int64)
         except OverflowError:
             return None
-        found = self._regions_of_numbers(numbers)
-        if found is not None:
-            found[missing] = NULL_REGION
-        return found
+        regions = self._regions_of_numbers(numbers)
+        if regions is not None:
+            regions[missing] = NULL_REGION
+        return regions
 
     def _regions_of_numbers(self, values: NDArray[Any]) -> NDArray[np.intp] | None:
         """Exact vectorised regions, or None when 64-bit numbers cannot express the constants."""
@@ -199,12 +199,12 @@ class Construct:
         if self._float_bounds is None:
             return None
         numbers = values.astype(np.float64, copy=False)
-        found = _between(self._float_bounds, self._float_bounds, numbers)
+        regions = _between(self._float_bounds, self._float_bounds, numbers)
         misfit = np.isnan(numbers)
         if self.type in INTEGER_TYPES:
             misfit |= np.isinf(numbers) | (np.floor(numbers) != numbers)
-        found[misfit] = NULL_REGION
-        return found
+        regions[misfit] = NULL_REGION
+        return regions
 
     @cached_property
     def _integer_bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:

@@ -101,8 +101,8 @@ class ConstructSet:
     def live_uses(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Pairs (live slot, place of a construct that uses it), by slot: two arrays intp[pairs]."""
         usage = [slots_in(c.qub & self.initial) for c in self.constructs.values()]
-        slots = np.array([slot for found in usage for slot in found], dtype=np.intp)
-        users = np.repeat(np.arange(len(usage)), [len(found) for found in usage])
+        slots = np.array([slot for used in usage for slot in used], dtype=np.intp)
+        users = np.repeat(np.arange(len(usage)), [len(used) for used in usage])
         order = np.argsort(slots, kind="stable")
         return slots[order], users[order]
 

@@ -189,8 +189,8 @@ class ConstructStore:
 
     def _enter(self, query: ContinuousQuery, parts: QueryParts) -> list[Slot]:
         """Names, slots and counts of a query; returns the slots that are new."""
-        found = [slot for slot in parts.slots if slot not in self._numbers]
-        for slot in found:
+        slots = [slot for slot in parts.slots if slot not in self._numbers]
+        for slot in slots:
             self._give_number(slot)
         numbers = tuple(sorted(self._numbers[slot] for slot in parts.slots))
         for number in numbers:
@@ -204,7 +204,7 @@ class ConstructStore:
             self._dead[query.name] = None
         elif not first.columns:
             self._unconditional[query.name] = None
-        return found
+        return slots
 
     def _give_number(self, slot: Slot) -> None:
         number = heapq.heappop(self._free) if self._free else len(self._slots)
@@ -238,10 +238,10 @@ class ConstructStore:
             if progress is not None:
                 progress(n, len(queries))
         ranges = _ranges(self._slots)
-        for attribute, found in written.items():
+        for attribute, constant_lists in written.items():
             column = self._columns[attribute]
-            column.check(constant for constants in found for constant in constants)
-            column.add_constants(found)
+            column.check(constant for constants in constant_lists for constant in constants)
+            column.add_constants(constant_lists)
             column.fill(ranges.get(attribute, {}))
 
     def _used(self) -> Iterable[tuple[str, TiledConstruct]]:
@@ -263,11 +263,11 @@ def _used_by(parts: QueryParts) -> set[str]:
 
 def _ranges(slots: Sequence[Slot | None]) -> Mapping[str, dict[int, Ranges]]:
     """Attribute -> slot -> the values it passes, for the slots that use the attribute."""
-    found: dict[str, dict[int, Ranges]] = {}
+    ranges_of: dict[str, dict[int, Ranges]] = {}
     for number, slot in enumerate(slots):
         for attribute, ranges in slot.columns if slot is not None else ():
-            found.setdefault(attribute, {})[number] = ranges
-    return found
+            ranges_of.setdefault(attribute, {})[number] = ranges
+    return ranges_of
 
 
 def words_for(n_slots: int) -> int:

@@ -160,12 +160,12 @@ def route(
     return trace(constructs, regions, shape.order, stop_rule)
 
 
-def tuple_costs(found: Trace | Routed, shape: PlanShape, model: CostModel) -> NDArray[np.float64]:
+def tuple_costs(trace: Trace | Routed, shape: PlanShape, model: CostModel) -> NDArray[np.float64]:
     """float64[T]: the cost of each tuple on its route."""
     weights = model.weigh(shape.order)
     if shape.kind == "no early drop":
-        return np.full(len(found.grb), float(weights.sum()) * model.no_drop_visit_cost)
-    costs: NDArray[np.float64] = found.visited @ weights
+        return np.full(len(trace.grb), float(weights.sum()) * model.no_drop_visit_cost)
+    costs: NDArray[np.float64] = trace.visited @ weights
     return costs
 
 
@@ -207,9 +207,9 @@ def choose_plan(
     )
 
 
-def _plan_cost(shape: PlanShape, found: Trace | Routed, costs: NDArray[np.float64]) -> PlanCost:
+def _plan_cost(shape: PlanShape, trace: Trace | Routed, costs: NDArray[np.float64]) -> PlanCost:
     all_of_them = shape.kind == "no early drop"
-    visits = float(len(shape.order)) if all_of_them else float(found.visits.mean())
+    visits = float(len(shape.order)) if all_of_them else float(trace.visits.mean())
     return PlanCost(shape, visits, mean_of(costs))
 
 

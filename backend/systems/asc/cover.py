@@ -52,15 +52,15 @@ def minimum_covers(constructs: ConstructSet) -> Iterator[tuple[str, ...]]:
     for attribute in forced:
         held |= usage[attribute]
     for extra in range(len(free) + 1):
-        found = False
+        has_cover = False
         for chosen in combinations(free, extra):
             union = held
             for attribute in chosen:
                 union |= usage[attribute]
             if wanted & ~union == 0:
-                found = True
+                has_cover = True
                 yield tuple(a for a in usage if a in forced or a in chosen)
-        if found:
+        if has_cover:
             return
 
 

@@ -69,19 +69,19 @@ def sorted_constants(attribute: Attribute, constants: Iterable[Constant]) -> tup
 
     Raises QueryError when timestamps with and without time zone meet on one attribute.
     """
-    found: dict[Constant, Constant] = {}
+    distinct: dict[Constant, Constant] = {}
     for constant in constants:
-        if constant not in found or isinstance(found[constant], float):
-            found[constant] = 0.0 if constant == 0 and isinstance(constant, float) else constant
-    check_zones(attribute.name, found.values())
-    kept = list[Any](found.values())
+        if constant not in distinct or isinstance(distinct[constant], float):
+            distinct[constant] = 0.0 if constant == 0 and isinstance(constant, float) else constant
+    check_zones(attribute.name, distinct.values())
+    kept = list[Any](distinct.values())
     return tuple(sorted(kept))
 
 
 def check_zones(attribute: str, constants: Iterable[Constant]) -> None:
     """Refuse timestamps with and without time zone on one attribute. Raises QueryError."""
-    found = {c.tzinfo is None for c in constants if isinstance(c, datetime)}
-    if len(found) > 1:
+    zones = {c.tzinfo is None for c in constants if isinstance(c, datetime)}
+    if len(zones) > 1:
         raise QueryError(
             f"attribute {attribute!r} is compared with timestamps both with and without a time "
             "zone; use one kind"

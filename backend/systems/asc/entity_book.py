@@ -52,12 +52,12 @@ class EntityBook:
         if before is None or before.attributes != constructs.attributes:
             return {*now, *known}
         old, new = before.names_slots, constructs.names_slots
-        found = {name for name, slots in new.items() if old.get(name) is not slots}
-        found |= old.keys() - new.keys()
-        found |= {name for name, query in now.items() if known.get(name) is not query}
-        found |= known.keys() - now.keys()
-        found |= paused.keys() ^ self._paused.keys()
+        touched = {name for name, slots in new.items() if old.get(name) is not slots}
+        touched |= old.keys() - new.keys()
+        touched |= {name for name, query in now.items() if known.get(name) is not query}
+        touched |= known.keys() - now.keys()
+        touched |= paused.keys() ^ self._paused.keys()
         for constructs_then in (before, constructs):
-            shared = {s for name in found for s in constructs_then.names_slots.get(name, ())}
-            found |= {name for slot in shared for name in constructs_then.slot_names[slot]}
-        return found
+            shared = {s for name in touched for s in constructs_then.names_slots.get(name, ())}
+            touched |= {name for slot in shared for name in constructs_then.slot_names[slot]}
+        return touched

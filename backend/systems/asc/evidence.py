@@ -73,9 +73,9 @@ def _plan_of(shape: PlanShape, version: int | None) -> dict[str, Any]:
     return plan_detail(version, shape.kind, shape.order, **n_arrows)
 
 
-def choice_detail(moment: EvaluationMoment, found: Rearrangement) -> dict[str, Any]:
+def choice_detail(moment: EvaluationMoment, rearrangement: Rearrangement) -> dict[str, Any]:
     """Plans compared, the saving with its interval, and how the candidate was built."""
-    choice, proposal, model = found.choice, found.proposal, moment.model
+    choice, proposal, model = rearrangement.choice, rearrangement.proposal, moment.model
     detail: dict[str, Any] = {
         "sample": moment.source,
         "ordering": proposal.ordering,
@@ -91,8 +91,8 @@ def choice_detail(moment: EvaluationMoment, found: Rearrangement) -> dict[str, A
     }
     if choice.asked_for:
         detail["asked_for"] = True
-    if found.n_periods:
-        detail["n_periods"] = found.n_periods
+    if rearrangement.n_periods:
+        detail["n_periods"] = rearrangement.n_periods
     if model.weights:
         detail |= {"cost_unit": WEIGHTED_UNIT, "weights": dict(model.weights)}
     if proposal.found:
@@ -101,6 +101,16 @@ def choice_detail(moment: EvaluationMoment, found: Rearrangement) -> dict[str, A
     if proposal.hybrid:
         detail["arrows"] = _arrows_detail(proposal.hybrid, moment.constructs)
     return detail
+
+
+def cooldown_detail(moment: EvaluationMoment, verdict: Verdict) -> dict[str, Any]:
+    """What an evaluation waits for that the cool-down held back; nothing of others."""
+    if verdict != "cooldown":
+        return {}
+    return {
+        "cooldown_tuples": moment.knobs.cooldown_tuples,
+        "since_switch_tuples": moment.watch.cooldown.waited,
+    }
 
 
 def _plans_detail(choice: PlanChoice) -> list[dict[str, Any]]:

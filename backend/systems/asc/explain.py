@@ -42,13 +42,14 @@ def change_sentence(moment: EvaluationMoment, watched: Watched) -> str:
     return f"{said}, as its order would need with early drop"
 
 
-def rearrangement_sentence(moment: EvaluationMoment, found: Rearrangement) -> str:
+def rearrangement_sentence(moment: EvaluationMoment, rearrangement: Rearrangement) -> str:
     """Why plans were compared, and which won."""
     knobs, kind, watched = moment.knobs, moment.kind, moment.watched
-    said = choice_sentence(found.choice, moment.model.no_drop_visit_cost)
-    if found.n_periods:
+    said = choice_sentence(rearrangement.choice, moment.model.no_drop_visit_cost)
+    if rearrangement.n_periods:
         tau = count(knobs.tau_tuples)
-        said = f"after {found.n_periods} monitoring periods of τ = {tau} sampled tuples, {said}"
+        periods = f"{rearrangement.n_periods} monitoring periods of τ = {tau} sampled tuples"
+        said = f"after {periods}, {said}"
     if watched is not None:
         return f"{change_sentence(moment, watched)}; {said}"
     if kind != "ordering changed" or moment.built_by == knobs.ordering:

@@ -10,10 +10,10 @@ import math
 from typing import Final
 
 from backend.adaptive.headroom import cooling, overtaking, saving, waiting_for
+from backend.adaptive.stats import thinned
 from backend.adaptive.words import number, percent
 from backend.systems.asc.cost import PlanChoice
 from backend.systems.asc.explain import plan_text
-from backend.systems.asc.lattice import thinned
 from backend.systems.asc.macro import StandingPlace, standing_places
 from backend.systems.asc.trigger import DROPPING, VISITS, Watched
 from backend.systems.asc.watch import EvaluationMoment
@@ -37,12 +37,12 @@ def rejection_headroom(
     """Of an evaluation of the trigger that built no plan. n_sampled: tuples ``what`` there are."""
     knobs = moment.knobs
     if verdict == "thin":
-        found = [waiting_for(n_sampled, knobs.least_samples, what)]
+        headroom = [waiting_for(n_sampled, knobs.least_samples, what)]
     elif verdict == "cooldown":
-        found = [cooling(moment.watch.cooldown, knobs.cooldown_tuples)]
+        headroom = [cooling(moment.watch.cooldown, knobs.cooldown_tuples)]
     else:
-        found = [_trigger(moment.watched, knobs.mu)] if moment.watched else []
-    return [*found, *order_headroom(moment)]
+        headroom = [_trigger(moment.watched, knobs.mu)] if moment.watched else []
+    return [*headroom, *order_headroom(moment)]
 
 
 def choice_headroom(moment: EvaluationMoment, choice: PlanChoice) -> list[Headroom]:
@@ -50,13 +50,13 @@ def choice_headroom(moment: EvaluationMoment, choice: PlanChoice) -> list[Headro
     the other one would have to cost."""
     by_drops, mu = moment.knobs.trigger == "dropping ratio", moment.knobs.mu
     metric, init = (DROPPING, choice.d_init) if by_drops else (VISITS, choice.visits_init)
-    found = [_trigger(Watched(metric, init, init), mu)]
+    headroom = [_trigger(Watched(metric, init, init), mu)]
     other = choice.withheld or choice.challenger
     if not choice.switches and other is not None:
         old, new = choice.incumbent.cost.value, other.cost.value
         who = f"plan {plan_text(other.shape)}"
-        found.append(saving(who, old, new, choice.min_gain, _UNIT))
-    return found if choice.switches else [*found, *order_headroom(moment)]
+        headroom.append(saving(who, old, new, choice.min_gain, _UNIT))
+    return headroom if choice.switches else [*headroom, *order_headroom(moment)]
 
 
 def order_headroom(moment: EvaluationMoment) -> list[Headroom]:
@@ -66,8 +66,8 @@ def order_headroom(moment: EvaluationMoment) -> list[Headroom]:
         return []
     regions = thinned(moment.sample, max(_LEAST, _MOST_WORDS // moment.constructs.n_words))
     places = standing_places(moment.constructs, regions, moment.plan.order)
-    pairs = [one for place in places for one in _overtakers(place)]
-    return sorted(pairs, key=lambda one: -one.near)[:MOST_PAIRS]
+    pairs = [overtaker for place in places for overtaker in _overtakers(place)]
+    return sorted(pairs, key=lambda pair: -pair.near)[:MOST_PAIRS]
 
 
 def _trigger(watched: Watched, mu: float) -> Headroom:

@@ -65,8 +65,8 @@ class ArrowDecision:
         """By how much the best candidate's metric beats the macro-arrow's."""
         if self.score is None:
             return 0.0
-        found = self.macro_score - self.score
-        return found if self.metric == "selectivity" else -found
+        gain = self.macro_score - self.score
+        return gain if self.metric == "selectivity" else -gain
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +152,9 @@ class _HybridConstruction:
     def level(self, level: int, regions: Regions) -> None:
         """Decide for the regions the tuples of a sample hit with their ``level``-th visit."""
         walk = self._at_level(level, regions)
-        found = [self._decide(level, at, regions) for at in self._undecided(walk)]
+        decisions = [self._decide(level, at, regions) for at in self._undecided(walk)]
         late = False
-        for decision in found:
+        for decision in decisions:
             key = self.attributes.index(decision.attribute), decision.region
             late = late or key in self.thin
             self.thin.discard(key)
@@ -239,8 +239,8 @@ class _HybridConstruction:
         for column, usage in enumerate(self.usage):
             used[geb[:, column]] |= usage
         missing = self.constructs.covered & ~used
-        found: NDArray[np.bool_] = np.all(missing == 0, axis=1)
-        return found
+        is_cover: NDArray[np.bool_] = np.all(missing == 0, axis=1)
+        return is_cover
 
     def _decide(self, level: int, at: _Region, regions: Regions) -> ArrowDecision:
         metric: Metric = "dropping ratio" if at.is_covered else "selectivity"
@@ -253,12 +253,12 @@ class _HybridConstruction:
             macro = self._macro_step(level, metric, regions)
         score = None if best is None else float(scores[best])
         attribute = self.attributes[at.column]
-        found = ArrowDecision(
+        decision = ArrowDecision(
             attribute, at.region, level, metric, at.support, score, macro, target=None
         )
-        if best is None or found.gain < 0:
-            return found
-        return replace(found, target=self.attributes[best])
+        if best is None or decision.gain < 0:
+            return decision
+        return replace(decision, target=self.attributes[best])
 
     def _best(self, at: _Region, metric: Metric) -> int | None:
         """The candidate of least s, or of greatest d (then least alive share); then macro order."""

@@ -132,17 +132,19 @@ def without_slot(tile: Tile, slot: int) -> Tile | None:
     slot is left that uses the attribute."""
     rows = tile.rows.copy()
     rows[:, slot // WORD_BITS] |= np.uint64(1) << np.uint64(slot % WORD_BITS)
-    found = _interned(tile.constants, tile.row_of, rows)
-    if len(found.rows) == 1 and bool((found.rows == _FULL).all()):
+    interned = _interned(tile.constants, tile.row_of, rows)
+    if len(interned.rows) == 1 and bool((interned.rows == _FULL).all()):
         return None
-    ids = found.row_of
+    ids = interned.row_of
     below, at, above = ids[1:-2:2], ids[2:-1:2], ids[3::2]
     needed = (below != at) | (at != above)
     if needed.all():
-        return found
-    constants = tuple(c for c, is_needed in zip(found.constants, needed, strict=True) if is_needed)
+        return interned
+    constants = tuple(
+        c for c, is_needed in zip(interned.constants, needed, strict=True) if is_needed
+    )
     regions = np.concatenate([[True, True], np.repeat(needed, 2)])
-    return Tile(constants, ids[regions], found.rows)
+    return Tile(constants, ids[regions], interned.rows)
 
 
 def _interned(constants: tuple[Constant, ...], row_of: NDArray[np.int32], rows: Words) -> Tile:
@@ -160,8 +162,8 @@ def _interned(constants: tuple[Constant, ...], row_of: NDArray[np.int32], rows: 
 
 def merged(parts: Iterable[Sequence[Constant]]) -> tuple[Constant, ...]:
     """The distinct constants of sorted parts, ascending; of equal numbers the integer is kept."""
-    found: dict[Any, Any] = {}
+    distinct: dict[Any, Any] = {}
     for constant in chain.from_iterable(parts):
-        if isinstance(found.setdefault(constant, constant), float):
-            found[constant] = constant
-    return tuple(sorted(found.values()))
+        if isinstance(distinct.setdefault(constant, constant), float):
+            distinct[constant] = constant
+    return tuple(sorted(distinct.values()))

@@ -10,7 +10,8 @@ from backend.model.knobs import Knobs, knob
 from backend.systems.asc.cost import CostModel, branch_free_price
 from backend.systems.asc.hybrid import Compare, Rules
 from backend.systems.asc.matching import StopRule
-from backend.systems.asc.orderings import ORDERINGS, Ordering
+from backend.systems.asc.orderings import BASELINES, ORDERINGS, Ordering
+from storage.vocabulary.planlog import AUTOPILOT
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +26,17 @@ class AscKnobs(Knobs):
         "compare with the worst one and ticket routing, which run as asked. A change leads to "
         "a new plan at once.",
     )
+    policy: str = shared.policy()
+    caution: float = shared.caution()
     mu: float = knob(
         0.1,
         low=0,
         high=10,
         scale="log",
+        sets=shared.TAKES_OVER,
         help="Rearrangement threshold μ: the order is reconsidered when the watched quantity has "
-        "changed by this share since it was last measured (0.1 = 10 %). 0 reconsiders always.",
+        "changed by this share since it was last measured (0.1 = 10 %). 0 reconsiders always. The "
+        "autopilot does not ask it.",
     )
     lambda_tuples: int = knob(
         5000,
@@ -39,6 +44,7 @@ class AscKnobs(Knobs):
         high=100_000_000,
         unit="tuples",
         scale="log",
+        sets=shared.TAKES_OVER,
         help="Re-computation period λ: the trigger is checked every so many tuples, on as many.",
     )
     tau_tuples: int = knob(
@@ -57,6 +63,7 @@ class AscKnobs(Knobs):
     trigger: str = knob(
         "visits",
         choices=("visits", "dropping ratio", "either"),
+        sets=shared.TAKES_OVER,
         help="What is compared with μ: the change of mean visits per tuple, of the tuple dropping "
         "ratio (eq. 5; blind to a change of which attribute filters), or the larger of both.",
     )
@@ -81,6 +88,7 @@ class AscKnobs(Knobs):
         low=0,
         high=1,
         scale="log",
+        sets=shared.TAKES_OVER,
         help="Hysteresis: a new plan must be predicted cheaper than the one in force by this share "
         "(0.01 = 1 %), else the old one is kept.",
     )
@@ -133,6 +141,13 @@ class AscKnobs(Knobs):
         """Sampled tuples a decision takes. A window that holds less than min_samples can never be
         full enough, so the lesser counts."""
         return min(self.min_samples, self.tau_tuples)
+
+    @property
+    def is_piloted(self) -> bool:
+        """Whether the autopilot decides; baselines and orders measured by period are not left to
+        it."""
+        is_open = self.ordering not in BASELINES and not self.by_period
+        return self.policy == AUTOPILOT and is_open
 
     @property
     def by_period(self) -> bool:

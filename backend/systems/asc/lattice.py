@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.adaptive.stats import thinned
 from backend.systems.asc.construct import slots_in
 from backend.systems.asc.constructs import ConstructSet
 from backend.systems.asc.matching import Regions, StopRule
@@ -107,13 +108,6 @@ def work(constructs: ConstructSet, stop_rule: StopRule, n_tuples: int, effort: f
     return n_tuples * ((n_users << n) + (n + 1) * len(slots))
 
 
-def thinned(regions: Regions, n: int) -> Regions:
-    """At most n >= 1 tuples of the sample, evenly spread over it."""
-    if len(regions) <= n:
-        return regions
-    return regions[np.linspace(0, len(regions) - 1, n).astype(np.intp)]
-
-
 def survivors(constructs: ConstructSet, regions: Regions, stop_rule: StopRule) -> NDArray[np.int64]:
     """w, int64[2^n, n]: tuples that would visit construct a after the set P of bits a' of the row
     (both in schema order); nothing is said for a in P.
@@ -124,7 +118,7 @@ def survivors(constructs: ConstructSet, regions: Regions, stop_rule: StopRule) -
     n = len(constructs.attributes)
     slots, users = _pairs(constructs, stop_rule)
     n_users = n if stop_rule == "resolved" else 1
-    found = np.zeros((1 << n, n_users), dtype=np.int64)
+    alive = np.zeros((1 << n, n_users), dtype=np.int64)
     for start in range(0, len(regions), _WORD):
         spared = _spared(constructs, regions[start : start + _WORD], slots)
         marks = np.zeros((n_users << n, _WORD), dtype=np.bool_)
@@ -133,8 +127,8 @@ def survivors(constructs: ConstructSet, regions: Regions, stop_rule: StopRule) -
         for bit in range(n):
             halves = words.reshape(-1, 2, n_users << bit)
             halves[:, 0] |= halves[:, 1]
-        found += np.bitwise_count(words).reshape(1 << n, n_users)
-    return np.broadcast_to(found, (1 << n, n))
+        alive += np.bitwise_count(words).reshape(1 << n, n_users)
+    return np.broadcast_to(alive, (1 << n, n))
 
 
 def _spared(
@@ -142,12 +136,12 @@ def _spared(
 ) -> NDArray[np.int64]:
     """int64[T, len(slots)]: the constructs (bits, schema order) that do not clear the slot."""
     used, back = np.unique(slots, return_inverse=True)
-    found = np.zeros((len(regions), len(used)), dtype=np.int64)
+    spared = np.zeros((len(regions), len(used)), dtype=np.int64)
     places = used // _WORD, (used % _WORD).astype(np.uint64)
     for column, construct in enumerate(constructs.constructs.values()):
         words = construct.qrb[regions[:, column]][:, places[0]]
-        found |= ((words >> places[1]) & np.uint64(1)).astype(np.int64) << column
-    return found[:, back]
+        spared |= ((words >> places[1]) & np.uint64(1)).astype(np.int64) << column
+    return spared[:, back]
 
 
 def _pairs(
@@ -210,7 +204,7 @@ class _Search:
         """The best order reached from any of the starts (attribute names), and its total."""
         position = {a: i for i, a in enumerate(self._constructs.attributes)}
         reached = [self._descend([position[a] for a in start]) for start in starts]
-        best = min(reached, key=lambda found: found[1])
+        best = min(reached, key=lambda order_and_total: order_and_total[1])
         return best
 
     def _descend(self, order: list[int]) -> tuple[list[int], float]:

@@ -87,8 +87,8 @@ def search_of(construct: Construct) -> Search | Texts:
     if construct.type == "string":
         return Texts(cast("tuple[str, ...]", construct.constants))
     if construct.type in FLOAT_TYPES:
-        found = [t for c in construct.constants for t in _real_thresholds(cast("float", c))]
-        return ByThresholds(np.array(found, dtype=np.float64))
+        constants = [t for c in construct.constants for t in _real_thresholds(cast("float", c))]
+        return ByThresholds(np.array(constants, dtype=np.float64))
     as_integer = _INTEGERS.get(construct.type, lambda constant: constant)
     numbers = [as_integer(constant) for constant in construct.constants]
     pairs = [t for c in numbers for t in _integer_thresholds(c)]

@@ -128,12 +128,12 @@ def standing_places(
     """What the rule says of each place of an order but the last, regions intp[T, n] in schema
     order: scores of the attribute there and of all behind it."""
     build = _MacroConstruction(constructs)
-    found = []
+    places = []
     for chosen in order[:-1]:
         alive = build.alive_prob(regions)
         build.step(regions, chosen)
-        found.append(StandingPlace(build.steps[-1], alive))
-    return found
+        places.append(StandingPlace(build.steps[-1], alive))
+    return places
 
 
 class _MacroConstruction:

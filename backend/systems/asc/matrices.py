@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.adaptive.stats import thinned
 from backend.systems.asc.constructs import ConstructSet, Words
-from backend.systems.asc.lattice import thinned
 from backend.systems.asc.matching import Regions
 from storage.vocabulary.records import Matrix
 
@@ -134,11 +134,13 @@ def _alive_by_query(
     constructs: ConstructSet, words: Words, names: Sequence[str]
 ) -> NDArray[np.bool_]:
     """bool[rows, queries]: whether any slot of the query has its bit set in uint64[rows, W]."""
-    found = np.zeros((len(words), len(names)), dtype=np.bool_)
+    alive_by_query = np.zeros((len(words), len(names)), dtype=np.bool_)
     for place, name in enumerate(names):
         for slot in constructs.slots_of(name):
-            found[:, place] |= (words[:, slot // 64] >> np.uint64(slot % 64) & np.uint64(1)) != 0
-    return found
+            alive_by_query[:, place] |= (
+                words[:, slot // 64] >> np.uint64(slot % 64) & np.uint64(1)
+            ) != 0
+    return alive_by_query
 
 
 def _ratios(part: NDArray[np.intp], whole: NDArray[np.intp]) -> list[float | None]:

@@ -19,13 +19,13 @@ def taken_in(store: ConstructStore, queries: Sequence[ContinuousQuery], limit: i
     """
     before, taken = store.queries, store.snapshot().bitmap_bytes
     store.update(queries)
-    found = store.snapshot()
+    snapshot = store.snapshot()
     try:
-        check_memory(found, max(limit, taken))
+        check_memory(snapshot, max(limit, taken))
     except QueryError:
         store.update(before)
         raise
-    return found
+    return snapshot
 
 
 def check_memory(constructs: ConstructSet, limit: int) -> None:

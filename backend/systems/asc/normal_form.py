@@ -75,7 +75,7 @@ def _joined(left: Conjunct, right: Conjunct) -> Conjunct:
     return joined
 
 
-def _checked(query: str, found: list[Conjunct]) -> list[Conjunct]:
-    if len(found) > MAX_DISJUNCTS:
+def _checked(query: str, conjuncts: list[Conjunct]) -> list[Conjunct]:
+    if len(conjuncts) > MAX_DISJUNCTS:
         raise QueryTooComplex(query)
-    return found
+    return conjuncts

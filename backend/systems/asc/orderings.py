@@ -93,7 +93,7 @@ def _extreme(
     ordering: Ordering, constructs: ConstructSet, regions: Regions, model: CostModel
 ) -> ProposedPlan:
     starts = [macro_sequence_by_period(constructs, [regions] * len(constructs.attributes)).order]
-    found = extreme_order(
+    extreme = extreme_order(
         constructs,
         regions,
         model.stop_rule,
@@ -103,10 +103,10 @@ def _extreme(
     )
     return ProposedPlan(
         ordering,
-        PlanShape("early drop", found.order),
-        MacroSequence(found.order, ()),
-        cover_prefix(constructs, found.order),
-        found=found,
+        PlanShape("early drop", extreme.order),
+        MacroSequence(extreme.order, ()),
+        cover_prefix(constructs, extreme.order),
+        found=extreme,
     )
 
 

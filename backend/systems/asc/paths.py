@@ -43,8 +43,8 @@ class PathFinder:
         if shape.kind == "ticket" or not len(regions):
             return []
         steps = _all_steps if shape.kind == "no early drop" else _walked_steps
-        found = steps(self._constructs, shape, stop_rule, regions)
-        return [self._path(row, way) for row, way in zip(values, found, strict=True)]
+        ways = steps(self._constructs, shape, stop_rule, regions)
+        return [self._path(row, way) for row, way in zip(values, ways, strict=True)]
 
     def _path(self, row: Mapping[str, Any], way: list[dict[str, Any]]) -> dict[str, Any]:
         for step in way:

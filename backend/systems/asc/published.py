@@ -29,7 +29,7 @@ from storage.vocabulary.records import Entity, Json, PlanVersion, Sample
 def plan_graph(plan: SelectionPlan, unit_id: str, input: str) -> PlanGraph:
     """The constructs in their order. Properties: the kind of plan, and of each construct with
     micro-arrows their number and a digest of where they lead."""
-    arrows = {a: list(found) for a, found in groupby(plan.arrows, lambda arrow: arrow.attribute)}
+    arrows = {a: list(own) for a, own in groupby(plan.arrows, lambda arrow: arrow.attribute)}
     facts = {a: {"kind": plan.kind, **_arrow_facts(arrows.get(a, []))} for a in plan.order}
     return pipeline(unit_id, input, "selection", facts)
 
@@ -66,7 +66,7 @@ def plan_version(adopted: AdoptPlan, unit_id: str, input: str) -> PlanVersion:
 
 def shape_of(plan: PlanVersion) -> PlanShape:
     """The plan of a record again."""
-    arrows = tuple(MicroArrow(*found) for found in plan.evidence.get("arrows", ()))
+    arrows = tuple(MicroArrow(*arrow) for arrow in plan.evidence.get("arrows", ()))
     return PlanShape(cast("PlanKind", plan.kind), order_of(plan), arrows)
 
 
@@ -89,7 +89,7 @@ def query_in(
 
 def construct_entities(constructs: ConstructSet, unit_id: str) -> list[Entity]:
     """The constructs and their queues; the order does not matter."""
-    found: list[Entity] = []
+    entities: list[Entity] = []
     for name, construct in constructs.constructs.items():
         facts: dict[str, Json] = {
             "attribute": name,
@@ -99,31 +99,31 @@ def construct_entities(constructs: ConstructSet, unit_id: str) -> list[Entity]:
             "n_queries": constructs.n_users[name],
             "bitmap_bytes": construct.bitmap_bytes,
         }
-        found += operator_entities(unit_id, "selection", name, facts)
-    return found
+        entities += operator_entities(unit_id, "selection", name, facts)
+    return entities
 
 
 def construct_samples(unit_id: str, result: UnitResult, plan: SelectionPlan) -> list[Sample]:
     """Per construct: tuples handed to it and that visited it, share dropped of them, share alive
     after it."""
-    counts, found = result.report, []
+    counts, samples = result.report, []
     alive = result.n_tuples
     for attribute in plan.order:
         id, reached = entity_id(unit_id, "selection", attribute), counts.reached.get(attribute, 0)
-        found.append(Sample(id, "reached_tuples", reached, "tuples"))
+        samples.append(Sample(id, "reached_tuples", reached, "tuples"))
         queue = entity_id(unit_id, "queue", attribute)
-        found.append(Sample(queue, "flow_tuples", alive, "tuples"))
+        samples.append(Sample(queue, "flow_tuples", alive, "tuples"))
         if counts.dropped:
             dropped = counts.dropped[attribute]
             alive -= dropped
             share = dropped / reached if reached else None
-            found.append(Sample(id, "drop_prob", share, "prob"))
+            samples.append(Sample(id, "drop_prob", share, "prob"))
             if result.n_tuples:
-                found.append(Sample(id, "survival_prob", alive / result.n_tuples, "prob"))
+                samples.append(Sample(id, "survival_prob", alive / result.n_tuples, "prob"))
     if not counts.dropped:
         alive = result.n_matched
-    found.append(Sample(output_queue(unit_id), "flow_tuples", alive, "tuples"))
-    return found
+    samples.append(Sample(output_queue(unit_id), "flow_tuples", alive, "tuples"))
+    return samples
 
 
 def monitor_samples(
@@ -145,5 +145,5 @@ def monitor_samples(
     }
     if n_sampled:
         profile["sample_us_per_tuple"] = (core_us / n_sampled, "us/tuple")
-    found = unit_samples(unit_id, result, visits, n_sampled, watched)
-    return found + samples_of(profile_id(unit_id), profile)
+    samples = unit_samples(unit_id, result, visits, n_sampled, watched)
+    return samples + samples_of(profile_id(unit_id), profile)

@@ -26,6 +26,7 @@ UNTRIGGERED: Final = {
     "visit cost changed": "what a visit costs was changed",
     "ordering changed": "ordering changed",
     "arrow rules changed": "the rules of micro-arrows were changed",
+    "policy changed": "first measured order since thresholds decide",
 }
 
 
@@ -76,8 +77,8 @@ def contest(
 
 def normalised(measured: Mapping[str, float], attributes: Sequence[str]) -> dict[str, float] | None:
     """Measured times as weights of mean 1; None unless every attribute has a time > 0."""
-    found = [measured.get(a, 0.0) for a in attributes]
-    if not found or not all(time > 0 for time in found):
+    times = [measured.get(a, 0.0) for a in attributes]
+    if not times or not all(time > 0 for time in times):
         return None
-    mean = sum(found) / len(found)
-    return {a: time / mean for a, time in zip(attributes, found, strict=True)}
+    mean = sum(times) / len(times)
+    return {a: time / mean for a, time in zip(attributes, times, strict=True)}

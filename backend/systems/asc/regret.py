@@ -17,9 +17,10 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.adaptive.stats import thinned
 from backend.systems.asc.constructs import ConstructSet
 from backend.systems.asc.cost import CostModel, PlanShape, route, tuple_costs
-from backend.systems.asc.lattice import affordable, extreme_order, thinned, work
+from backend.systems.asc.lattice import affordable, extreme_order, work
 from backend.systems.asc.matching import Regions, Trace
 from backend.systems.asc.walk import Routed, Walked
 
@@ -109,22 +110,24 @@ class RegretLedger:
             return self.entry
         limit = _WORDS // max(1, constructs.n_words * len(constructs.attributes))
         regions = thinned(np.concatenate(self._sample), max(_FEWEST, limit))
-        found = _Costs(constructs, regions, model)
-        costs = {shape: found.of(shape) for shape in {running, self.first, self.previous} if shape}
-        self._search(found, constructs, regions, model)
+        plan_costs = _Costs(constructs, regions, model)
+        costs = {
+            shape: plan_costs.of(shape) for shape in {running, self.first, self.previous} if shape
+        }
+        self._search(plan_costs, constructs, regions, model)
         self._save(costs[self.first] - costs[running], self._n_tuples)
         self.entry = Regret(
             running=float(costs[running].mean()),
             previous=float(costs[self.previous].mean()) if self.previous else None,
-            best=found.least([shape.order for shape in costs], self._best),
+            best=plan_costs.least([shape.order for shape in costs], self._best),
             first=float(costs[self.first].mean()),
             saved_total=self.entry.saved_total,
             saved_se=math.sqrt(self._variance),
             n_sample=len(regions),
-            micro_ratio=found.micro_ratio(running),
-            relative_cost=found.relative_cost(running),
+            micro_ratio=plan_costs.micro_ratio(running),
+            relative_cost=plan_costs.relative_cost(running),
         )
-        ratios = {shape: found.relative_cost(shape) for shape in costs}
+        ratios = {shape: plan_costs.relative_cost(shape) for shape in costs}
         self.ratios = {shape: ratio for shape, ratio in ratios.items() if ratio is not None}
         self._n_tuples, self._sample = 0, []
         return self.entry
@@ -141,7 +144,7 @@ class RegretLedger:
         self._n_tuples, self._sample = 0, []
 
     def _search(
-        self, found: _Costs, constructs: ConstructSet, regions: Regions, model: CostModel
+        self, costs: _Costs, constructs: ConstructSet, regions: Regions, model: CostModel
     ) -> None:
         """Look for the best fixed order, when enough tuples allow and the work is due."""
         rule = model.stop_rule
@@ -150,7 +153,7 @@ class RegretLedger:
         if len(sample) < _FEWEST or self._credit < needed:
             return
         self._credit = 0.0
-        starts = [shape.order for shape in found.known]
+        starts = [shape.order for shape in costs.known]
         best = extreme_order(constructs, sample, rule, model.weights, starts=starts, effort=_EFFORT)
         self._best = best.order
 
@@ -191,8 +194,8 @@ class _Costs:
 
     def micro_ratio(self, shape: PlanShape) -> float | None:
         """ξ of a hybrid plan."""
-        found = self._route(shape)
-        return found.micro_ratio if isinstance(found, Walked) else None
+        route = self._route(shape)
+        return route.micro_ratio if isinstance(route, Walked) else None
 
     def relative_cost(self, shape: PlanShape) -> float | None:
         """ω of a hybrid plan: its cost over that of its macro order."""

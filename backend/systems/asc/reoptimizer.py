@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from backend.adaptive.core import Evaluations, FollowUp
 from backend.adaptive.headroom import recorded
+from backend.adaptive.planlog.records import LogJson
 from backend.adaptive.words import REFILLED, arrows, count, too_thin
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import (
@@ -29,9 +30,9 @@ from backend.model.schema import Schema
 from backend.systems.asc.arrows import carried_plan, fitted_plan
 from backend.systems.asc.choices import OtherValues
 from backend.systems.asc.constructs import ConstructSet, ConstructStore, Progress
-from backend.systems.asc.cost import CostModel, PlanCost, PlanShape, executed_cost, sample_costs
+from backend.systems.asc.cost import CostModel, PlanShape, executed_cost, sample_costs
 from backend.systems.asc.cover import EXACT_UP_TO, cover_prefix, static_order
-from backend.systems.asc.evidence import choice_detail, decision_record
+from backend.systems.asc.evidence import choice_detail, cooldown_detail, decision_record
 from backend.systems.asc.explain import change_sentence, plan_text, rearrangement_sentence
 from backend.systems.asc.headroom import choice_headroom, rejection_headroom
 from backend.systems.asc.knobs import AscKnobs
@@ -42,12 +43,14 @@ from backend.systems.asc.orderings import Ordering
 from backend.systems.asc.paths import N_PATHS, PathFinder
 from backend.systems.asc.rearrange import normalised, rearrange
 from backend.systems.asc.regret import RegretLedger, Saved
+from backend.systems.asc.steering import SelectionPilot, look_record
 from backend.systems.asc.trials import Trials
 from backend.systems.asc.trigger import Baseline, Reading
 from backend.systems.asc.watch import EvaluationMoment, SelectionMonitor, Watch
 from storage.vocabulary.asc_rule import rejection
 from storage.vocabulary.kinds import Verdict
-from storage.vocabulary.records import DecisionOutcome
+from storage.vocabulary.planlog import LOOK
+from storage.vocabulary.records import Decision, DecisionOutcome
 
 #: What evidence is counted in.
 SAMPLED: Final = "sampled tuples"
@@ -86,6 +89,7 @@ class SelectionReOptimizer:
         self._follow_up: FollowUp[PlanShape, Regions] = FollowUp()
         self._measured: dict[str, float] = {}
         self._evaluations = Evaluations()
+        self.pilot = SelectionPilot(self._constructs)
 
     @property
     def plan(self) -> SelectionPlan:
@@ -123,10 +127,18 @@ class SelectionReOptimizer:
         return [AdoptPlan(self._plan, batch_id, reason)]
 
     def resume(
-        self, shape: PlanShape, version: int, n_decisions: int, batch_id: int, saved: Saved
+        self,
+        shape: PlanShape,
+        version: int,
+        n_decisions: int,
+        batch_id: int,
+        saved: Saved,
+        looks: Sequence[Mapping[str, LogJson]] = (),
     ) -> list[Instruction]:
         """Go on with a plan that was in force when the run was ended from outside; everything that
-        was sampled is gone. n_decisions: evaluations so far. saved: what the ledger had come to."""
+        was sampled is gone. n_decisions: evaluations so far. saved: what the ledger had come to.
+        looks: of the autopilot, as recorded."""
+        said = [REFILLED, *self.pilot.resume(looks)]
         fitted = fitted_plan(shape, self._constructs)
         first = fitted_plan(saved.first, self._constructs)
         self._evaluations.seq, self._pending = n_decisions, "run resumed"
@@ -134,10 +146,10 @@ class SelectionReOptimizer:
         self._ledger = RegretLedger(first, saved.total, saved.se)
         self._plan = fitted.versioned(version)
         if fitted == shape:
-            return [REFILLED]
+            return list[Instruction](said)
         self._plan = fitted.versioned(version + 1)
         reason = f"the run went on with other queries; {plan_text(fitted)}"
-        return [AdoptPlan(self._plan, batch_id, reason), REFILLED]
+        return [AdoptPlan(self._plan, batch_id, reason), *said]
 
     def handle(self, event: SelectionEvent) -> list[Instruction]:
         """The instructions an event calls for. Raises QueryError for queries that cannot be."""
@@ -154,15 +166,18 @@ class SelectionReOptimizer:
         self._store.settle()
         self._measured = dict(event.visit_costs) or self._measured
         regions = self._watch.sampled(event, knobs.tau_tuples)
-        found: list[Instruction] = []
+        self.pilot.sampled(event.n_tuples, regions)
+        instructions: list[Instruction] = []
         if event.plan_version == self._plan.version:
             self._watch.count(event, knobs.lambda_tuples)
             self._ledger.add(event.n_tuples, regions)
-            found += self._follow(event, regions)
+            instructions += self._follow(event, regions)
+            if knobs.is_piloted:
+                self.pilot.executed(event, self._plan, self._cost_model())
         is_due = self._watch.is_due(knobs.lambda_tuples)
         if is_due:
             self._settle()
-        return [*found, *self._evaluate(event.batch_id, regions, is_due)]
+        return [*instructions, *self._evaluate(event.batch_id, regions, is_due)]
 
     def _evaluate(self, batch_id: int, regions: Regions, is_due: bool) -> list[Instruction]:
         """What is due after a batch: a period to collect, a plan to build, or the trigger."""
@@ -178,6 +193,8 @@ class SelectionReOptimizer:
             done, self._monitoring = self._monitoring, None
             self._watch.restart()
             return self._rearrange(done.kind, batch_id, done.reading, done.periods)
+        if knobs.is_piloted:
+            return self._look(batch_id)
         return self._check(batch_id) if is_due else []
 
     def _call_for(self, kind: str, batch_id: int, reading: Reading | None) -> list[Instruction]:
@@ -241,10 +258,7 @@ class SelectionReOptimizer:
         if len(moment.sample):
             visits = self._watch.expected_visits(self._plan, moment.sample, self.knobs).detail()
         detail: dict[str, Any] = {"sample": moment.source, "visits_ci": visits}
-        detail["paths"] = self._paths()
-        if verdict == "cooldown":
-            detail["cooldown_tuples"] = self.knobs.cooldown_tuples
-            detail["since_switch_tuples"] = self._watch.cooldown.waited
+        detail |= {"paths": self._paths(), **cooldown_detail(moment, verdict)}
         detail |= self._trials.taken() | self._others.at(moment)
         n_sampled = len(self._watch.profile)
         detail |= recorded(rejection_headroom(moment, verdict, n_sampled, SAMPLED))
@@ -278,6 +292,17 @@ class SelectionReOptimizer:
         shape, rule = PlanShape.of(self._plan), self.knobs.stop_rule
         return self._finder.paths(shape, rule, values, regions)
 
+    # ------------------------------------------------------------------ the autopilot
+
+    def _look(self, batch_id: int) -> list[Instruction]:
+        """A look of the autopilot, when one is due."""
+        look = self.pilot.look_at(self._plan, self._cost_model(), self.knobs)
+        if look is None:
+            return []
+        moment = self._moment(LOOK, batch_id, None)
+        decision, best = look_record(look, moment)
+        return [decision] if best is None else self._switch(moment, best, decision)
+
     # ------------------------------------------------------------------ a new plan
 
     def _rearrange(
@@ -285,30 +310,35 @@ class SelectionReOptimizer:
     ) -> list[Instruction]:
         """Build a plan, cost it and others on the same sample, adopt the cheapest."""
         moment, paths = self._moment(kind, batch_id, reading), self._paths()
-        found = rearrange(moment, periods)
-        choice = found.choice
-        self._trials.rebuilt(moment, found.proposal.shape, choice)
-        said = rearrangement_sentence(moment, found)
-        detail = {**choice_detail(moment, found), "paths": paths, **self._trials.taken()}
+        rearrangement = rearrange(moment, periods)
+        choice = rearrangement.choice
+        self._trials.rebuilt(moment, rearrangement.proposal.shape, choice)
+        said = rearrangement_sentence(moment, rearrangement)
+        detail = {**choice_detail(moment, rearrangement), "paths": paths, **self._trials.taken()}
         detail |= self._others.at(moment) | recorded(choice_headroom(moment, choice))
         verdict: Verdict = "switched" if choice.switches else "kept"
         decision = decision_record(moment, verdict, said, detail, choice)
-        ended = self._follow_up.end(batch_id) if choice.switches else []
-        adopted = [self._switch(moment, choice.best, said)] if choice.switches else []
         self._built_by = self.knobs.ordering
         self._watch.baseline = Baseline(choice.d_init, choice.visits_init)
-        return [*ended, decision, *adopted]
+        if not choice.switches:
+            return [decision]
+        return self._switch(moment, choice.best.shape, decision)
 
-    def _switch(self, moment: EvaluationMoment, best: PlanCost, reason: str) -> AdoptPlan:
+    def _switch(
+        self, moment: EvaluationMoment, best: PlanShape, decision: Decision
+    ) -> list[Instruction]:
+        ended = self._follow_up.end(moment.batch_id)
+        reason, cost = decision.explanation, decision.predicted_new
         self._settle()
         self._ledger.switched(moment.shape)
-        self._plan = best.shape.versioned(self._plan.version + 1)
+        self._plan = best.versioned(self._plan.version + 1)
         self._followed_model = moment.model
         price = partial(sample_costs, self._constructs, moment.model)
-        self._follow_up.begin(moment.seq, moment.shape, best.shape, price)
+        self._follow_up.begin(moment.seq, moment.shape, best, price)
         self._watch.restart()
         self._watch.cooldown.switched()
-        return AdoptPlan(self._plan, moment.batch_id + 1, reason, moment.seq, best.cost.value)
+        adopted = AdoptPlan(self._plan, moment.batch_id + 1, reason, moment.seq, cost)
+        return [*ended, decision, adopted]
 
     # ------------------------------------------------------------------ changes from outside
 
@@ -327,16 +357,19 @@ class SelectionReOptimizer:
             self._pending = self._pending or "arrow rules changed"
         if before.ordering != now.ordering:
             self._await("ordering changed")
+        if before.is_piloted and not now.is_piloted:
+            self._await("policy changed")
         if before.stop_rule == now.stop_rule:
             return []
         self._watch.baseline = None
         self._await("stop rule changed")
         self._trials.restart()
-        found = self._follow_up.end(event.batch_id)
+        instructions = self._follow_up.end(event.batch_id)
         self._plan = replace(self._plan, version=self._plan.version + 1)
         self._watch.restart()
+        self.pilot = SelectionPilot(self._constructs, self.pilot.t)
         reason = f"stop rule changed from {before.stop_rule} to {now.stop_rule}"
-        return [*found, AdoptPlan(self._plan, event.batch_id, f"{reason}; order kept")]
+        return [*instructions, AdoptPlan(self._plan, event.batch_id, f"{reason}; order kept")]
 
     def _await(self, kind: str) -> None:
         """Measure anew as soon as the sample suffices; monitoring under way is given up."""
@@ -348,11 +381,12 @@ class SelectionReOptimizer:
         old = self._constructs
         constructs = taken_in(self._store, event.queries, self.knobs.bitmap_bytes)
         self._settle()
-        found = self._follow_up.end(event.batch_id)
+        instructions = self._follow_up.end(event.batch_id)
         self._constructs = constructs
         self._finder = PathFinder(constructs)
         self._trials.restart()
         self._watch.rebuild(constructs)
+        self.pilot = SelectionPilot(constructs, self.pilot.t)
         shape, appended = carried_plan(PlanShape.of(self._plan), old, constructs)
         first = carried_plan(self._ledger.first, old, constructs)[0]
         before = self._ledger.previous
@@ -363,4 +397,4 @@ class SelectionReOptimizer:
         self._await("queries changed")
         added = f" ({', '.join(appended)} newly used)" if appended else ""
         reason = f"{event.reason}; {plan_text(shape)}{added}"
-        return [*found, AdoptPlan(self._plan, event.batch_id, reason)]
+        return [*instructions, AdoptPlan(self._plan, event.batch_id, reason)]

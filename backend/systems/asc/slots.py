@@ -92,28 +92,28 @@ def parts_of_query(query: ContinuousQuery, schema: Schema) -> QueryParts:
 
 def _slots(query: ContinuousQuery, schema: Schema) -> tuple[Slot, ...]:
     places = {a.name: (place, a) for place, a in enumerate(schema.attributes)}
-    found = [_slot(conjunct, places) for conjunct in disjuncts(query.name, query.condition)]
-    live = tuple(dict.fromkeys(slot for slot in found if not slot.is_dead))
+    slots = [_slot(conjunct, places) for conjunct in disjuncts(query.name, query.condition)]
+    live = tuple(dict.fromkeys(slot for slot in slots if not slot.is_dead))
     if any(not slot.columns for slot in live):
         return (Slot((), False),)
-    return live or tuple(found[:1]) or (Slot((), True),)
+    return live or tuple(slots[:1]) or (Slot((), True),)
 
 
 def _checked_constants(query: ContinuousQuery, schema: Schema) -> dict[str, tuple[Constant, ...]]:
     names = schema.names
-    found: dict[str, list[Constant]] = {}
+    constants: dict[str, list[Constant]] = {}
     for name in attributes_of(query.condition):
         if name not in names:
             raise QueryError(
                 f"query {query.name!r} uses attribute {name!r}, which the schema does not "
                 f"have; it has {', '.join(names)}"
             )
-        found[name] = []
+        constants[name] = []
     for atom in _atoms(query.condition):
         attribute = schema.attributes[names.index(atom.attribute)]
         check_constant(query.name, attribute, atom.constant)
-        found[atom.attribute].append(atom.constant)
-    return {a: sorted_constants(schema.attributes[names.index(a)], c) for a, c in found.items()}
+        constants[atom.attribute].append(atom.constant)
+    return {a: sorted_constants(schema.attributes[names.index(a)], c) for a, c in constants.items()}
 
 
 def _atoms(condition: Condition) -> list[Comparison]:

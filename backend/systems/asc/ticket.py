@@ -111,10 +111,10 @@ class _Tables:
 
     def words(self, values: Sequence[int]) -> Words:
         """uint64[T, W] of integers."""
-        found = np.zeros((len(values), self.n_words), dtype=np.uint64)
+        words = np.zeros((len(values), self.n_words), dtype=np.uint64)
         for row, value in enumerate(values):
-            found[row] = np.frombuffer(value.to_bytes(8 * self.n_words, "little"), dtype="<u8")
-        return found
+            words[row] = np.frombuffer(value.to_bytes(8 * self.n_words, "little"), dtype="<u8")
+        return words
 
 
 def _as_int(words: Words) -> int:

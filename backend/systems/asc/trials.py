@@ -17,8 +17,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.adaptive.stats import thinned
 from backend.systems.asc.cost import PlanChoice, PlanShape, branch_free_price
-from backend.systems.asc.lattice import thinned
 from backend.systems.asc.macro import macro_sequence
 from backend.systems.asc.matching import Regions
 from backend.systems.asc.orderings import BASELINES
@@ -62,8 +62,8 @@ class Trials:
     def taken(self) -> dict[str, Json]:
         """The trials since the last call, oldest first, as a part of a decision's detail; they are
         forgotten here."""
-        found, self._open = self._open, []
-        return {"trials": found} if found else {}
+        trials, self._open = self._open, []
+        return {"trials": trials} if trials else {}
 
     def rejected(self, moment: EvaluationMoment, verdict: str) -> None:
         """Note an evaluation at which nothing was built."""
@@ -212,14 +212,14 @@ class _Table:
     def cost_orders(self, orders: Sequence[tuple[str, ...]]) -> None:
         """Follow the sample through at least one order, with early drop."""
         visits, costs, self._d = _followed(self.moment, self.sample, orders)
-        for order, found, cost in zip(orders, visits.tolist(), costs.tolist(), strict=True):
-            self._rows[PlanShape("early drop", order)] = found, cost
+        for order, n_visits, cost in zip(orders, visits.tolist(), costs.tolist(), strict=True):
+            self._rows[PlanShape("early drop", order)] = n_visits, cost
 
     def add(self, shape: PlanShape, omega: float) -> None:
         """A plan that costs omega times its order, if that is costed."""
-        found = self._rows.get(PlanShape("early drop", shape.order))
-        if found is not None:
-            self._rows[shape] = found[0] * omega, found[1] * omega
+        costed = self._rows.get(PlanShape("early drop", shape.order))
+        if costed is not None:
+            self._rows[shape] = costed[0] * omega, costed[1] * omega
 
     def cost(self, shape: PlanShape) -> float:
         """Cost of a plan that has one."""
@@ -256,13 +256,13 @@ def _followed(
     share of the sample that satisfies no query."""
     constructs, model = moment.constructs, moment.model
     columns = {attribute: i for i, attribute in enumerate(constructs.attributes)}
-    found = list(constructs.constructs.values())
+    used_constructs = list(constructs.constructs.values())
     weights = model.weigh(constructs.attributes)
     grb = np.tile(constructs.initial, (len(orders), len(sample), 1))
     total, costs = np.zeros(len(orders)), np.zeros(len(orders))
-    if found:
-        masks = np.stack([c.qrb[sample[:, i]] for i, c in enumerate(found)])
-        usage = np.stack([c.qub for c in found])
+    if used_constructs:
+        masks = np.stack([c.qrb[sample[:, i]] for i, c in enumerate(used_constructs)])
+        usage = np.stack([c.qub for c in used_constructs])
     for attributes in zip(*orders, strict=True):
         at = [columns[attribute] for attribute in attributes]
         tested = grb & usage[at][:, None, :] if model.stop_rule == "resolved" else grb
@@ -290,8 +290,8 @@ def _name(shape: PlanShape) -> list[Json]:
     """[kind, order, digest]: what tells a plan from others; the digest is '' without arrows."""
     if not shape.arrows:
         return [shape.kind, list(shape.order), ""]
-    found = json.dumps([[a.attribute, a.region, a.target] for a in shape.arrows])
-    return [shape.kind, list(shape.order), hashlib.sha256(found.encode()).hexdigest()[:8]]
+    arrows = json.dumps([[a.attribute, a.region, a.target] for a in shape.arrows])
+    return [shape.kind, list(shape.order), hashlib.sha256(arrows.encode()).hexdigest()[:8]]
 
 
 def build_steps(moment: EvaluationMoment) -> int:

@@ -81,8 +81,9 @@ class SelectionUnit(PublishedUnit[AdoptPlan]):
             state.total(of_unit, "regret_saved_total"),
             state.total(of_unit, "regret_saved_se"),
         )
-        found = self.core.resume(shape_of(plan), plan.version, state.n_decisions, batch, saved)
-        return self._recorded(found)
+        shape, n_decisions = shape_of(plan), state.n_decisions
+        resume = self.core.resume(shape, plan.version, n_decisions, batch, saved, state.looks)
+        return self._recorded(resume)
 
     def operator(self, batch_id: int) -> SelectionOperator:
         core = self.core
@@ -102,7 +103,7 @@ class SelectionUnit(PublishedUnit[AdoptPlan]):
         self._n_last, self._result = result.n_tuples, result
         wanted = self.core.knobs.visit_costs == "measured"
         counts = result.report
-        told = BatchExecuted(
+        batch_executed = BatchExecuted(
             batch_id=event.batch_id,
             n_tuples=result.n_tuples,
             n_matched=result.n_matched,
@@ -112,24 +113,24 @@ class SelectionUnit(PublishedUnit[AdoptPlan]):
             sample=counts.sample,
             visit_costs=self._visit_costs.read(wanted, self.core.constructs, counts.sample),
         )
-        found = self.core.handle(told)
+        instructions = self.core.handle(batch_executed)
         self._core_us = (clock() - before) * 1e6
-        return self._recorded(found)
+        return self._recorded(instructions)
 
     def changed(self, event: KnobsChanged | QueriesChanged) -> Recorded:
         if isinstance(event, KnobsChanged):
             self._refuse_memory(AscKnobs.of(event.settings))
-        found = self.core.handle(event)
+        instructions = self.core.handle(event)
         if isinstance(event, QueriesChanged):
             self._queries = {query.name: query for query in event.queries}
-        return self._recorded(found)
+        return self._recorded(instructions)
 
     def entities(self, paused: Mapping[str, ContinuousQuery]) -> Sequence[Entity]:
         return self._book.entities(self.core.constructs, self._queries, paused)
 
     def _samples(self, result: UnitResult) -> list[Sample]:
-        found = construct_samples(self._job.id, result, self._ran)
-        return found + monitor_samples(self._job.id, result, self.core.monitor, self._core_us)
+        samples = construct_samples(self._job.id, result, self._ran)
+        return samples + monitor_samples(self._job.id, result, self.core.monitor, self._core_us)
 
     def _plan_record(self, adopted: AdoptPlan) -> PlanVersion:
         return plan_version(adopted, self._job.id, self._job.input)

@@ -65,7 +65,7 @@ class VisitCostMeter:
         self._batches += 1
         if self._of is constructs and self._batches < _EVERY:
             return {}
-        found = measure_visit_costs(constructs, sample, self._clock)
-        if found:
+        visit_costs = measure_visit_costs(constructs, sample, self._clock)
+        if visit_costs:
             self._of, self._batches = constructs, 0
-        return found
+        return visit_costs

@@ -41,14 +41,14 @@ class Routed:
     @property
     def visits(self) -> NDArray[np.intp]:
         """intp[T]: constructs visited by each tuple."""
-        found: NDArray[np.intp] = self.visited.sum(axis=1, dtype=np.intp)
-        return found
+        visits: NDArray[np.intp] = self.visited.sum(axis=1, dtype=np.intp)
+        return visits
 
     @property
     def reached(self) -> NDArray[np.intp]:
         """intp[n], in the plan's order: tuples that visited the construct."""
-        found: NDArray[np.intp] = self.visited.sum(axis=0, dtype=np.intp)
-        return found
+        reached: NDArray[np.intp] = self.visited.sum(axis=0, dtype=np.intp)
+        return reached
 
     @property
     def n_unmatched(self) -> int:
@@ -144,13 +144,13 @@ class Walk:
 
     def successors(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
         """intp[len(rows)]: the first useful construct of the macro order, or NOWHERE."""
-        found = np.full(len(rows), NOWHERE, dtype=np.intp)
+        successors = np.full(len(rows), NOWHERE, dtype=np.intp)
         for column in self.order:
-            open_ = np.flatnonzero(found == NOWHERE)
+            open_ = np.flatnonzero(successors == NOWHERE)
             if not len(open_):
                 break
-            found[open_[self.is_useful(rows[open_], column)]] = column
-        return found
+            successors[open_[self.is_useful(rows[open_], column)]] = column
+        return successors
 
     def advance(self, jumps: Jumps) -> NDArray[np.bool_]:
         """After a visit every tuple moves on; bool[T]: which of them along a micro-arrow."""

@@ -100,8 +100,8 @@ class Watch:
 
     def expected_visits(self, plan: SelectionPlan, regions: Regions, knobs: AscKnobs) -> Mean:
         """Visits per tuple under the plan (with early drop) on a non-empty sample."""
-        found = route(self._constructs, regions, PlanShape.of(plan), knobs.stop_rule)
-        return mean_of(found.visits)
+        routed = route(self._constructs, regions, PlanShape.of(plan), knobs.stop_rule)
+        return mean_of(routed.visits)
 
     def reading(self, plan: SelectionPlan, knobs: AscKnobs) -> Reading:
         """Both watched quantities against their baselines."""

@@ -94,9 +94,13 @@ class SampleWindow:
 
         since: a number of tuples seen, on the same clock as ``end`` of ``add``.
         """
-        found = [c.regions for c in self._chunks if c.end > since]
+        chunk_regions = [c.regions for c in self._chunks if c.end > since]
         n_attributes = len(self._constructs.attributes)
-        return np.concatenate(found) if found else np.zeros((0, n_attributes), dtype=np.intp)
+        return (
+            np.concatenate(chunk_regions)
+            if chunk_regions
+            else np.zeros((0, n_attributes), dtype=np.intp)
+        )
 
     def count(self, since: int) -> int:
         """How many tuples ``regions`` of ``since`` has."""
@@ -108,9 +112,9 @@ class SampleWindow:
         for chunk in reversed(self._chunks):
             taken = chunk.last(n - len(rows))
             columns = [taken.values[a] for a in self._constructs.attributes]
-            found = zip(*columns, strict=True) if columns else [()] * len(taken.regions)
+            values = zip(*columns, strict=True) if columns else [()] * len(taken.regions)
             names = self._constructs.attributes
-            rows = [*(dict(zip(names, row, strict=True)) for row in found), *rows]
+            rows = [*(dict(zip(names, row, strict=True)) for row in values), *rows]
             if len(rows) >= n:
                 break
         return rows, self.regions()[self._n - len(rows) :]

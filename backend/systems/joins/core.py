@@ -7,13 +7,11 @@ join does, whatever other queries come or go. All of them share the memory of th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from backend.adaptive.core import Evaluations
 from backend.adaptive.memory import PAGE_BYTES, Bid, Grant, MemoryUse
 from backend.model.knobs import KnobSettings, KnobSpec
-from backend.operators.network.core.job import NetworkJob
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.reports import NetworkReport
 from backend.operators.network.core.tuning import Tuning
@@ -25,38 +23,27 @@ from backend.systems.contract import (
     LaidOutNetwork,
     OperatorCore,
     Refusal,
-    UnitState,
 )
+from backend.systems.joined import JoinsByOperator
 from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.join import AdaptiveJoin, join_in, keys_of
 from backend.systems.joins.knobs import JoinKnobs
 from backend.systems.joins.published import PublishedJoin
-from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.joins import JOINS as VOCABULARY
-from storage.vocabulary.records import Entity, Json, Matrix, Sample
+from storage.vocabulary.records import Sample
 
 #: Joins of fewer inputs have one order and no segment that could be cached.
 LEAST_INPUTS: Final = 3
 
 
-class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
-    """All tuned joins of a network, by operator."""
+class AdaptiveJoins(JoinsByOperator[AdaptiveJoin, PublishedJoin]):
+    """All tuned joins of a network."""
+
+    state_name = "joins"
 
     def __init__(self, evaluations: Evaluations) -> None:
-        self._evaluations = evaluations
-        self._by_id: dict[str, AdaptiveJoin] = {}
-        self._network: LaidOutNetwork | None = None
+        super().__init__(evaluations)
         self._report: NetworkReport | None = None
-        self._shown_now: list[PublishedJoin] | None = None
-
-    def __getitem__(self, id: str) -> AdaptiveJoin:
-        return self._by_id[id]
-
-    def __iter__(self) -> Any:
-        return iter(self._by_id)
-
-    def __len__(self) -> int:
-        return len(self._by_id)
 
     @property
     def inexact(self) -> str:
@@ -64,7 +51,7 @@ class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
 
     def lay_out(self, network: LaidOutNetwork, settings: KnobSettings) -> str:
         """Another plan or other knobs: joins that are in it still keep what they know."""
-        knobs, shown = JoinSettings.of(settings), self._shown()
+        knobs, drawn = JoinSettings.of(settings), self._choices()
         plan, names, self._network = network.plan, network.names, network
         before, self._by_id = self._by_id, {}
         readers, ids = plan.readers(), wide_joins(plan)
@@ -78,84 +65,48 @@ class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
             join.turn(knobs)
             self._by_id[id] = join
         self._shown_now = None
-        return "" if self._shown() == shown else "the joins are tuned otherwise"
+        return "" if self._choices() == drawn else "the joins are tuned otherwise"
 
-    def _shown(self) -> list[object]:
+    def _choices(self) -> list[object]:
         """What a plan shows of the joins: orders, and caches in use."""
-        return [(id, one.core.orders, *one.core.caches.choice) for id, one in self.items()]
+        return [(id, join.core.orders, *join.core.caches.choice) for id, join in self.items()]
 
     def bids(self) -> dict[str, Bid]:
-        joins = {one.id: one for one in self._published}
+        joins = {join.id: join for join in self._shown}
         return {
-            id: one.core.caches.pages.bid(one.n_elements, joins[id].pool)
-            for id, one in self.items()
+            id: join.core.caches.pages.bid(join.n_elements, joins[id].pool)
+            for id, join in self.items()
         }
 
     def grant(self, grants: Mapping[str, Grant]) -> bool:
         before = self._tunings
-        for id, one in self.items():
-            one.share = grants[id].share
-            one.core.allow(grants[id].n_pages)
+        for id, join in self.items():
+            join.share = grants[id].share
+            join.core.allow(grants[id].n_pages)
         self._shown_now = None
         return self._tunings != before
 
     def memory_uses(self) -> dict[str, MemoryUse]:
         report = self._report
         return {
-            one.id: one.memory_use(None if report is None else one.profile(report))
-            for one in self._published
+            join.id: join.memory_use(None if report is None else join.profile(report))
+            for join in self._shown
         }
-
-    def tuned(self, job: NetworkJob) -> NetworkJob:
-        return replace(job, tunings={**job.tunings, **self._tunings})
-
-    @property
-    def _tunings(self) -> dict[str, JoinTuning]:
-        return {id: one.core.tuning for id, one in self.items()}
 
     def observe(self, batch_id: int, n_tuples: int, report: NetworkReport) -> CoreNews:
         self._report, self._shown_now = report, None
         if not n_tuples:
             return CoreNews()
         before = self._tunings
-        news = [one.observe(batch_id, n_tuples, report) for one in self.values()]
+        news = [join.observe(batch_id, n_tuples, report) for join in self.values()]
         records = tuple(record for records in news for record in records)
         return CoreNews(records, self._tunings != before)
 
-    # ------------------------------------------------------------------ what is published
-
-    @property
-    def _published(self) -> list[PublishedJoin]:
-        network = self._network
-        if self._shown_now is None and network is not None:
-            self._shown_now = [PublishedJoin(network, one) for one in self.values()]
-        return self._shown_now or []
-
-    def drawn(self, graph: PlanGraph) -> PlanGraph:
-        for join in self._published:
-            graph = join.drawn(graph)
-        return graph
-
-    def entities(self) -> list[Entity]:
-        return [entity for join in self._published for entity in join.entities()]
+    def _show(self, network: LaidOutNetwork, id: str) -> PublishedJoin:
+        return PublishedJoin(network, self[id])
 
     def samples(self, report: NetworkReport) -> list[Sample]:
-        return [sample for join in self._published for sample in join.samples(report)]
-
-    def matrices(self) -> list[Matrix]:
-        return [matrix for join in self._published for matrix in join.matrices()]
-
-    # ------------------------------------------------------------------ a run that is resumed
-
-    def state(self) -> Mapping[str, Json]:
-        return {"joins": {id: one.core.state() for id, one in self.items()}}
-
-    def restore(self, state: UnitState) -> None:
-        known = state.plan.evidence.get("joins", {})
-        for join in self._published:
-            if join.id in known:
-                self[join.id].core.restore(known[join.id], join.totals_in(state))
-        self._shown_now = None
+        return [sample for join in self._shown for sample in join.samples(report)]
 
 
 class JoinCores:

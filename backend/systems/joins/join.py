@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from backend.adaptive.core import Evaluations
+from backend.model.knobs import names_in
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.reports import NetworkReport
-from backend.operators.network.joins.join_tuning import JoinProfile
+from backend.operators.network.joins.join_tuning import JoinProfile, JoinTuning
 from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.kinds.pipelines import probe_orders
 from backend.systems.joins.decide.candidates import CacheCandidate, candidates
 from backend.systems.joins.decide.controller import JoinController
+from backend.systems.joins.decide.regret import CachingTotals
 from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.decide.shape import JoinShape
 from storage.vocabulary.records import Decision, DecisionOutcome
@@ -46,6 +48,19 @@ class AdaptiveJoin:
         return self.core.shape
 
     @property
+    def tuning(self) -> JoinTuning:
+        """How it is to be executed."""
+        return self.core.tuning
+
+    def state(self) -> Mapping[str, Any]:
+        """What is known, as JSON-typed data."""
+        return self.core.state()
+
+    def restore(self, state: Mapping[str, Any], totals: CachingTotals) -> None:
+        """Go on where ``state`` was taken."""
+        self.core.restore(state, totals)
+
+    @property
     def candidates(self) -> tuple[CacheCandidate, ...]:
         """All that could be cached under the orders in force, forbidden ones among them."""
         if self._settings.caching == "off":
@@ -72,7 +87,9 @@ class AdaptiveJoin:
     def _is_ambiguous(self, candidate: CacheCandidate) -> bool:
         """Whether other keys of the same inputs may be cached, under whatever orders."""
         inside = set(candidate.windows)
-        touching = [one for one in self.shape.classes if one & inside and one - inside]
+        touching = [
+            members for members in self.shape.classes if members & inside and members - inside
+        ]
         return len(touching) > 1
 
     def turn(self, settings: JoinSettings) -> None:
@@ -95,11 +112,12 @@ class AdaptiveJoin:
     def _named(self, names: str) -> frozenset[str]:
         """Ids of the candidates that a knob names, with their query or without; other names wait
         for theirs."""
-        wanted = named_caches(names)
+        wanted = names_in(names)
         return frozenset(
-            one.id
-            for one in (self.candidates if wanted else ())
-            if {self.short_name(one), f"{self.short_name(one)} of {self.query}"} & wanted
+            candidate.id
+            for candidate in (self.candidates if wanted else ())
+            if {self.short_name(candidate), f"{self.short_name(candidate)} of {self.query}"}
+            & wanted
         )
 
     def observe(
@@ -109,16 +127,18 @@ class AdaptiveJoin:
         profile = self.profile(report)
         if profile is None:
             return ()
-        self._elements.append(sum(one.n_plus + one.n_minus for one in profile.pipelines))
+        self._elements.append(
+            sum(pipeline.n_plus + pipeline.n_minus for pipeline in profile.pipelines)
+        )
         news = self.core.observe(batch_id, n_tuples, profile)
         self._adopt_settings()
-        return (*news.outcomes, *(self._named_after(one) for one in news.decisions))
+        return (*news.outcomes, *(self._named_after(decision) for decision in news.decisions))
 
     def profile(self, report: NetworkReport) -> JoinProfile | None:
         """What the join tells of a batch; None: it was not tuned then."""
         counts = report.operators.get(self.id)
-        told = None if counts is None else counts.profile
-        return told if isinstance(told, JoinProfile) else None
+        profile = None if counts is None else counts.profile
+        return profile if isinstance(profile, JoinProfile) else None
 
     @property
     def n_elements(self) -> float:
@@ -128,19 +148,14 @@ class AdaptiveJoin:
     def _named_after(self, decision: Decision) -> Decision:
         """A decision in words of the run: caches by name, and which join it is about."""
         detail = {**decision.detail, "join": self.name}
-        names = {one["cache"]: one["name"] for one in detail.get("caches", ())}
+        names = {cache["cache"]: cache["name"] for cache in detail.get("caches", ())}
         old, new = (
-            {**plan, "order": [names.get(one, one) for one in plan["order"]]}
+            {**plan, "order": [names.get(step, step) for step in plan["order"]]}
             for plan in (decision.old, decision.new)
         )
         about = f"{self.query}: " if self.is_one_of_many else ""
         explanation = about + decision.explanation
         return replace(decision, old=old, new=new, detail=detail, explanation=explanation)
-
-
-def named_caches(names: str) -> frozenset[str]:
-    """The names in the value of a knob, parted by semicolons."""
-    return frozenset(name.strip() for name in names.split(";") if name.strip())
 
 
 def keys_of(plan: NetworkPlan, id: str) -> Mapping[str, int]:
@@ -162,16 +177,16 @@ def attribute_names(plan: NetworkPlan, id: str) -> tuple[str, ...]:
 def input_names(plan: NetworkPlan, id: str) -> tuple[str, ...]:
     """What people call the inputs of a join: the streams or relations they come from; those that
     come from several, or from the same one, are numbered."""
-    by_id = {one.id: one for one in plan.operators}
+    by_id = {operator.id: operator for operator in plan.operators}
 
     def read(id: str) -> list[str]:
-        one = by_id[id]
-        if one.work.reads:
-            return [one.work.reads]
-        return list(dict.fromkeys(name for input in one.inputs for name in read(input)))
+        operator = by_id[id]
+        if operator.work.reads:
+            return [operator.work.reads]
+        return list(dict.fromkeys(name for input in operator.inputs for name in read(input)))
 
-    told = ["+".join(read(input)) for input in by_id[id].inputs]
+    names = ["+".join(read(input)) for input in by_id[id].inputs]
     return tuple(
-        name if told.count(name) == 1 else f"{name} {told[: place + 1].count(name)}"
-        for place, name in enumerate(told)
+        name if names.count(name) == 1 else f"{name} {names[: place + 1].count(name)}"
+        for place, name in enumerate(names)
     )

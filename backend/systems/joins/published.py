@@ -51,7 +51,7 @@ class CacheNumbers(NamedTuple):
     @property
     def wanted(self) -> int | None:
         """Bytes."""
-        return sum(one.n_bytes for one in self.tiers) or None
+        return sum(tier.n_bytes for tier in self.tiers) or None
 
     @property
     def bid(self) -> float | None:
@@ -88,30 +88,34 @@ class PublishedJoin:
         """The pipelines, the pool and all candidates."""
         join, names = self._join, self._join.shape.names
         pool = {"join": self.node, "page_bytes": PAGE_BYTES, "shards": join.n_shards}
-        found = [self._entity(self.pool, "pool", f"Pool of {join.name}", pool)]
+        entities = [self._entity(self.pool, "pool", f"Pool of {join.name}", pool)]
         for input, name in enumerate(names):
             facts = {"join": self.node, "input": name, "order": self._order(input)}
             id, words = self.pipeline(input), f"Pipeline of {name}: {join.name}"
-            found.append(self._entity(id, "pipeline", words, facts))
-        for one in join.candidates:
-            told = self._facts(one)
-            found.append(self._entity(self.cache(one.id), "cache", join.cache_name(one), told))
-        return found
+            entities.append(self._entity(id, "pipeline", words, facts))
+        for candidate in join.candidates:
+            cache_facts = self._facts(candidate)
+            entities.append(
+                self._entity(
+                    self.cache(candidate.id), "cache", join.cache_name(candidate), cache_facts
+                )
+            )
+        return entities
 
     def _entity(self, id: str, role: str, name: str, facts: Mapping[str, Json]) -> Entity:
         kind = "operator" if role == "pipeline" else role
         return Entity(id, kind, name, dict(facts), unit_id=self.unit_id, role=role)  # type: ignore[arg-type]  # pool, cache or operator
 
-    def _facts(self, one: CacheCandidate) -> dict[str, Json]:
+    def _facts(self, candidate: CacheCandidate) -> dict[str, Json]:
         names = self._join.shape.names
         return {
             "join": self.node,
             "pool": self.pool,
-            "short_name": self._join.short_name(one),
-            "windows": [names[i] for i in one.windows],
-            "witnesses": [names[i] for i in one.witnesses],
-            "key": list(self._join.key_of(one)),
-            "keyed": one.keyed,
+            "short_name": self._join.short_name(candidate),
+            "windows": [names[i] for i in candidate.windows],
+            "witnesses": [names[i] for i in candidate.witnesses],
+            "key": list(self._join.key_of(candidate)),
+            "keyed": candidate.keyed,
             "readers": [
                 {
                     "pipeline": self.pipeline(reader.pipeline),
@@ -119,13 +123,17 @@ class PublishedJoin:
                     "first": reader.first,
                     "last": reader.last,
                 }
-                for reader in one.readers
+                for reader in candidate.readers
             ],
         }
 
     def drawn(self, graph: PlanGraph) -> PlanGraph:
         """The plan with the caches in use beside the join, and the orders of its pipelines."""
-        used = [one for one in self._join.candidates if one.id in self._join.core.caches.choice]
+        used = [
+            candidate
+            for candidate in self._join.candidates
+            if candidate.id in self._join.core.caches.choice
+        ]
         names = self._join.shape.names
         orders = {name: self._order(input) for input, name in enumerate(names)}
         nodes = [
@@ -135,7 +143,7 @@ class PublishedJoin:
             for n in graph.nodes
         ]
         caches = [PlanNode(self.cache(c.id), "cache", self._join.cache_name(c)) for c in used]
-        edges = [PlanEdge(one.id, self.node, "") for one in caches]
+        edges = [PlanEdge(cache.id, self.node, "") for cache in caches]
         return PlanGraph((*nodes, *caches), (*graph.edges, *edges))
 
     # ------------------------------------------------------------------ numbers
@@ -150,36 +158,40 @@ class PublishedJoin:
         core, page_bytes = self._join.core, PAGE_BYTES * self._join.n_shards
         known, held = core.known, core.caches.pages.held
         flows, units, states = known.flows(), known.units, core.caches.states.all()
-        found = []
-        for one in self._join.candidates:
-            estimate = known.estimate(one, flows, units)
-            places, miss_prob = self._places(one, estimate), _miss_prob(estimate)
+        numbers = []
+        for candidate in self._join.candidates:
+            estimate = known.estimate(candidate, flows, units)
+            places, miss_prob = self._places(candidate, estimate), _miss_prob(estimate)
             benefit, tiers = None, tuple[MemoryTier, ...]()
             if miss_prob is not None:
                 benefit = self._cost(sum(estimate.readers[place].benefit for place in places))
-                tiers = self._tiers(known.tiers(one, estimate, places), page_bytes, benefit)
-            state, pages = states.get(one.id, "unused"), held.get(one.id, 0)
+                tiers = self._tiers(known.tiers(candidate, estimate, places), page_bytes, benefit)
+            state, pages = states.get(candidate.id, "unused"), held.get(candidate.id, 0)
             upkeep, granted = self._cost(estimate.cost), page_bytes * pages
-            found.append(CacheNumbers(one, state, miss_prob, benefit, upkeep, tiers, granted))
-        return found
+            numbers.append(
+                CacheNumbers(candidate, state, miss_prob, benefit, upkeep, tiers, granted)
+            )
+        return numbers
 
     def _tiers(
         self, tiers: Sequence[Tier], page_bytes: int, benefit: float
     ) -> tuple[MemoryTier, ...]:
         """Along a miss-ratio curve each saves what its hits do; a single one has all benefit."""
-        found = []
-        for one in tiers:
-            n_bytes = page_bytes * one.n_pages
-            saving = self._cost(one.priority * one.n_pages)
+        memory_tiers = []
+        for tier in tiers:
+            n_bytes = page_bytes * tier.n_pages
+            saving = self._cost(tier.priority * tier.n_pages)
             priority = saving / (n_bytes / _KB)
-            found.append(MemoryTier(n_bytes, priority, saving if len(tiers) > 1 else benefit))
-        return tuple(found)
+            memory_tiers.append(
+                MemoryTier(n_bytes, priority, saving if len(tiers) > 1 else benefit)
+            )
+        return tuple(memory_tiers)
 
-    def _places(self, one: CacheCandidate, estimate: CacheEstimate) -> tuple[int, ...]:
+    def _places(self, candidate: CacheCandidate, estimate: CacheEstimate) -> tuple[int, ...]:
         """The readers in use; of what is not used those that would pay."""
-        used = self._join.core.caches.choice.get(one.id)
+        used = self._join.core.caches.choice.get(candidate.id)
         if used:
-            return tuple(one.readers.index(reader) for reader in used)
+            return tuple(candidate.readers.index(reader) for reader in used)
         return tuple(p for p, reader in enumerate(estimate.readers) if reader.benefit > 0)
 
     def profile(self, report: NetworkReport) -> JoinProfile | None:
@@ -189,34 +201,34 @@ class PublishedJoin:
     def samples(self, report: NetworkReport) -> list[Sample]:
         """Of a batch."""
         profile = self.profile(report) or JoinProfile()
-        found = samples_of(self.pool, {**self._pool(profile), **self._totals()})
-        for one in self.numbers:
-            own = profile.caches.get(one.candidate.id)
-            found += samples_of(self.cache(one.candidate.id), self._cache(one, own))
+        samples = samples_of(self.pool, {**self._pool(profile), **self._totals()})
+        for cache in self.numbers:
+            own = profile.caches.get(cache.candidate.id)
+            samples += samples_of(self.cache(cache.candidate.id), self._cache(cache, own))
         for input, flow in enumerate(self._join.core.known.flows()):
-            told = profile.pipelines[input] if profile.pipelines else None
+            pipeline = profile.pipelines[input] if profile.pipelines else None
             each = (
                 flow.segment_cost(0, len(flow.step_costs) - 1) / flow.share if flow.share else None
             )
             values: Values = {
                 "arrival_share": (flow.share, "prob"),
-                "profiled_tuples": (0 if told is None else len(told.tau), "tuples"),
+                "profiled_tuples": (0 if pipeline is None else len(pipeline.tau), "tuples"),
                 "pipeline_cost": (None if each is None else self._cost(each), _COST),
             }
-            found += samples_of(self.pipeline(input), values)
-        return found
+            samples += samples_of(self.pipeline(input), values)
+        return samples
 
     def memory_use(self, profile: JoinProfile | None) -> MemoryUse:
         """Of the pool, in a batch. profile: what it told of that."""
         numbers = self.numbers
         used = () if profile is None else profile.caches.values()
-        bids = [one.bid for one in numbers if one.granted and one.bid is not None]
-        in_use = [one for one in numbers if one.state == "used"]
+        bids = [cache.bid for cache in numbers if cache.granted and cache.bid is not None]
+        in_use = [cache for cache in numbers if cache.state == "used"]
         return MemoryUse(
-            sum(one.granted for one in numbers),
-            sum(one.n_bytes for one in used),
+            sum(cache.granted for cache in numbers),
+            sum(counts.n_bytes for counts in used),
             min(bids, default=None),
-            any(one.granted < (one.wanted or 0) for one in in_use),
+            any(cache.granted < (cache.wanted or 0) for cache in in_use),
         )
 
     def _pool(self, profile: JoinProfile) -> Values:
@@ -254,19 +266,19 @@ class PublishedJoin:
         )
         return CachingTotals(round(n), *(cost / self._cost(1.0) for cost in costs))
 
-    def _cache(self, one: CacheNumbers, counts: CacheCounts | None) -> Values:
+    def _cache(self, numbers: CacheNumbers, counts: CacheCounts | None) -> Values:
         """Of a batch. counts: None of a cache that was not in use."""
-        found: dict[str, tuple[float | None, str]] = {
-            "cache_state": (CACHE_STATES.index(one.state), ""),
-            "miss_prob": (one.miss_prob, "prob"),
-            "granted_bytes": (one.granted, "bytes"),
-            "wanted_bytes": (one.wanted, "bytes"),
-            "cache_benefit": (one.benefit, _COST),
-            "cache_upkeep": (one.upkeep, _COST),
-            "cache_bid": (one.bid, BID),
+        values: dict[str, tuple[float | None, str]] = {
+            "cache_state": (CACHE_STATES.index(numbers.state), ""),
+            "miss_prob": (numbers.miss_prob, "prob"),
+            "granted_bytes": (numbers.granted, "bytes"),
+            "wanted_bytes": (numbers.wanted, "bytes"),
+            "cache_benefit": (numbers.benefit, _COST),
+            "cache_upkeep": (numbers.upkeep, _COST),
+            "cache_bid": (numbers.bid, BID),
         }
         own = counts or CacheCounts()
-        return found | {
+        return values | {
             "hit_prob": (own.hits / own.probes if own.probes else None, "prob"),
             "cache_probes": (own.probes, "probes"),
             "cache_entries": (own.n_entries, "entries"),
@@ -282,26 +294,26 @@ class PublishedJoin:
         return [*self._views(), *self._bids()]
 
     def _views(self) -> list[Matrix]:
-        names, found = self._join.shape.names, []
-        for one in self._join.core.pipelines:
-            order = [names[one.targets[x]] for x in one.view.order]
-            kept, counts = one.kept.tolist(), one.view.counts.tolist()
+        names, views = self._join.shape.names, []
+        for pipeline in self._join.core.pipelines:
+            order = [names[pipeline.targets[x]] for x in pipeline.view.order]
+            kept, counts = pipeline.kept.tolist(), pipeline.view.counts.tolist()
             values = [
                 [n if j >= i and kept[i][j] else None for j, n in enumerate(r)]
                 for i, r in enumerate(counts)
             ]
-            found.append(
+            views.append(
                 Matrix(
-                    name=f"join view of {names[one.input]}: {self._join.name}",
+                    name=f"join view of {names[pipeline.input]}: {self._join.name}",
                     kind="join view",
                     rows=tuple(order),
                     columns=tuple(order),
                     values=values,
                     unit="tuples",
-                    n=len(one.window) + one.window.n_passed,
+                    n=len(pipeline.window) + pipeline.window.n_passed,
                 )
             )
-        return found
+        return views
 
     def _bids(self) -> list[Matrix]:
         numbers, core = self.numbers, self._join.core
@@ -320,7 +332,7 @@ class PublishedJoin:
             Matrix(
                 name=f"cache bids of {self._join.name}",
                 kind="cache bids",
-                rows=tuple(self.cache(one.candidate.id) for one in numbers),
+                rows=tuple(self.cache(cache.candidate.id) for cache in numbers),
                 columns=(
                     "cache_benefit",
                     "cache_upkeep",
@@ -331,11 +343,11 @@ class PublishedJoin:
                 ),
                 values=values,
                 unit=_COST,
-                n=sum(one.n for one in core.known.pipelines),
+                n=sum(pipeline.n for pipeline in core.known.pipelines),
                 row_stats={
-                    "name": [self._join.cache_name(one.candidate) for one in numbers],
+                    "name": [self._join.cache_name(cache.candidate) for cache in numbers],
                     "conflicts": excluded,
-                    "tiers": [[list(tier) for tier in one.tiers] for one in numbers],
+                    "tiers": [[list(tier) for tier in cache.tiers] for cache in numbers],
                 },
             )
         ]
@@ -345,10 +357,10 @@ def _miss_prob(estimate: CacheEstimate) -> float | None:
     """By look-ups of all its readers; None: nobody looked."""
     seen = [reader for reader in estimate.readers if reader.n_probes]
     n = sum(reader.lookups for reader in seen)
-    return sum(one.miss_prob * one.lookups for one in seen) / n if n else None
+    return sum(reader.miss_prob * reader.lookups for reader in seen) / n if n else None
 
 
-def _exclude(one: CacheCandidate, other: CacheCandidate) -> bool:
+def _exclude(candidate: CacheCandidate, other: CacheCandidate) -> bool:
     """Whether some readers of two candidates cannot be used at once."""
-    pairs = ([(one, a), (other, b)] for a in one.readers for b in other.readers)
+    pairs = ([(candidate, a), (other, b)] for a in candidate.readers for b in other.readers)
     return any(True for pair in pairs for _ in conflicts(pair))

@@ -50,7 +50,7 @@ class Capacities:
 def queues_of(plan: NetworkPlan) -> list[str]:
     """All queues between operators of a plan, by ``queue_id``."""
     return [
-        queue_id(input, one.id, port)
-        for one in plan.operators
-        for port, input in enumerate(one.inputs)
+        queue_id(input, operator.id, port)
+        for operator in plan.operators
+        for port, input in enumerate(operator.inputs)
     ]

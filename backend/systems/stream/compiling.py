@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from backend.cql.answers import Implicit, answer_fields, answers_a_stream
@@ -20,6 +20,7 @@ from backend.operators.network.core.work import (
     PlannedOperator,
 )
 from backend.operators.network.kinds.select_project import named
+from backend.systems.contract import BringsOperators, CoreKind
 from backend.systems.stream.sharding import spread, whole
 from backend.systems.stream.translation import translated
 
@@ -35,6 +36,7 @@ def compile_queries(
     tick_us: int,
     joins: JoinTrees = "mjoin",
     keyed: bool = True,
+    kinds: Sequence[CoreKind] = (),
 ) -> NetworkPlan:
     """The operators of all queries; what several do alike is one operator.
 
@@ -42,14 +44,15 @@ def compile_queries(
     queries share operators with those of the same batch only, whose windows began as empty. sharing
     is told to the plan: it is about what operators keep. tick_us: of all streams, for windows in
     seconds. joins: of more than two inputs. keyed: tuples may go to several shards by the values of
-    an attribute; queries then share only what is spread by the same one.
+    an attribute; queries then share only what is spread by the same one. kinds: of cores, some of
+    which bring operators of their own.
 
     What a query comes to depends on the query and ``since`` alone, not on the others.
     """
     making = _Making()
     answers: dict[str, PlannedAnswer] = {}
     for query in queries:
-        tree, is_stream, why = operator_tree(query.plan, tick_us, implicit_istream, joins)
+        tree, is_stream, why = operator_tree(query.plan, tick_us, implicit_istream, joins, kinds)
         if not keyed:
             tree, why = whole(tree), f"There is one shard. {why}"
         answers[query.name] = PlannedAnswer(making.made(tree, since[query.name], why), is_stream)
@@ -57,7 +60,11 @@ def compile_queries(
 
 
 def operator_tree(
-    plan: Logical, tick_us: int, implicit: Implicit = "unwindowed", joins: JoinTrees = "mjoin"
+    plan: Logical,
+    tick_us: int,
+    implicit: Implicit = "unwindowed",
+    joins: JoinTrees = "mjoin",
+    kinds: Sequence[CoreKind] = (),
 ) -> tuple[OperatorTree, bool, str]:
     """The tree of a query's operators, with keys; whether it answers a stream; why its shards are
     as they are.
@@ -67,6 +74,9 @@ def operator_tree(
     """
     tree, is_stream = translated(plan, tick_us, implicit)
     kept = named(tree.pushed(joins=joins), answer_fields(plan))
+    for kind in kinds:
+        own = kind.planned(kept) if isinstance(kind, BringsOperators) else kept
+        kept = own if isinstance(own, OperatorTree) else kept
     tree, why = spread(kept, answers_a_stream(plan, "never"))
     return tree, is_stream, why
 
@@ -83,7 +93,7 @@ class _Making:
 
     def made(self, tree: OperatorTree, since: int, why: str) -> str:
         """Make the operators of a tree that are not there yet; the id of the topmost one."""
-        inputs = tuple(self.made(one, since, why) for one in tree.inputs)
+        inputs = tuple(self.made(input, since, why) for input in tree.inputs)
         said = repr((tree.work, tree.fields, tree.key, inputs))
         digest = hashlib.sha256(said.encode()).hexdigest()[:_DIGITS]
         id = f"{tree.work.named(len(inputs))}-{digest}-{since}"

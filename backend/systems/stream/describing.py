@@ -27,32 +27,32 @@ class DescribedOperator:
 
 def described(plan: NetworkPlan) -> dict[str, DescribedOperator]:
     """All operators of a plan that are no inputs, by id."""
-    by_id = {one.id: one for one in plan.operators}
+    by_id = {operator.id: operator for operator in plan.operators}
     readers, sharded = plan.readers(), _sharded(plan)
-    found: dict[str, DescribedOperator] = {}
+    words: dict[str, DescribedOperator] = {}
     taken: dict[str, int] = {}
-    for one in plan.operators:
-        if not one.inputs:
+    for operator in plan.operators:
+        if not operator.inputs:
             continue
-        columns = [[f.name for f in by_id[input].fields] for input in one.inputs]
-        work, text = one.work, one.work.text(columns)
-        facts = {"text": text, **work.facts(columns), "queries": readers[one.id]}
-        facts |= sharded.get(one.id, {})
+        columns = [[f.name for f in by_id[input].fields] for input in operator.inputs]
+        work, text = operator.work, operator.work.text(columns)
+        facts = {"text": text, **work.facts(columns), "queries": readers[operator.id]}
+        facts |= sharded.get(operator.id, {})
         name = _unique(_short(text), taken)
-        found[one.id] = DescribedOperator(one.id, work.role, name, work.keeps, facts)
-    return found
+        words[operator.id] = DescribedOperator(operator.id, work.role, name, work.keeps, facts)
+    return words
 
 
 def _sharded(plan: NetworkPlan) -> dict[str, dict[str, Json]]:
     """Operator -> the key that says its shard (of each input), and why."""
-    by_id = {one.id: one for one in plan.operators}
-    found: dict[str, dict[str, Json]] = {}
+    by_id = {operator.id: operator for operator in plan.operators}
+    shard_facts: dict[str, dict[str, Json]] = {}
     for group in plan.groups:
         inputs = [(by_id[id], place) for id, place in group.keys.items()]
-        key = {one.work.reads: one.fields[place].name for one, place in inputs}
+        key = {operator.work.reads: operator.fields[place].name for operator, place in inputs}
         for id in group.operators:
-            found[id] = {"shard_key": key, "shard_why": group.why}
-    return found
+            shard_facts[id] = {"shard_key": key, "shard_why": group.why}
+    return shard_facts
 
 
 def _unique(name: str, taken: dict[str, int]) -> str:

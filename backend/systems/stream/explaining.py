@@ -31,14 +31,14 @@ def explain(plan: NetworkPlan) -> str:
 
 def _words(plan: NetworkPlan) -> dict[str, str]:
     """Each operator's name and what it does; of an input also the key of its shards."""
-    told = described(plan)
+    operators = described(plan)
     keys = {id: place for group in plan.groups for id, place in group.keys.items()}
-    found = {}
-    for one in plan.operators:
-        kind = one.work.named(len(one.inputs))
-        if one.work.reads:
-            key = f", by {one.fields[keys[one.id]].name}" if one.id in keys else ""
-            found[one.id] = f"{kind} {one.work.reads}{key}"
+    words = {}
+    for operator in plan.operators:
+        kind = operator.work.named(len(operator.inputs))
+        if operator.work.reads:
+            key = f", by {operator.fields[keys[operator.id]].name}" if operator.id in keys else ""
+            words[operator.id] = f"{kind} {operator.work.reads}{key}"
         else:
-            found[one.id] = f"{kind} {told[one.id].facts['text']}"
-    return found
+            words[operator.id] = f"{kind} {operators[operator.id].facts['text']}"
+    return words

@@ -36,20 +36,20 @@ def holdings(
     names: Mapping[str, str],
 ) -> tuple[Holding, ...]:
     """Of all operators of a plan, stores first."""
-    found = []
+    held = []
     for store in plan.store_layout():
         shared = len(store.stubs) > 1
         store_id = entity_id(unit_id, "store", store.id)
         if shared:
             ends = tuple(dict.fromkeys(stub.operator for stub in store.stubs))
             name = f"tuples of {names[store.stubs[0].feed]}"
-            found.append(Holding(store_id, "store", name, ends, store.id))
+            held.append(Holding(store_id, "store", name, ends, store.id))
         for stub in store.stubs:
             operator, port = stub.operator, stub.port
             facts: dict[str, Json] = {"indexes": len(stub.indexes)}
             if shared:
                 facts["store"] = store_id
-            found.append(
+            held.append(
                 Holding(
                     entity_id(unit_id, "synopsis", f"{operator}.{port}"),
                     "stub" if shared else "synopsis",
@@ -60,12 +60,12 @@ def holdings(
                     facts,
                 )
             )
-    in_stores = {id for one in found for id in one.operators}
-    for id, told in words.items():
-        if told.keeps and id not in in_stores:
+    in_stores = {id for holding in held for id in holding.operators}
+    for id, word in words.items():
+        if word.keeps and id not in in_stores:
             own = entity_id(unit_id, "synopsis", id)
-            found.append(Holding(own, "synopsis", told.keeps, (id,)))
-    return tuple(found)
+            held.append(Holding(own, "synopsis", word.keeps, (id,)))
+    return tuple(held)
 
 
 def _kept(

@@ -6,8 +6,8 @@ stream, and the relation. Every other operator is a node, what it keeps another 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from backend.model.conditions import ContinuousQuery
 from backend.model.ids import entity_id, source_id, source_queue, unit_entity
@@ -27,7 +27,7 @@ from storage.vocabulary.records import Entity, Json
 class NetworkLayout:
     """A plan with its operators in words, and the ids of what belongs to them. words: of operators
     that are no inputs; streams, relations: name -> the operators that read it; holdings: what
-    operators keep."""
+    operators keep; queries: what it answers, by name."""
 
     unit_id: str
     plan: NetworkPlan
@@ -35,19 +35,23 @@ class NetworkLayout:
     streams: Mapping[str, tuple[str, ...]]
     relations: Mapping[str, tuple[str, ...]]
     holdings: tuple[Holding, ...]
+    queries: Mapping[str, ContinuousQuery] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, unit_id: str, plan: NetworkPlan) -> NetworkLayout:
+    def of(
+        cls, unit_id: str, plan: NetworkPlan, queries: Iterable[ContinuousQuery] = ()
+    ) -> NetworkLayout:
         """The layout of a plan."""
         streams: dict[str, tuple[str, ...]] = {}
         relations: dict[str, tuple[str, ...]] = {}
-        for one in plan.operators:
-            if name := one.work.reads:
-                read = relations if one.work.is_stored else streams
-                read[name] = (*read.get(name, ()), one.id)
+        for operator in plan.operators:
+            if name := operator.work.reads:
+                read = relations if operator.work.is_stored else streams
+                read[name] = (*read.get(name, ()), operator.id)
         words = described(plan)
         kept = holdings(unit_id, plan, words, _names(words, streams, relations))
-        return cls(unit_id, plan, words, streams, relations, kept)
+        by_name = {query.name: query for query in queries}
+        return cls(unit_id, plan, words, streams, relations, kept, by_name)
 
     def node(self, id: str) -> str:
         """The entity of an operator, or of what it reads."""
@@ -70,10 +74,10 @@ class NetworkLayout:
 
     def queue_name(self, id: str) -> str:
         """What people call a queue."""
-        for one in self.plan.operators:
-            for port, input in enumerate(one.inputs):
-                if queue_id(input, one.id, port) == id:
-                    return f"{self.names[input]} → {self.names[one.id]}"
+        for operator in self.plan.operators:
+            for port, input in enumerate(operator.inputs):
+                if queue_id(input, operator.id, port) == id:
+                    return f"{self.names[input]} → {self.names[operator.id]}"
         raise KeyError(id)
 
     def answer(self, query: str) -> str:
@@ -95,9 +99,9 @@ class NetworkLayout:
         nodes += [PlanNode(self.input(name), "input", name) for name in self.streams]
         stored = {"note": "a stored relation"}
         nodes += [PlanNode(self.relation(n), "source", n, stored) for n in self.relations]
-        for id, one in self.words.items():
-            nodes.append(PlanNode(self.node(id), one.role, one.name, dict(one.facts)))
-        nodes += [PlanNode(one.id, one.role, one.name) for one in self.holdings]
+        for id, word in self.words.items():
+            nodes.append(PlanNode(self.node(id), word.role, word.name, dict(word.facts)))
+        nodes += [PlanNode(holding.id, holding.role, holding.name) for holding in self.holdings]
         nodes += [
             PlanNode(self.answer(query), "output", query, {"note": _kind(answer.is_stream)})
             for query, answer in self.plan.answers.items()
@@ -105,49 +109,55 @@ class NetworkLayout:
         return PlanGraph(tuple(nodes), tuple(self._edges()))
 
     def _edges(self) -> list[PlanEdge]:
-        found = [PlanEdge(source_id(n), self.input(n), source_queue(n)) for n in self.streams]
+        edges = [PlanEdge(source_id(n), self.input(n), source_queue(n)) for n in self.streams]
         for id in self.words:
             for port, input in enumerate(self.plan.operator(id).inputs):
                 queue = self.queue(queue_id(input, id, port))
-                found.append(PlanEdge(self.node(input), self.node(id), queue, port))
+                edges.append(PlanEdge(self.node(input), self.node(id), queue, port))
         for kept in self.holdings:
             if kept.role == "stub":
-                found.append(PlanEdge(str(kept.facts["store"]), kept.id, ""))
+                edges.append(PlanEdge(str(kept.facts["store"]), kept.id, ""))
             if kept.role != "store":
-                found += [PlanEdge(kept.id, self.node(id), "") for id in kept.operators]
-        found += [
+                edges += [PlanEdge(kept.id, self.node(id), "") for id in kept.operators]
+        edges += [
             PlanEdge(self.node(answer.operator), self.answer(query), self.answer_queue(query))
             for query, answer in self.plan.answers.items()
         ]
-        return found
+        return edges
 
     def entities(
         self, title: str, capacities: Capacities, facts: Mapping[str, Json]
     ) -> list[Entity]:
         """All but the queries. capacities: of queues; facts: of the unit."""
-        found = [self._entity(unit_entity(self.unit_id), "system", "system", title, facts)]
+        entities = [self._entity(unit_entity(self.unit_id), "system", "system", title, facts)]
         for name in self.streams:
-            found.append(self._entity(self.input(name), "operator", "input", name))
+            entities.append(self._entity(self.input(name), "operator", "input", name))
             if name == SYSSTREAM:
-                found.append(self._entity(source_id(name), "operator", "source", name))
+                entities.append(self._entity(source_id(name), "operator", "source", name))
         for name in self.relations:
-            found.append(self._entity(self.relation(name), "operator", "source", name))
-        for id, one in self.words.items():
-            found.append(self._entity(self.node(id), "operator", one.role, one.name, one.facts))
+            entities.append(self._entity(self.relation(name), "operator", "source", name))
+        for id, word in self.words.items():
+            entities.append(
+                self._entity(self.node(id), "operator", word.role, word.name, word.facts)
+            )
         for kept in self.holdings:
             own = {"owners": [self.node(id) for id in kept.operators], **kept.facts}
             kind: EntityKind = "store" if kept.role == "store" else "synopsis"
-            found.append(self._entity(kept.id, kind, kept.role, kept.name, own))
-        found += self._queues(capacities)
+            entities.append(self._entity(kept.id, kind, kept.role, kept.name, own))
+        entities += self._queues(capacities)
         for query, answer in self.plan.answers.items():
-            told = {"answers": _kind(answer.is_stream)}
-            found.append(self._entity(self.answer(query), "operator", "output", query, told, query))
+            answer_facts = {"answers": _kind(answer.is_stream)}
+            entities.append(
+                self._entity(self.answer(query), "operator", "output", query, answer_facts, query)
+            )
             name = f"Answer of {query}"
-            found.append(self._entity(self.answer_queue(query), "queue", "queue", name, {}, query))
-        return found
+            entities.append(
+                self._entity(self.answer_queue(query), "queue", "queue", name, {}, query)
+            )
+        return entities
 
     def _queues(self, capacities: Capacities) -> list[Entity]:
-        names, found = self.names, []
+        names, queues = self.names, []
         for id in self.words:
             for port, input in enumerate(self.plan.operator(id).inputs):
                 queue, name = queue_id(input, id, port), f"{names[input]} → {names[id]}"
@@ -156,8 +166,8 @@ class NetworkLayout:
                     "consumer": self.node(id),
                     "capacity_tuples": capacities.of(queue) or None,
                 }
-                found.append(self._entity(self.queue(queue), "queue", "queue", name, facts))
-        return found
+                queues.append(self._entity(self.queue(queue), "queue", "queue", name, facts))
+        return queues
 
     def _entity(
         self,
@@ -180,17 +190,17 @@ class NetworkLayout:
             streams=list(query.reads),
             answers=_kind(answer.is_stream),
             registered_at=since,
-            operators=[self.node(id) for id, one in words if query.name in one.facts["queries"]],
+            operators=[self.node(id) for id, word in words if query.name in word.facts["queries"]],
         )
 
 
 def _names(
     words: Mapping[str, DescribedOperator], *read: Mapping[str, tuple[str, ...]]
 ) -> dict[str, str]:
-    found = {id: one.name for id, one in words.items()}
+    names_by_id = {id: word.name for id, word in words.items()}
     for names in read:
-        found |= {id: name for name, ids in names.items() for id in ids}
-    return found
+        names_by_id |= {id: name for name, ids in names.items() for id in ids}
+    return names_by_id
 
 
 def _kind(is_stream: bool) -> str:

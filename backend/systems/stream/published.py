@@ -26,44 +26,46 @@ def samples(
 ) -> list[Sample]:
     """All samples of a batch. seconds: since the batch before, None for the first; sizes: of what
     each query that answers has answered so far, None = unknown."""
-    found: list[Sample] = []
-    busy = sum(one.busy_ns for one in report.operators.values())
+    all_samples: list[Sample] = []
+    busy = sum(operator.busy_ns for operator in report.operators.values())
     for stream, n in arrived(layout, report).items():
-        found += samples_of(layout.input(stream), _input(stream, n, report, seconds))
+        all_samples += samples_of(layout.input(stream), _input(stream, n, report, seconds))
     for kept in layout.holdings:
-        found += samples_of(kept.id, _held(kept, report))
+        all_samples += samples_of(kept.id, _held(kept, report))
     for id in layout.words:
         counts = report.operators.get(id, OperatorCounts())
-        found += samples_of(layout.node(id), _operator(counts, busy, seconds))
-        found += samples_of(layout.node(id), _special(layout, id, counts))
+        all_samples += samples_of(layout.node(id), _operator(counts, busy, seconds))
+        all_samples += samples_of(layout.node(id), _special(layout, id, counts))
     for id, curve in report.queues.items():
-        found += samples_of(layout.queue(id), _queue(curve, seconds))
+        all_samples += samples_of(layout.queue(id), _queue(curve, seconds))
     for query, size in sizes.items():
         n = report.answers.get(query, 0)
-        found.append(Sample(layout.answer(query), "reached_tuples", n, "tuples"))
-        found.append(Sample(layout.answer_queue(query), "flow_tuples", n, "tuples"))
+        all_samples.append(Sample(layout.answer(query), "reached_tuples", n, "tuples"))
+        all_samples.append(Sample(layout.answer_queue(query), "flow_tuples", n, "tuples"))
         answer: Values = {
             "answer_tuples": (n, "tuples"),
             "net_tuples": (report.net.get(query, 0), "tuples"),
             "relation_tuples": (None if layout.plan.answers[query].is_stream else size, "tuples"),
             "answer_value": (_answer_value(report, query), "number"),
         }
-        found += samples_of(entity_id(layout.unit_id, "query", query), answer)
-    return found + samples_of(unit_entity(layout.unit_id), _unit(layout, report, n_shards, busy))
+        all_samples += samples_of(entity_id(layout.unit_id, "query", query), answer)
+    return all_samples + samples_of(
+        unit_entity(layout.unit_id), _unit(layout, report, n_shards, busy)
+    )
 
 
 def _answer_value(report: NetworkReport, query: str) -> float | None:
     """The last numeric column of the newest element with sign +."""
-    for one in reversed(report.recent.get(query, ())):
-        if one.sign > 0:
-            numbers = [v for v in one.values.values() if type(v) in (int, float)]
+    for element in reversed(report.recent.get(query, ())):
+        if element.sign > 0:
+            numbers = [v for v in element.values.values() if type(v) in (int, float)]
             return float(numbers[-1]) if numbers else None
     return None
 
 
 def _operator(counts: OperatorCounts, busy_ns: int, seconds: float | None) -> Values:
     n_in, n_out = counts.n_in, counts.n_out
-    found: dict[str, tuple[float | None, str]] = {
+    operator: dict[str, tuple[float | None, str]] = {
         "reached_tuples": (n_in, "tuples"),
         "emitted_tuples": (n_out, "tuples"),
         "element_selectivity": (n_out / n_in if n_in else None, ""),
@@ -72,31 +74,36 @@ def _operator(counts: OperatorCounts, busy_ns: int, seconds: float | None) -> Va
         "scheduled_runs": (counts.n_runs, "runs"),
     }
     if seconds:
-        found["in_per_s"] = (n_in / seconds, "tuples/s")
-        found["out_per_s"] = (n_out / seconds, "tuples/s")
-    return found
+        operator["in_per_s"] = (n_in / seconds, "tuples/s")
+        operator["out_per_s"] = (n_out / seconds, "tuples/s")
+    return operator
 
 
 def _input(stream: str, n: int, report: NetworkReport, seconds: float | None) -> Values:
-    found: dict[str, tuple[float | None, str]] = {
+    input: dict[str, tuple[float | None, str]] = {
         "reached_tuples": (n, "tuples"),
         "late_tuples": (report.n_late.get(stream, 0), "tuples"),
         "pending_tuples": (report.pending.get(stream, 0), "tuples"),
     }
     if seconds:
-        found["in_per_s"] = (n / seconds, "tuples/s")
-    return found
+        input["in_per_s"] = (n / seconds, "tuples/s")
+    return input
 
 
 def _special(layout: NetworkLayout, id: str, counts: OperatorCounts) -> Values:
     """What not all operators have."""
-    found: dict[str, tuple[float | None, str]] = {}
+    values: dict[str, tuple[float | None, str]] = {}
     if layout.words[id].role == "join":
         counted = counts.counters
         pairs = counted.get("pairs")
-        found["probes"] = (counted.get("probes"), "probes")
-        found["join_selectivity"] = (counted["matches"] / pairs if pairs else None, "")
-    return found
+        values["probes"] = (counted.get("probes"), "probes")
+        values["join_selectivity"] = (counted["matches"] / pairs if pairs else None, "")
+    if layout.words[id].role == "coalesce":
+        n_runs = counts.counters.get("runs")
+        share = n_runs / counts.n_tuples if n_runs and counts.n_tuples else None
+        values["coalesced_tuples"] = (n_runs, "tuples")
+        values["coalesced_share"] = (share, "prob")
+    return values
 
 
 def _held(kept: Holding, report: NetworkReport) -> Values:
@@ -121,17 +128,17 @@ def _held(kept: Holding, report: NetworkReport) -> Values:
     stub = stubs.get((kept.operators[0], kept.port))
     if stub is None:
         return {}
-    found: dict[str, tuple[float | None, str]] = {"size_tuples": (stub.n_tuples, "tuples")}
+    values: dict[str, tuple[float | None, str]] = {"size_tuples": (stub.n_tuples, "tuples")}
     if kept.role == "stub":
-        found["view_offset_tuples"] = (stub.behind, "tuples")
+        values["view_offset_tuples"] = (stub.behind, "tuples")
     else:
-        found["state_bytes"] = (store.n_bytes, "bytes")
-    return found
+        values["state_bytes"] = (store.n_bytes, "bytes")
+    return values
 
 
 def _queue(curve: QueueCurve, seconds: float | None) -> Values:
     held = curve.tuples
-    found: dict[str, tuple[float | None, str]] = {
+    queue: dict[str, tuple[float | None, str]] = {
         "flow_tuples": (curve.n_passed, "tuples"),
         "size_tuples": (int(held[-1]) if len(held) else 0, "tuples"),
         "queue_peak_tuples": (curve.high, "tuples"),
@@ -139,8 +146,8 @@ def _queue(curve: QueueCurve, seconds: float | None) -> Values:
         "queue_bytes": (curve.high * curve.n_bytes, "bytes"),
     }
     if seconds:
-        found["in_per_s"] = (curve.n_passed / seconds, "tuples/s")
-    return found
+        queue["in_per_s"] = (curve.n_passed / seconds, "tuples/s")
+    return queue
 
 
 def _unit(layout: NetworkLayout, report: NetworkReport, n_shards: int, busy_ns: int) -> Values:
@@ -151,7 +158,7 @@ def _unit(layout: NetworkLayout, report: NetworkReport, n_shards: int, busy_ns: 
         "heartbeat_lag": (max(0, report.newest - report.heartbeat), "ticks"),
         "pending_tuples": (sum(report.pending.values()), "tuples"),
         "state_bytes": (report.state_bytes, "bytes"),
-        "saved_bytes": (sum(one.n_bytes_saved for one in report.stores.values()), "bytes"),
+        "saved_bytes": (sum(store.n_bytes_saved for store in report.stores.values()), "bytes"),
         "log_bytes": (report.log_bytes, "bytes"),
         "shards": (n_shards, "shards"),
         **_skew(report),
@@ -163,15 +170,15 @@ def _unit(layout: NetworkLayout, report: NetworkReport, n_shards: int, busy_ns: 
 def _skew(report: NetworkReport) -> dict[str, tuple[float | None, str]]:
     if not report.shards:
         return {}
-    return {"shard_skew": (skew([one.busy_ns for one in report.shards]), "")}
+    return {"shard_skew": (skew([shard.busy_ns for shard in report.shards]), "")}
 
 
 def shard_load(report: NetworkReport) -> tuple[Matrix, ...]:
     """How a batch was spread over the shards; nothing of one."""
     return load_matrix(
         [
-            {"tuples": one.n_in, "busy_us": one.busy_ns / 1e3, "state_bytes": one.state_bytes}
-            for one in report.shards
+            {"tuples": shard.n_in, "busy_us": shard.busy_ns / 1e3, "state_bytes": shard.state_bytes}
+            for shard in report.shards
         ]
     )
 

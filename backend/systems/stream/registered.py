@@ -35,6 +35,6 @@ def tick_of(job: UnitJob) -> int:
     timed = {name: time for name, time in job.times.items() if time.timestamp}
     ticks = {name: time.tick_us for name, time in timed.items() if name != SYSSTREAM}
     if len(set(ticks.values())) > 1:
-        told = ", ".join(f"{name} {us} us" for name, us in ticks.items())
-        raise Refused(f"streams of one run have one tick, not several: {told}")
+        listed = ", ".join(f"{name} {us} us" for name, us in ticks.items())
+        raise Refused(f"streams of one run have one tick, not several: {listed}")
     return next(iter(ticks.values()), DEFAULT_TICK_US)

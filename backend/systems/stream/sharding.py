@@ -31,17 +31,17 @@ def spread(tree: OperatorTree, is_stream: bool) -> tuple[OperatorTree, str]:
 
 def whole(tree: OperatorTree) -> OperatorTree:
     """The tree without keys, for one shard."""
-    return replace(tree, key=None, inputs=tuple(whole(one) for one in tree.inputs))
+    return replace(tree, key=None, inputs=tuple(whole(input) for input in tree.inputs))
 
 
 def _why(tree: OperatorTree) -> str:
-    inputs = [one for one in tree.walk() if one.work.reads]
+    inputs = [node for node in tree.walk() if node.work.reads]
     keyed, whole = [], []
-    for one in inputs:
-        if one.key is None or one.key == EVERYWHERE:
-            whole.append(one.work.reads)
+    for input in inputs:
+        if input.key is None or input.key == EVERYWHERE:
+            whole.append(input.work.reads)
         else:
-            keyed.append(f"{one.work.reads}.{one.fields[one.key].name}")
+            keyed.append(f"{input.work.reads}.{input.fields[input.key].name}")
     said = f"Tuples with equal values of {' = '.join(dict.fromkeys(keyed))} go to one shard"
     if whole:
         said += f"; every shard has all of {', '.join(dict.fromkeys(whole))}"

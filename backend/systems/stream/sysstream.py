@@ -28,10 +28,12 @@ def sys_tuples(
     ``without``: it would feed on itself. seconds: since 1970, for all of them.
     """
     rows: list[tuple[Any, ...]] = []
-    for one in samples:
-        entity = entities.get(one.entity)
-        if entity is not None and entity.unit_id != without and one.value is not None:
-            rows.append((entity.query, one.entity, entity.kind, one.property, float(one.value)))
+    for sample in samples:
+        entity = entities.get(sample.entity)
+        if entity is not None and entity.unit_id != without and sample.value is not None:
+            rows.append(
+                (entity.query, sample.entity, entity.kind, sample.property, float(sample.value))
+            )
     names = SYS_ARRIVING.names
     columns: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * (len(names) - 1)
     columns.append([seconds * SYS_TIME.tick_us] * len(rows))

@@ -6,8 +6,15 @@ from dataclasses import dataclass
 
 from backend.model.conditions import ContinuousQuery
 from backend.model.knobs import KnobSettings, KnobSpec
-from backend.systems.contract import Claim, CoreKind, Refusal, SystemUnit, UnitJob
-from backend.systems.stream.compiling import compile_queries
+from backend.systems.contract import (
+    BringsOperators,
+    Claim,
+    CoreKind,
+    Refusal,
+    SystemUnit,
+    UnitJob,
+)
+from backend.systems.stream.compiling import compile_queries, operator_tree
 from backend.systems.stream.knobs import StreamKnobs
 from backend.systems.stream.unit import NetworkUnit
 from backend.workloads.sysstream import SYSSTREAM
@@ -58,6 +65,9 @@ class NetworkSystem:
         """Why the core that a query is meant for has nothing to adapt in it."""
         if self.needs is None:
             return None
+        if isinstance(self.needs, BringsOperators):
+            adapted = self.needs.planned(operator_tree(query.plan, DEFAULT_TICK_US)[0])
+            return adapted if isinstance(adapted, Refusal) else None
         plan = compile_queries([query], since={query.name: 0}, tick_us=DEFAULT_TICK_US)
         claimed = self.needs.claims(plan)
         return claimed if isinstance(claimed, Refusal) else None

@@ -22,6 +22,7 @@ from backend.operators.network.core.blocks import dtype_of
 from backend.operators.network.core.work import OperatorTree
 from backend.operators.network.kinds.aggregate import AggregateCall, AggregateOp
 from backend.operators.network.kinds.antijoin import AntiJoinOp
+from backend.operators.network.kinds.coalesce import CoalesceOp, ReadingsOp
 from backend.operators.network.kinds.distinct import distinct
 from backend.operators.network.kinds.inputs import RelationInput, StreamInput
 from backend.operators.network.kinds.joins import join
@@ -29,6 +30,7 @@ from backend.operators.network.kinds.select_project import project, select
 from backend.operators.network.kinds.set_operations import SetOp
 from backend.operators.network.kinds.to_stream import ToStreamOp
 from backend.operators.network.kinds.windows import WindowOp
+from backend.systems.stream.lengths import measured, time_unit
 
 _MICROSECONDS: Final = 1_000_000
 #: Windows of so many ticks and more hold everything there will ever be.
@@ -72,7 +74,7 @@ class _Translation:
             return self.relation(plan.plan)
         every = tuple(range(len(plan.fields)))
         kind = StreamInput if plan.kind == "stream" else RelationInput
-        return OperatorTree(kind(plan.name, every), (), plan.fields)
+        return OperatorTree(kind(plan.name, every, plan.key), (), plan.fields)
 
     def _derived(self, plan: logical.Derived) -> OperatorTree:
         return self.relation(plan.input)
@@ -85,7 +87,10 @@ class _Translation:
     # ------------------------------------------------------------------ windows
 
     def _window(self, plan: logical.Window) -> OperatorTree:
-        tree, work = self.stream(plan.input), self._window_work(plan)
+        return self._windowed(self.stream(plan.input), plan)
+
+    def _windowed(self, tree: OperatorTree, plan: logical.Window) -> OperatorTree:
+        work = self._window_work(plan)
         return tree if work.kind == "unbounded" else OperatorTree(work, (tree,), tree.fields)
 
     def _window_work(self, plan: logical.Window) -> WindowOp:
@@ -106,6 +111,42 @@ class _Translation:
     def _ticks(self, seconds: int) -> int:
         return min(seconds * _MICROSECONDS // self._tick_us, _FOREVER)
 
+    # ------------------------------------------------------------------ valid times
+
+    def _dated(self, plan: logical.WithValidTimes) -> OperatorTree:
+        valid = plan.valid
+        if valid.key:
+            return self._readings(plan)
+        tree = self.relation(plan.input)
+        places = [_place_of(name, plan.input) for name in (valid.start, valid.end)]
+        every = [*range(len(tree.fields)), *places]
+        return project(tree, [tree.column(place, plan.at) for place in every], plan.fields)
+
+    def _readings(self, plan: logical.WithValidTimes) -> OperatorTree:
+        """A window of readings, each with the time of its element: that of its timestamp."""
+        below, valid = plan.input, plan.valid
+        window = below if isinstance(below, logical.Window) else None
+        stream = self.stream(below if window is None else window.input)
+        times, over = time_unit(valid.type, self._tick_us)
+        columns = [stream.column(place, plan.at) for place in range(len(stream.fields))]
+        instant = nodes.ElementTime(plan.at, times, over, valid.type)
+        tree = project(stream, [*columns, instant], plan.fields[:-1])
+        every = 1
+        if window is not None:
+            tree, every = self._windowed(tree, window), self._window_work(window).slide
+        key = _place_of(valid.key, below)
+        work = ReadingsOp(key, len(stream.fields), times, over, every)
+        return OperatorTree(work, (tree,), plan.fields)
+
+    def _coalesce(self, plan: logical.Coalesce) -> OperatorTree:
+        tree = self.relation(plan.input)
+        n = len(tree.fields)
+        places = [*(_place_of(name, plan.input) for name in plan.attributes), n - 2, n - 1]
+        tree = project(tree, [tree.column(place, plan.at) for place in places], plan.fields)
+        times = self._tick_us if plan.valid.type == "timestamp" else 1
+        work = CoalesceOp(times if plan.valid.is_closed else 0)
+        return OperatorTree(work, (tree,), plan.fields)
+
     # ------------------------------------------------------------------ relations of relations
 
     def _join(self, plan: logical.Join) -> OperatorTree:
@@ -120,8 +161,9 @@ class _Translation:
 
     def _project(self, plan: logical.Project) -> OperatorTree:
         tree, bind = self.relation(plan.input), _binding(plan.input)
-        found = [rebuilt(output.expression, bind) for output in plan.outputs]
-        return project(tree, found, plan.fields)
+        expressions = (measured(output.expression) for output in plan.outputs)
+        bound = [rebuilt(expression, bind) for expression in expressions]
+        return project(tree, bound, plan.fields)
 
     def _aggregate(self, plan: logical.Aggregate) -> OperatorTree:
         tree, bind = self.relation(plan.input), _binding(plan.input)
@@ -129,7 +171,7 @@ class _Translation:
         if not plan.groups and not different:  # a Having alone
             different = [nodes.Aggregated(plan.at, "count", (), False)]
         arguments = (part for call in different for part in call.arguments)
-        inside = {node: rebuilt(node, bind) for node in (*plan.groups, *arguments)}
+        inside = {node: rebuilt(measured(node), bind) for node in (*plan.groups, *arguments)}
         if all(isinstance(node, nodes.At) for node in inside.values()):
             places = {node: at.index for node, at in inside.items() if isinstance(at, nodes.At)}
         else:
@@ -166,8 +208,8 @@ class _Translation:
             if isinstance(part, nodes.InRelation):
                 memberships.append((part, part.negated != negated))
             else:
-                found = rebuilt(part, bind)
-                plain.append(nodes.Not(part.at, found) if negated else found)
+                node = rebuilt(measured(part), bind)
+                plain.append(nodes.Not(part.at, node) if negated else node)
         tree = select(tree, plain)
         for part, negated in memberships:
             tree = self._member(tree, part, rebuilt(part.subject, bind), negated)
@@ -191,8 +233,12 @@ class _Translation:
             return OperatorTree(AntiJoinOp(((sought.index, 0),), True), (tree, sides), tree.fields)
         fields = (*tree.fields, Attribute(name_of(part.subject), kind))
         beside = project(tree, [*every, sought], fields)
-        found = OperatorTree(AntiJoinOp(((n, 0),), True), (beside, sides), fields)
-        return project(found, every, tree.fields)
+        operator_tree = OperatorTree(AntiJoinOp(((n, 0),), True), (beside, sides), fields)
+        return project(operator_tree, every, tree.fields)
+
+
+def _place_of(name: str, plan: Logical) -> int:
+    return [field.name for field in plan.fields].index(name)
 
 
 def _query_of(plan: Logical) -> Logical | None:
@@ -211,6 +257,8 @@ _RULES: Final[dict[type, Callable[[_Translation, Any], OperatorTree]]] = {
     logical.Scan: _Translation._scan,
     logical.Window: _Translation._window,
     logical.Derived: _Translation._derived,
+    logical.WithValidTimes: _Translation._dated,
+    logical.Coalesce: _Translation._coalesce,
     logical.Join: _Translation._join,
     logical.Select: _Translation._select,
     logical.Project: _Translation._project,
@@ -225,18 +273,18 @@ def _binding(plan: Logical) -> Bind:
     """What stands for the attributes of a plan in expressions above it: columns by place."""
     if isinstance(plan, logical.Aggregate):
         above: dict[nodes.Node, int] = {}
-        for place, one in enumerate([*plan.groups, *_different(plan.calls)]):
-            above.setdefault(one, place)
+        for place, expression in enumerate([*plan.groups, *_different(plan.calls)]):
+            above.setdefault(expression, place)
 
         def bind_above(node: nodes.Node) -> nodes.Node | None:
-            found = above.get(_plain(node) if isinstance(node, nodes.Aggregated) else node)
-            return None if found is None else nodes.At(node.at, found, type_of(node))
+            column_place = above.get(_plain(node) if isinstance(node, nodes.Aggregated) else node)
+            return None if column_place is None else nodes.At(node.at, column_place, type_of(node))
 
         return bind_above
     places = {label: place for place, label in enumerate(_labels(plan))}
 
     def bind(node: nodes.Node) -> nodes.Node | None:
-        if not isinstance(node, nodes.Column):
+        if not isinstance(node, nodes.ColumnReference):
             return None
         return nodes.At(node.at, places[node.source, node.name], node.type)
 
@@ -259,20 +307,20 @@ def _labels(plan: Logical) -> list[tuple[str, str]]:
         return _labels(plan.input)
     if not isinstance(plan, logical.Join):
         return [("", field.name) for field in plan.fields]
-    found: list[tuple[str, str]] = []
+    labels: list[tuple[str, str]] = []
     for part, alias in zip(plan.inputs, plan.aliases, strict=True):
         inner = isinstance(part, logical.Join)
-        found += _labels(part) if inner else [(alias, field.name) for field in part.fields]
-    return found
+        labels += _labels(part) if inner else [(alias, field.name) for field in part.fields]
+    return labels
 
 
 def _of_types(tree: OperatorTree, types: list[str], token: Token) -> OperatorTree:
     """The tuples with values of wider types, where they are not held as such."""
-    found = [_widened(tree.column(place, token), kind) for place, kind in enumerate(types)]
-    if all(isinstance(node, nodes.At) for node in found):
+    columns = [_widened(tree.column(place, token), kind) for place, kind in enumerate(types)]
+    if all(isinstance(node, nodes.At) for node in columns):
         return tree
     fields = [Attribute(field.name, kind) for field, kind in zip(tree.fields, types, strict=True)]
-    return project(tree, found, fields)
+    return project(tree, columns, fields)
 
 
 def _widened(node: nodes.Node, kind: str) -> nodes.Node:

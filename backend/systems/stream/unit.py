@@ -20,6 +20,7 @@ from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.work import JoinTrees
 from backend.systems.contract import (
     BatchRan,
+    ChecksKnobs,
     CoreKind,
     CoreNews,
     Observation,
@@ -64,15 +65,16 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         """Raises Refused for queries that cannot run together. cores: what adapts its operators, in
         the order in which they decide."""
         super().__init__(job)
-        self._settings, self._knobs = settings, StreamKnobs.of(settings)
+        self._settings, self._knobs, self._kinds = settings, StreamKnobs.of(settings), cores
         self._capacities = Capacities(self._knobs.queue_capacity)
         self._state = StateLimit(self._knobs.state_limit_bytes)
         self._tick_us = tick_of(job)
         self._queries = {query.name: RegisteredQuery(query, job.batch) for query in job.queries}
         self.layout = self._laid_out(self._queries, self._knobs)
-        self._sizes = {one.start: 0 for one in self._queries.values()}
+        self._sizes = {query.start: 0 for query in self._queries.values()}
         self._version, self._evaluations = 0, Evaluations()
         self.cores = [kind.core(self._evaluations) for kind in cores]
+        self._check(settings)
         self._lay_out_cores()
         self._made: NetworkJob | None = None
         self._shown: tuple[object, list[Entity]] | None = None
@@ -95,10 +97,10 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         evidence = state.plan.evidence
         _check_fixed(evidence["shards"], evidence.get("join_trees", "mjoin"), self._knobs)
         known = evidence["registered"]
-        for name, one in self._queries.items():
+        for name, query in self._queries.items():
             since, meaning = known.get(name, (batch, ""))
-            if meaning == one.meaning:
-                self._queries[name] = one._replace(since=since)
+            if meaning == query.meaning:
+                self._queries[name] = query._replace(since=since)
         self.layout = self._laid_out(self._queries, self._knobs)
         self._version, self._evaluations.seq = state.plan.version, state.n_decisions
         self._lay_out_cores()
@@ -133,7 +135,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         switches = [d for d in news.records if isinstance(d, Decision) and d.verdict == "switched"]
         records: list[Any] = []
         if switches:
-            last, reason = switches[-1], "; ".join(one.explanation for one in switches)
+            last, reason = switches[-1], "; ".join(switch.explanation for switch in switches)
             records.append(self._adopt(batch_id + 1, reason, last.seq, last.predicted_new))
         for record in news.records:
             if record in switches:
@@ -157,11 +159,11 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             start = known.since if known is not None and stays else event.batch_id
             queries[query.name] = RegisteredQuery(query, start)
         self.layout = self._laid_out(queries, self._knobs)
-        known_before = {one.start for one in self._queries.values()}
+        known_before = {query.start for query in self._queries.values()}
         self._sizes = {
-            one.start: self._sizes.get(one.start, 0)
-            for one in queries.values()
-            if one.start in self._sizes or one.start not in known_before
+            query.start: self._sizes.get(query.start, 0)
+            for query in queries.values()
+            if query.start in self._sizes or query.start not in known_before
         }
         if self._queries.keys() - queries.keys():
             self._state = self._state.using(None)
@@ -207,13 +209,14 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         if result is None:
             return seen
         report = result.report
-        told = (curve_matrix(self.layout, report), *shard_load(report))
-        return Observation(seen.samples, (*seen.matrices, *told))
+        of_report = (curve_matrix(self.layout, report), *shard_load(report))
+        return Observation(seen.samples, (*seen.matrices, *of_report))
 
     def _turned(self, settings: KnobSettings, batch_id: int) -> Recorded:
         """Other values of the knobs. Raises Refused."""
         before, knobs = self._knobs, StreamKnobs.of(settings)
         _check_fixed(before.shards, before.join_trees, knobs)
+        self._check(settings)
         reasons = []
         if (knobs.sharing, knobs.implicit_istream) != (before.sharing, before.implicit_istream):
             self.layout = self._laid_out(self._queries, knobs)
@@ -227,25 +230,33 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             return Recorded()
         return self._recorded([self._adopt(batch_id, ", ".join(reasons))])
 
+    def _check(self, settings: KnobSettings) -> None:
+        """Raises Refused for values of knobs that a core cannot do with."""
+        for core in self.cores:
+            if isinstance(core, ChecksKnobs):
+                core.check(self.layout, settings)
+
     def _laid_out(
         self, queries: Mapping[str, RegisteredQuery], knobs: StreamKnobs
     ) -> NetworkLayout:
         """The network of some queries."""
+        registered = [query.query for query in queries.values()]
         plan = compile_queries(
-            [one.query for one in queries.values()],
+            registered,
             implicit_istream=cast(Implicit, knobs.implicit_istream),
             sharing=knobs.sharing,
-            since={name: one.since for name, one in queries.items()},
+            since={name: query.since for name, query in queries.items()},
             tick_us=self._tick_us,
             joins=cast(JoinTrees, knobs.join_trees),
             keyed=knobs.shards > 1,
+            kinds=self._kinds,
         )
-        return NetworkLayout.of(self._job.id, plan)
+        return NetworkLayout.of(self._job.id, plan, registered)
 
     def _lay_out_cores(self) -> list[str]:
         """The plan or the knobs are others; why the plan is another by what cores make of that."""
-        told = [core.lay_out(self.layout, self._settings) for core in self.cores]
-        return [reason for reason in told if reason]
+        reasons = [core.lay_out(self.layout, self._settings) for core in self.cores]
+        return [reason for reason in reasons if reason]
 
     def _graph(self) -> PlanGraph:
         """The plan as its cores have it executed."""
@@ -284,16 +295,16 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
     def _entities(self, paused: Mapping[str, ContinuousQuery]) -> list[Entity]:
         id, knobs, layout = self._job.id, self._knobs, self.layout
         facts: dict[str, Json] = {"shards": knobs.shards, "tick_us": self._tick_us}
-        found = layout.entities("Operator network", self._capacities, facts)
-        found += [entity for core in self.cores for entity in core.entities()]
-        found += [layout.query(one.query, one.since) for one in self._queries.values()]
-        return [*found, *(query_entity(id, query, "paused") for query in paused.values())]
+        entities = layout.entities("Operator network", self._capacities, facts)
+        entities += [entity for core in self.cores for entity in core.entities()]
+        entities += [layout.query(query.query, query.since) for query in self._queries.values()]
+        return [*entities, *(query_entity(id, query, "paused") for query in paused.values())]
 
     def _samples(self, result: UnitResult) -> list[Sample]:
-        sizes = {name: self._sizes.get(one.start) for name, one in self._queries.items()}
+        sizes = {name: self._sizes.get(query.start) for name, query in self._queries.items()}
         report = result.report
         of_all = samples(self.layout, report, self._knobs.shards, self._seconds, sizes)
-        return [*of_all, *(one for core in self.cores for one in core.samples(report))]
+        return [*of_all, *(sample for core in self.cores for sample in core.samples(report))]
 
     def _matrices(self) -> tuple[Matrix, ...]:
         return tuple(matrix for core in self.cores for matrix in core.matrices())
@@ -310,7 +321,9 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             reason=adopted.reason,
             decision=adopted.decision,
             evidence={
-                "registered": {n: [one.since, one.meaning] for n, one in self._queries.items()},
+                "registered": {
+                    n: [query.since, query.meaning] for n, query in self._queries.items()
+                },
                 "sharing": knobs.sharing,
                 "shards": knobs.shards,
                 "join_trees": knobs.join_trees,

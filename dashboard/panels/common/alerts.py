@@ -56,15 +56,15 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> AlertsView:
     """The rules of the run and what they could be about."""
     run, at = context.run_id, context.batch
     entities = Book(reader.entities(run, at))
-    found = [
+    choices = [
         [f"{entities.name(entity)} · {words_of(name)} ({name})", entity, name]
         for entity, own in reader.values(run, at).items()
         if entity in entities
         for name, value in own.items()
         if value is not None and known(value)
     ]
-    found.sort(key=lambda one: (one[1] != SYSTEM, one[0]))
-    return AlertsView(alert_states(reader, run, at), found[:MOST_CHOICES])
+    choices.sort(key=lambda choice: (choice[1] != SYSTEM, choice[0]))
+    return AlertsView(alert_states(reader, run, at), choices[:MOST_CHOICES])
 
 
 def draw(view: AlertsView, sheet: Sheet) -> Drawing:
@@ -78,7 +78,7 @@ def draw(view: AlertsView, sheet: Sheet) -> Drawing:
         TableColumn("Told"),
         TableColumn("Forget"),
     )
-    rows = [_row(one, sheet.read_only) for one in view.states]
+    rows = [_row(state, sheet.read_only) for state in view.states]
     table = RowTable("Alert rules", columns, rows) if rows else html.P(_NONE, className="pw-dim")
     form = AlertForm(view.choices, sheet.read_only)
     note = "active ones appear in the header of every page"
@@ -88,9 +88,9 @@ def draw(view: AlertsView, sheet: Sheet) -> Drawing:
 _NONE: Final = "No rule yet: choose a number and a threshold below, or a query above."
 
 
-def _row(one: AlertState, locked: str) -> list[CellData]:
-    rule = one.rule
-    state = badge("holds", "warning") if one.fires else badge("quiet", "quiet")
+def _row(alert_state: AlertState, locked: str) -> list[CellData]:
+    rule = alert_state.rule
+    state = badge("holds", "warning") if alert_state.fires else badge("quiet", "quiet")
     forget: Component = html.Button(
         "×",
         type="button",
@@ -100,10 +100,10 @@ def _row(one: AlertState, locked: str) -> list[CellData]:
     )
     return [
         rule.name,
-        f"{one.whose} · {words_of(rule.property)}",
-        {"text": one.value, "sort": one.value},
+        f"{alert_state.whose} · {words_of(rule.property)}",
+        {"text": alert_state.value, "sort": alert_state.value},
         f"{rule.relation} {rule.threshold:g}",
-        drawn(state, "holds" if one.fires else "quiet"),
+        drawn(state, "holds" if alert_state.fires else "quiet"),
         "webhook" if rule.webhook else "pages",
         drawn(forget),
     ]

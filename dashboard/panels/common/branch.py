@@ -82,21 +82,23 @@ class BranchForm(Drawn):
 def build(reader: Reader, context: Context, scope: PanelScope) -> BranchView | None:
     """The record from the moment on, and what the rule makes of it with the knob tried."""
     run, at = context.run_id, context.batch or 0
-    knobs = ranked(one for one in reader.knobs(run, context.batch) if one.scope == scope.unit)
+    knobs = ranked(knob for knob in reader.knobs(run, context.batch) if knob.scope == scope.unit)
     if not knobs or not scope.unit:
         return None
-    ghost, estimated = _ghost(reader, run, scope.unit, {one.name for one in knobs})
+    ghost, estimated = _ghost(reader, run, scope.unit, {knob.name for knob in knobs})
     asked = asked_for(reader, context)
     name, _, text = asked.branch.partition("=")
-    knob = next((one for one in knobs if one.name == name), knobs[0])
+    knob = next((knob for knob in knobs if knob.name == name), knobs[0])
     value = _value(knob, text)
     pair = address(asked._replace(branch=""))
     tries = ghost is not None and knob.name in estimated and value is not None
-    found = ghost.decided(reader, knob, value, run, at) if ghost is not None and tries else None
+    decided = ghost.decided(reader, knob, value, run, at) if ghost is not None and tries else None
     value, runs = knob.value if value is None else value, reader.runs()
     line = branch_line(run, at, knob.scope, reader.where)
     made, has_engine = branches_of(runs, run), taker(runs, run) is not None
-    return BranchView(at, knobs, estimated, knob, value, pair, ghost, found, made, line, has_engine)
+    return BranchView(
+        at, knobs, estimated, knob, value, pair, ghost, decided, made, line, has_engine
+    )
 
 
 def _ghost(
@@ -104,8 +106,8 @@ def _ghost(
 ) -> tuple[Ghost | None, frozenset[str]]:
     """Whose rule can be decided again from the record of a unit, and for which of the knobs."""
     ghosts: list[Ghost] = [face.ghost for face in faces() if face.ghost is not None]
-    told = ((ghost, ghost.knobs(reader, run, unit) & names) for ghost in ghosts)
-    return next((one for one in told if one[1]), (None, frozenset()))
+    pairs = ((ghost, ghost.knobs(reader, run, unit) & names) for ghost in ghosts)
+    return next((pair for pair in pairs if pair[1]), (None, frozenset()))
 
 
 def _value(knob: Knob, text: str) -> Any:

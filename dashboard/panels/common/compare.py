@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from dash import html
 from dash.development.base_component import Component
 
 from dashboard.base.context import Context
+from dashboard.base.face import told
 from dashboard.components.attributes import attrs
 from dashboard.components.charts import scale_choice
 from dashboard.components.drawn import NAMESPACE, Drawn
@@ -18,7 +20,7 @@ from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.figures.compare import ROW, draw_compared
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
-from dashboard.views.book import SYSTEM
+from dashboard.views.book import SYSTEM, Book, added, by_property
 from dashboard.views.branches import with_branch
 from dashboard.views.compare import (
     BY_BATCH,
@@ -39,7 +41,7 @@ from dashboard.views.compare import (
     run_words,
 )
 from storage.reader import Reader
-from storage.tables.rows import DecisionEntry
+from storage.tables.rows import DecisionEntry, SeriesData
 from storage.vocabulary.branches import branch_of
 from storage.vocabulary.records import Run
 
@@ -90,9 +92,14 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> ComparedView:
 
 def _flags(reader: Reader, branches: Sequence[Run]) -> tuple[str, ...]:
     """What their engines warned of: other data, or decisions that did not come out as recorded."""
-    found = [(run, reader.events(run.id, kinds=("run",))) for run in branches]
-    told = [(run, one.event) for run, all in found for one in all if one.event.severity != "info"]
-    return tuple(f"{run.id}: {event.title} ({event.detail})." for run, event in told)
+    events = [(run, reader.events(run.id, kinds=("run",))) for run in branches]
+    flags = [
+        (run, stored.event)
+        for run, all in events
+        for stored in all
+        if stored.event.severity != "info"
+    ]
+    return tuple(f"{run.id}: {event.title} ({event.detail})." for run, event in flags)
 
 
 def asked_for(reader: Reader, context: Context) -> ComparedPair:
@@ -112,25 +119,27 @@ def _other(here: Run | None, runs: list[Run]) -> str:
 
 
 def _lines(reader: Reader, asked: ComparedPair, names: Sequence[str]) -> list[ComparedLine]:
-    sides = (asked.a, asked.b)
-    keys = [(SYSTEM, name) for name in names]
-    places, series = [], []
+    sides, added_up = (asked.a, asked.b), told("compared")
+    places, series = [], list[dict[str, SeriesData]]()
     for side in sides:
         is_timed = asked.align == BY_TIME
-        found = reader.batches(side.run, side.first, side.last, MOST_BATCHES) if is_timed else ()
-        places.append(by_time(found) if is_timed else by_batch(side.first))
+        batches = reader.batches(side.run, side.first, side.last, MOST_BATCHES) if is_timed else ()
+        places.append(by_time(batches) if is_timed else by_batch(side.first))
+        owners = Book(reader.entities(side.run, side.last)) if added_up else ()
+        keys = [(owner, name) for owner in owners for name in added_up]
+        read = partial(
+            reader.many_series,
+            side.run,
+            since_batch=side.first,
+            until_batch=side.last,
+            max_points=MOST_POINTS,
+        )
         series.append(
-            reader.many_series(
-                side.run,
-                keys,
-                since_batch=side.first,
-                until_batch=side.last,
-                max_points=MOST_POINTS,
-            )
+            {**by_property(read([(SYSTEM, name) for name in names])), **added(read(keys))}
         )
     lines = [
-        aligned(name, (series[0].get(key), series[1].get(key)), (places[0], places[1]))
-        for name, key in zip(names, keys, strict=True)
+        aligned(name, (series[0].get(name), series[1].get(name)), (places[0], places[1]))
+        for name in (*names, *added_up)
     ]
     return [line for line in lines if line is not None]
 
@@ -147,7 +156,9 @@ def _unlike(view: ComparedView) -> str:
     """Where means are taken, if one stretch goes on where the other does not; ''."""
     line = next((line for line in view.lines if line.shared is not None), None)
     if line is None or line.shared is None:
-        gone = bool(view.lines) and any(None not in (one.mean_a, one.mean_b) for one in view.lines)
+        gone = bool(view.lines) and any(
+            None not in (line.mean_a, line.mean_b) for line in view.lines
+        )
         return "The stretches have no place in common: align them the other way." if gone else ""
     first, last = line.shared
     if (line.x[0], line.x[-1]) == (first, last):
@@ -159,24 +170,24 @@ def _unlike(view: ComparedView) -> str:
 
 
 def _plans(reader: Reader, asked: ComparedPair) -> list[ComparedPlan]:
-    found = [reader.plans_at(side.run, side.last) for side in (asked.a, asked.b)]
+    plans = [reader.plans_at(side.run, side.last) for side in (asked.a, asked.b)]
     names: dict[str, str] = {}
     titles: dict[str, str] = {}
     for side in (asked.a, asked.b):
-        names |= {one.id: one.name for one in reader.entities(side.run, side.last)}
-        titles |= {one.id: one.title for one in reader.units(side.run, side.last)}
-    units = dict.fromkeys((*found[0], *found[1]))
+        names |= {entity.id: entity.name for entity in reader.entities(side.run, side.last)}
+        titles |= {unit.id: unit.title for unit in reader.units(side.run, side.last)}
+    units = dict.fromkeys((*plans[0], *plans[1]))
     return [
-        plan_difference(titles.get(unit, unit), found[0].get(unit), found[1].get(unit), names)
+        plan_difference(titles.get(unit, unit), plans[0].get(unit), plans[1].get(unit), names)
         for unit in units
     ]
 
 
 def _switches(reader: Reader, side: ComparedStretch) -> list[DecisionEntry]:
-    found = reader.decisions(
+    decisions = reader.decisions(
         side.run, until=side.last, verdicts=("switched",), limit=MOST_DECISIONS, brief=True
     )
-    return [one for one in found if side.holds(one.decision.batch)]
+    return [decision for decision in decisions if side.holds(decision.decision.batch)]
 
 
 def draw(view: ComparedView, sheet: Sheet) -> Drawing:
@@ -245,7 +256,9 @@ def _numbers(view: ComparedView) -> Component:
     rows: list[list[CellData]] = [
         [line.words, *_means(line), line.unit, _change(line)] for line in view.lines
     ]
-    switches = [sum(one.side in (side, "both") for one in view.decisions) for side in "AB"]
+    switches = [
+        sum(decision.side in (side, "both") for decision in view.decisions) for side in "AB"
+    ]
     rows.append(
         [
             "Rearrangements",
@@ -260,7 +273,7 @@ def _numbers(view: ComparedView) -> Component:
 
 
 def _means(line: ComparedLine) -> list[CellData]:
-    form = "si" if line.property == "tuples_per_s" else "f3"
+    form = {"tuples/s": "si", "tuples": "int", "bytes": "bytes"}.get(line.unit, "f3")
     return [{"text": mean, "form": form} for mean in (line.mean_a, line.mean_b)]
 
 
@@ -304,15 +317,25 @@ def _decision_table(view: ComparedView, context: Context) -> Component:
         TableColumn("Decision"),
     )
     rows = []
-    for one in view.decisions:
-        side = view.asked.b if one.side == "B" else view.asked.a
+    for decision in view.decisions:
+        side = view.asked.b if decision.side == "B" else view.asked.a
         link = jump_to(
-            context, "/decisions", at=one.batch, node=str(one.seq), run=side.run, unit=one.unit
+            context,
+            "/decisions",
+            at=decision.batch,
+            node=str(decision.seq),
+            run=side.run,
+            unit=decision.unit,
         )
-        words = {"A": "only in A", "B": "only in B"}.get(one.side, "in both")
-        row: list[CellData] = [words, one.batch, one.words, {"text": f"#{one.seq}", "jump": link}]
+        words = {"A": "only in A", "B": "only in B"}.get(decision.side, "in both")
+        row: list[CellData] = [
+            words,
+            decision.batch,
+            decision.words,
+            {"text": f"#{decision.seq}", "jump": link},
+        ]
         rows.append(row)
-    n = [sum(one.side == side for one in view.decisions) for side in ("A", "B", "both")]
+    n = [sum(decision.side == side for decision in view.decisions) for side in ("A", "B", "both")]
     caption = f"Rearrangements: {n[0]} only in A, {n[1]} only in B, {n[2]} in both"
     return RowTable(caption, columns, rows, className=_ORDERS)
 

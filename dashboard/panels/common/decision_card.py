@@ -11,13 +11,14 @@ from dash.development.base_component import Component
 from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge
-from dashboard.components.formats import show, stamp
+from dashboard.components.formats import Format, show, stamp
 from dashboard.components.kinds import tone_of
 from dashboard.components.links import jump
 from dashboard.components.names import is_listed, term
 from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.views.decision_costs import digits, number_of
 from dashboard.views.decisions import (
+    LEVELS,
     CostBar,
     DecisionCard,
     Inequality,
@@ -38,7 +39,7 @@ def draw_card(card: DecisionCard, context: Context) -> Component:
         html.P(card.sentence, className="pw-dcard-sentence"),
         _section(card.tested, [*map(_inequality, card.inequalities), _evidence(card)]),
         _section("Pair", [pair_table(card.pair)]) if card.pair else None,
-        _section("Order", _orders(card, context)),
+        _section("In use" if card.unit in LEVELS else "Order", _orders(card, context)),
         _section(f"Cost ({card.unit})", _costs(card)),
         _section("Saved", _saved(card)) if card.verdict == "switched" else None,
         _details(card),
@@ -81,59 +82,69 @@ def _section(title: str, children: Any) -> Component:
 _RIGHT: Final = ("<", "≤")
 
 
-def _inequality(one: Inequality) -> Component:
+def _inequality(inequality: Inequality) -> Component:
     """The side that has to be the larger one as a bar with its interval, the other as a mark on
     it, both on one scale from 0."""
-    outcome = _outcome(one)
-    note = html.Span(" · ".join(filter(None, (one.note, _drawn(one)))), className="pw-test-note")
-    words = html.Span([html.B(one.words), outcome, note], className="pw-test-words")
-    label = f"{one.name}: {one.words}{outcome}"
+    outcome = _outcome(inequality)
+    note = html.Span(
+        " · ".join(filter(None, (inequality.note, _drawn(inequality)))), className="pw-test-note"
+    )
+    words = html.Span([html.B(inequality.words), outcome, note], className="pw-test-words")
+    label = f"{inequality.name}: {inequality.words}{outcome}"
     return html.Div(
         [
-            html.Span([one.name, _decides(one)], className="pw-test-name"),
-            html.Div(scale_of(one), className="pw-test-bar", role="img", **attrs(aria_label=label)),
+            html.Span([inequality.name, _decides(inequality)], className="pw-test-name"),
+            html.Div(
+                scale_of(inequality), className="pw-test-bar", role="img", **attrs(aria_label=label)
+            ),
             words,
         ],
         className="pw-test",
-        **attrs(data_holds=one.holds if one.holds is not None else "unknown"),
+        **attrs(data_holds=inequality.holds if inequality.holds is not None else "unknown"),
     )
 
 
-def _drawn(one: Inequality) -> str:
+def _drawn(inequality: Inequality) -> str:
     """Which side is the bar, which the mark."""
-    if one.lhs is None or one.rhs is None:
+    if inequality.lhs is None or inequality.rhs is None:
         return ""
-    lhs, rhs = apart(one.lhs, one.rhs)
-    bar, mark = (rhs, lhs) if one.relation in _RIGHT else (lhs, rhs)
+    lhs, rhs = apart(inequality.lhs, inequality.rhs, inequality.form)
+    bar, mark = (rhs, lhs) if inequality.relation in _RIGHT else (lhs, rhs)
     return f"bar {bar}, mark {mark}"
 
 
-def _outcome(one: Inequality) -> str:
+def _outcome(inequality: Inequality) -> str:
     """What follows for the relation that was tested."""
-    if one.holds is None:
+    if inequality.holds is None:
         return ": cannot be told"
-    return f", so {one.relation} {'holds' if one.holds else 'does not hold'}"
+    return f", so {inequality.relation} {'holds' if inequality.holds else 'does not hold'}"
 
 
-def _decides(one: Inequality) -> Component | str:
+def _decides(inequality: Inequality) -> Component | str:
     return (
-        badge("decides", "info") if one.decides else html.Span("watched only", className="pw-dim")
+        badge("decides", "info")
+        if inequality.decides
+        else html.Span("watched only", className="pw-dim")
     )
 
 
-def scale_of(one: Inequality) -> list[Component]:
+def scale_of(inequality: Inequality) -> list[Component]:
     """The parts of the bar: the larger side, its interval, the other side's mark."""
-    larger, other = (one.rhs, one.lhs) if one.relation in _RIGHT else (one.lhs, one.rhs)
-    ends = one.interval or ()
-    top = max(abs(side or 0.0) for side in (one.lhs, one.rhs, *ends)) * HEADROOM
+    larger, other = (
+        (inequality.rhs, inequality.lhs)
+        if inequality.relation in _RIGHT
+        else (inequality.lhs, inequality.rhs)
+    )
+    ends = inequality.interval or ()
+    top = max(abs(side or 0.0) for side in (inequality.lhs, inequality.rhs, *ends)) * HEADROOM
     if top <= 0:
         return []
     parts: list[Component] = []
-    if one.unbounded or larger is not None:
-        width = "100%" if one.unbounded else _percent(larger or 0.0, top)
+    if inequality.unbounded or larger is not None:
+        width = "100%" if inequality.unbounded else _percent(larger or 0.0, top)
         parts.append(html.I(className="pw-test-fill", style={"width": width}))
-    if one.interval is not None:
-        parts.append(_range(one.interval, top))
+    if inequality.interval is not None:
+        parts.append(_range(inequality.interval, top))
     if other is not None:
         parts.append(html.I(className="pw-test-mark", style={"left": _percent(other, top)}))
     return parts
@@ -204,11 +215,12 @@ def _costs(card: DecisionCard) -> list[Component]:
     known = [cost.cost.value for cost in card.costs if cost.cost.value is not None]
     highs = [cost.interval[1] for cost in card.costs if cost.interval is not None]
     top = max(known + highs, default=0.0) * 1.02
-    bars = html.Div([_cost(cost, top) for cost in card.costs], className="pw-costs")
+    form: Format = "bytes" if card.unit in LEVELS else "f3"
+    bars = html.Div([_cost(cost, top, form) for cost in card.costs], className="pw-costs")
     return [bars, html.P(card.saving, className="pw-dim")] if card.saving else [bars]
 
 
-def _cost(cost: CostBar, top: float) -> Component:
+def _cost(cost: CostBar, top: float, form: Format) -> Component:
     value = cost.cost.value
     kind = "estimated" if cost.estimated else "measured"
     fill = html.I(
@@ -222,7 +234,7 @@ def _cost(cost: CostBar, top: float) -> Component:
             html.Div(
                 [fill, _whisker(cost, top)], className="pw-cost-bar", **attrs(aria_hidden=True)
             ),
-            html.B(show(value, "f3"), className="pw-cost-number"),
+            html.B(show(value, form), className="pw-cost-number"),
             html.Span(_basis(cost), className="pw-dim"),
         ],
         className="pw-cost",

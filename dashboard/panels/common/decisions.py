@@ -23,6 +23,7 @@ from dashboard.serving.services import Services
 from dashboard.views.decision_card import build_card
 from dashboard.views.decisions import (
     FILTERS,
+    LEVELS,
     DecisionCard,
     DecisionLine,
     DecisionList,
@@ -94,9 +95,9 @@ def draw_shown(shown: DecisionsShown, sheet: Sheet) -> Drawing:
     return Drawing(_list(shown, sheet.context))
 
 
-def draw_shown_card(found: ShownCard, sheet: Sheet) -> Drawing:
+def draw_shown_card(card: ShownCard, sheet: Sheet) -> Drawing:
     """The card of the one shown."""
-    body = _no_card(found.shown) if found.card is None else draw_card(found.card, sheet.context)
+    body = _no_card(card.shown) if card.card is None else draw_card(card.card, sheet.context)
     return Drawing(html.Section(body, className="pw-panel pw-dcard-panel"))
 
 
@@ -176,7 +177,9 @@ def _item(row: DecisionLine, context: Context, here: bool) -> dict[str, Any]:
     saved = ""
     if row.saved.value is not None:
         verb = "saved" if row.saved.value >= 0 else "lost"
-        saved = f"{verb} {show(abs(row.saved.value), 'int')} {row.unit} per 1k"
+        amount = f"{show(abs(row.saved.value), 'int')} {row.unit} per 1k"
+        amount = show(abs(row.saved.value), "bytes") if row.unit in LEVELS else amount
+        saved = f"{verb} {amount}"
     target = jump_to(context, node=str(row.seq))
     return {
         "seq": row.seq,

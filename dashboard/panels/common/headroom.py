@@ -47,15 +47,15 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> list[HeadroomL
 def read_headroom(reader: Reader, context: Context, units: Sequence[Unit]) -> list[HeadroomLine]:
     """Of all units, or of the one the address names, as of the moment."""
     wanted = context.moment.unit
-    shown = [one for one in units if not wanted or one.id == wanted] or list(units)
+    shown = [unit for unit in units if not wanted or unit.id == wanted] or list(units)
     entries = [
         entry
-        for one in shown
+        for unit in shown
         for entry in reader.decisions(
-            context.run_id, until=context.batch, limit=RECENT, unit=one.id, brief=True
+            context.run_id, until=context.batch, limit=RECENT, unit=unit.id, brief=True
         )
     ]
-    titles = {one.id: one.title for one in shown} if len(units) > 1 else {}
+    titles = {unit.id: unit.title for unit in shown} if len(units) > 1 else {}
     return build_headroom(entries, titles)
 
 
@@ -63,26 +63,26 @@ def draw(lines: list[HeadroomLine], sheet: Sheet) -> Drawing:
     """A line each, the longer its bar, the nearer."""
     context = sheet.context
     parts: list[Component] = []
-    for (of, about), own in groupby(lines, lambda one: (one.of, one.about)):
+    for (of, about), own in groupby(lines, lambda line: (line.of, line.about)):
         if of or about:
             parts.append(html.H3(" · ".join(filter(None, (of, about and f"pipeline of {about}")))))
-        parts.append(html.Ul([draw_line(one, context) for one in own], className="pw-next"))
+        parts.append(html.Ul([draw_line(line, context) for line in own], className="pw-next"))
     return Drawing(static(html.Div(parts)), table=_table(lines, context), note=_NOTE)
 
 
 _NOTE: Final = "as the last evaluation says; the longer the bar, the nearer the change"
 
 
-def draw_line(one: HeadroomLine, context: Context) -> Component:
+def draw_line(line: HeadroomLine, context: Context) -> Component:
     """The sentence, how near it is, and the evaluation that says so."""
-    at, node = max(0, one.batch), str(one.seq)
-    there = jump(context, f"#{one.seq}", "/decisions", at=at, node=node, unit=one.unit)
-    near = 0.0 if one.near is None else one.near
+    at, node = max(0, line.batch), str(line.seq)
+    there = jump(context, f"#{line.seq}", "/decisions", at=at, node=node, unit=line.unit)
+    near = 0.0 if line.near is None else line.near
     bar = html.Div(html.I(style={"width": f"{100 * near:.0f}%"}), className="pw-bar")
-    shown = html.Span(show(one.near, "pct"), className="pw-next-near")
+    shown = html.Span(show(line.near, "pct"), className="pw-next-near")
     label = attrs(aria_hidden=True)
-    row = [html.Span(one.words, className="pw-next-words"), html.Div(bar, **label), shown]
-    return html.Li([*row, there] if one.seq else row)
+    row = [html.Span(line.words, className="pw-next-words"), html.Div(bar, **label), shown]
+    return html.Li([*row, there] if line.seq else row)
 
 
 _COLUMNS: Final = (
@@ -100,21 +100,21 @@ def _table(lines: list[HeadroomLine], context: Context) -> Component:
 def _rows(lines: list[HeadroomLine], context: Context) -> list[list[CellData]]:
     return [
         [
-            {"text": one.near, "bar": one.near or 0.0},
-            f"{one.of}: {one.words}" if one.of else one.words,
-            one.missing or None,
-            _evaluation(one, context),
+            {"text": line.near, "bar": line.near or 0.0},
+            f"{line.of}: {line.words}" if line.of else line.words,
+            line.missing or None,
+            _evaluation(line, context),
         ]
-        for one in lines
+        for line in lines
     ]
 
 
-def _evaluation(one: HeadroomLine, context: Context) -> CellData:
-    if not one.seq:
+def _evaluation(line: HeadroomLine, context: Context) -> CellData:
+    if not line.seq:
         return ""
-    at = max(0, one.batch)
-    there = jump_to(context, at=at, node=str(one.seq), unit=one.unit, path="/decisions")
-    return {"text": f"#{one.seq}", "sort": one.seq, "jump": there}
+    at = max(0, line.batch)
+    there = jump_to(context, at=at, node=str(line.seq), unit=line.unit, path="/decisions")
+    return {"text": f"#{line.seq}", "sort": line.seq, "jump": there}
 
 
 def build_kept(reader: Reader, context: Context, scope: PanelScope) -> list[WhyNotLine]:
@@ -136,10 +136,10 @@ def draw_kept(rows: list[WhyNotLine], sheet: Sheet) -> Drawing:
         return Drawing(empty("No evaluation kept the plan so far", "All of them changed it."))
     nearest = rows[:LISTED]
     columns = (*_COLUMNS, TableColumn("Came to"), _SAID, TableColumn("When"))
-    told = _rows([one.line for one in nearest], sheet.context)
+    lines = _rows([row.line for row in nearest], sheet.context)
     cells = [
-        [*own[:3], f"{one.sign} {one.word}", own[3], f"batch {one.line.batch} · {clock(one.time)}"]
-        for one, own in zip(nearest, told, strict=True)
+        [*own[:3], f"{row.sign} {row.word}", own[3], f"batch {row.line.batch} · {clock(row.time)}"]
+        for row, own in zip(nearest, lines, strict=True)
     ]
     shown = RowTable(_kept_words(len(rows)), columns, cells, className="pw-why-not")
     return Drawing(shown, note="near violations first, with the number that was missing")

@@ -50,11 +50,11 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> InputsShown | 
         return None
     inputs = reader.inputs(run)
     counts: dict[str, InputBatch] = {}
-    for one in inputs:
-        found = reader.input_batches(run, one.input.name, until=at, limit=1)
-        counts |= {stored.counts.input: stored.counts for stored in found}
+    for input in inputs:
+        input_batches = reader.input_batches(run, input.input.name, until=at, limit=1)
+        counts |= {stored.counts.input: stored.counts for stored in input_batches}
     entities = reader.entities(run, at)
-    sources = {one.name: one.id for one in entities if one.role == "source"}
+    sources = {entity.name: entity.id for entity in entities if entity.role == "source"}
     rows = input_rows(inputs, counts, sources, reader.knobs(run, at), context.batch == context.now)
     return InputsShown(rows, unit_rows(scope.units))
 
@@ -89,8 +89,8 @@ def _input(row: InputLine, sheet: Sheet) -> list[CellData]:
 
 def _turns(row: InputLine, sheet: Sheet) -> html.Span:
     """Its buttons, where it can be changed at all."""
-    found = intake_buttons(row.name, row.source, row.intake, sheet.locked) if row.intake else []
-    return html.Span(found, className="pw-intake")
+    buttons = intake_buttons(row.name, row.source, row.intake, sheet.locked) if row.intake else []
+    return html.Span(buttons, className="pw-intake")
 
 
 def _unit(row: UnitLine, context: Context) -> list[CellData]:

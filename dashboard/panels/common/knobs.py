@@ -34,10 +34,10 @@ def groups(context: Context, services: Services) -> list[Component]:
     book = Book(reader.entities(run, at))
     units = {unit.id: unit.title for unit in reader.units(run, at)}
     knobs = on_page(reader.knobs(run, at), units, book)
-    titles = {**{one.id: f"Input {one.name}" for one in book.of("source")}, **units}
+    titles = {**{source.id: f"Input {source.name}" for source in book.of("source")}, **units}
     locked = knob_cards.is_locked(services, context)
     several = len({knob.scope for knob in knobs}) > 1
-    found: list[Component] = [
+    sections: list[Component] = [
         html.Section(
             [
                 html.H2(_title(group, several), className="pw-group-title"),
@@ -48,7 +48,7 @@ def groups(context: Context, services: Services) -> list[Component]:
         )
         for group in group_knobs(knobs, book, titles)
     ]
-    return found or [empty("No knobs", "This run published no knobs.")]
+    return sections or [empty("No knobs", "This run published no knobs.")]
 
 
 def _title(group: KnobGroup, several: bool) -> list[Component | str]:
@@ -81,9 +81,9 @@ def build_audit(reader: Reader, context: Context, scope: PanelScope) -> list[Aud
         until = shown.time if shown else None
     events = reader.events(run, until=batch, kinds=("knob",))
     taken_back = {
-        int(one.event.ref["command"]): max(0, one.batch + 1)
-        for one in events
-        if (one.event.ref or {}).get("taken_back")
+        int(event.event.ref["command"]): max(0, event.batch + 1)
+        for event in events
+        if (event.event.ref or {}).get("taken_back")
     }
     did = effects(reader, run, commands, batch)
     return audit(run, commands, reader.knobs(run, batch), until, did, taken_back)

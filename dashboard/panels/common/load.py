@@ -29,8 +29,8 @@ class LoadShown(NamedTuple):
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> LoadShown | None:
     """Of the batch shown; a batch that one part did has no matrix."""
-    titles = {one.id: one.title for one in scope.units}
-    found, alone = [], []
+    titles = {unit.id: unit.title for unit in scope.units}
+    views, alone = [], []
     for key in reader.matrix_keys(context.run_id):
         wanted = context.moment.unit in ("", key.unit_id) or not key.unit_id
         if key.kind != LOAD or not wanted:
@@ -39,10 +39,10 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> LoadShown | No
         if stored is not None:
             title = f"Shards of {titles.get(key.unit_id, key.unit_id)}" if key.unit_id else _TASKS
             if stored.batch == context.batch:
-                found.append((title, build_load(stored, key.unit_id)))
+                views.append((title, build_load(stored, key.unit_id)))
             else:
                 alone.append(title)
-    return LoadShown(found, alone) if found or alone else None
+    return LoadShown(views, alone) if views or alone else None
 
 
 _TASKS: Final = "Tasks of the batch"
@@ -59,16 +59,16 @@ def draw(shown: LoadShown, sheet: Sheet) -> Drawing:
 
 
 def _bars(title: str, view: LoadView) -> list[Component]:
-    most = max(one.share for one in view.parts) or 1.0
+    most = max(part.share for part in view.parts) or 1.0
     mean = {"left": f"{100 / len(view.parts) / most:.1f}%"}
     rows: list[Component] = []
-    for one in view.parts:
-        fill = html.I(style={"width": f"{100 * one.share / most:.1f}%"})
+    for part in view.parts:
+        fill = html.I(style={"width": f"{100 * part.share / most:.1f}%"})
         bar = html.Div([fill, html.B(style=mean)], className="pw-takes-bar pw-load-bar")
         rows += [
-            html.Dt(f"{view.what} {one.number}"),
+            html.Dt(f"{view.what} {part.number}"),
             html.Dd(bar, **attrs(aria_hidden=True)),
-            html.Dd(f"{show(one.share, 'pct')} of the {view.by}"),
+            html.Dd(f"{show(part.share, 'pct')} of the {view.by}"),
         ]
     label = attrs(aria_label=title)
     head: list[str | Component] = [title, html.Span(words_of(view), className="pw-dim")]
@@ -84,9 +84,9 @@ _COLUMNS: Final = {
 
 def _table(shown: LoadShown) -> Component:
     rows: list[list[CellData]] = [
-        [title, one.number, one.share, *(one.values.get(name) for name in _COLUMNS)]
+        [title, part.number, part.share, *(part.values.get(name) for name in _COLUMNS)]
         for title, view in shown.loads
-        for one in view.parts
+        for part in view.parts
     ]
     first = (TableColumn("Of"), TableColumn("Part", "int"), TableColumn("Share", "pct"))
     return RowTable("How the work was spread", (*first, *_COLUMNS.values()), rows)

@@ -47,7 +47,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> list[FlipLoop]
 def draw(loops: list[FlipLoop], sheet: Sheet) -> Drawing:
     """Each loop with its flips, newest first."""
     note = "the plan came back to one it had left; numbers are estimates"
-    return Drawing([_loop(i, one, sheet.context) for i, one in _numbered(loops)], note=note)
+    return Drawing([_loop(i, loop, sheet.context) for i, loop in _numbered(loops)], note=note)
 
 
 def _numbered(loops: list[FlipLoop]) -> list[tuple[int, FlipLoop]]:

@@ -38,7 +38,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> MonitorView:
     run, at, show = context.run_id, context.batch, context.moment.show
     entities = Book(reader.entities(run, at))
     asked = picked(show, entities)
-    keys = [one.key for one in asked]
+    keys = [graph.key for graph in asked]
     since = None if at is None else max(0, at - BATCHES)
     series = reader.many_series(run, keys, since_batch=since, until_batch=at, max_points=MAX_POINTS)
     return build_monitor(asked, bool(show), entities, reader.values(run, at), series)
@@ -129,11 +129,11 @@ def _table(view: MonitorView) -> Component:
 
 
 def _row(graph: Picked) -> list[CellData]:
-    found = graph.numbers
-    if not found:
+    numbers = graph.numbers
+    if not numbers:
         return [graph.title, None, None, None, None, graph.unit, 0]
-    mean = sum(found) / len(found)
-    return [graph.title, found[-1], min(found), mean, max(found), graph.unit, len(found)]
+    mean = sum(numbers) / len(numbers)
+    return [graph.title, numbers[-1], min(numbers), mean, max(numbers), graph.unit, len(numbers)]
 
 
 def _controls(context: Context, services: Services) -> list[Component]:

@@ -18,6 +18,7 @@ from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.report.postmortem import story_of
 from dashboard.serving.services import Services
+from dashboard.views.planlog_story import BACK
 from dashboard.views.postmortem import Sentence, Story
 from storage.reader import Reader
 
@@ -25,7 +26,7 @@ FORM: Final = "pw-note-form"
 #: Sentences on the page, newest ones; the file has all.
 SHOWN: Final = 400
 #: Of what is no event.
-_SIGNS: Final = {"gap": "⧗", "note": "✎"}
+_SIGNS: Final = {"gap": "⧗", "note": "✎", BACK: "↺"}
 
 
 class ToldRun(NamedTuple):
@@ -44,18 +45,18 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> ToldRun | None
     return ToldRun(context.run_id, context.batch or 0, story)
 
 
-def draw(told: ToldRun, sheet: Sheet) -> Drawing:
+def draw(run: ToldRun, sheet: Sheet) -> Drawing:
     """Opening, files, sentences."""
-    found = told.story.sentences
-    rows = [_line(one, sheet.context, sheet.read_only) for one in found[-SHOWN:]]
+    story = run.story.sentences
+    rows = [_line(sentence, sheet.context, sheet.read_only) for sentence in story[-SHOWN:]]
     words = "Plan changes, turns of knobs and what else happens appear here."
     sentences = (
         html.Ol(rows, className="pw-story") if rows else empty("Nothing happened yet", words)
     )
-    cut = f"the newest {SHOWN} of {len(found)}; the file has all" if len(found) > SHOWN else ""
+    cut = f"the newest {SHOWN} of {len(story)}; the file has all" if len(story) > SHOWN else ""
     body = [
-        html.P(_opening(told.story, sheet.context), className="pw-story-opening"),
-        html.Div(_files(told.run), className="pw-chips"),
+        html.P(_opening(run.story, sheet.context), className="pw-story-opening"),
+        html.Div(_files(run.run), className="pw-chips"),
         html.P(cut, className="pw-dim") if cut else "",
         sentences,
     ]
@@ -64,10 +65,10 @@ def draw(told: ToldRun, sheet: Sheet) -> Drawing:
 
 def _opening(story: Story, context: Context) -> list[Any]:
     """Each sentence leads to the page with its records."""
-    found: list[Any] = []
-    for one in story.opening:
-        found += [jump(context, one.text, one.path, className="pw-story-about"), " "]
-    return found
+    opening: list[Any] = []
+    for line in story.opening:
+        opening += [jump(context, line.text, line.path, className="pw-story-about"), " "]
+    return opening
 
 
 def _files(run: str) -> list[Component]:
@@ -89,33 +90,39 @@ def _files(run: str) -> list[Component]:
     return [page, store]
 
 
-def _line(one: Sentence, context: Context, locked: str) -> Component:
-    path, node, unit = one.link
-    when = jump(context, f"batch {one.batch}", at=one.batch, className="pw-link pw-story-when")
-    glyph = _SIGNS.get(one.kind) or event_kind(one.kind).sign
+def _line(sentence: Sentence, context: Context, locked: str) -> Component:
+    path, node, unit = sentence.link
+    when = jump(
+        context, f"batch {sentence.batch}", at=sentence.batch, className="pw-link pw-story-when"
+    )
+    glyph = _SIGNS.get(sentence.kind) or event_kind(sentence.kind).sign
     sign = html.Span(glyph, className="pw-story-sign", **attrs(aria_hidden=True))
     parts: list[Any] = [
-        html.Span(one.text),
-        html.Small(one.aside, className="pw-story-aside") if one.aside else "",
+        html.Span(sentence.text),
+        html.Small(sentence.aside, className="pw-story-aside") if sentence.aside else "",
     ]
-    marks = attrs(data_kind=one.kind, data_tone=one.tone)
-    time = html.Span(clock(one.time), className="pw-dim")
-    end = _forget(one, locked) if one.kind == "note" else _record(context, one, path, node, unit)
+    marks = attrs(data_kind=sentence.kind, data_tone=sentence.tone)
+    time = html.Span(clock(sentence.time), className="pw-dim")
+    end = (
+        _forget(sentence, locked)
+        if sentence.kind == "note"
+        else _record(context, sentence, path, node, unit)
+    )
     return html.Li([sign, when, time, html.Div(parts), end], **marks)
 
 
-def _record(context: Context, one: Sentence, path: str, node: str, unit: str) -> Component:
-    return jump(context, "record", path, at=one.batch, node=node, unit=unit or None)
+def _record(context: Context, sentence: Sentence, path: str, node: str, unit: str) -> Component:
+    return jump(context, "record", path, at=sentence.batch, node=node, unit=unit or None)
 
 
-def _forget(one: Sentence, locked: str) -> Component:
+def _forget(sentence: Sentence, locked: str) -> Component:
     return html.Button(
         "×",
         type="button",
         className="pw-link",
         disabled=bool(locked),
         title=locked or "Withdraw the note; the audit log keeps it",
-        **attrs(data_pw_forget=one.link[1], aria_label="Withdraw the note"),
+        **attrs(data_pw_forget=sentence.link[1], aria_label="Withdraw the note"),
     )
 
 

@@ -28,15 +28,17 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> PresetsView:
     """Presets of the run beside its knobs at the moment."""
     run = context.run_id
     knobs = reader.knobs(run, context.batch)
-    found = presets_of(reader.noted("preset", run), reader.knob_history(run), reader.commands(run))
-    return PresetsView(beside(run, found, knobs), saved_values(knobs))
+    presets = presets_of(
+        reader.noted("preset", run), reader.knob_history(run), reader.commands(run)
+    )
+    return PresetsView(beside(run, presets, knobs), saved_values(knobs))
 
 
 def draw(view: PresetsView, sheet: Sheet) -> Drawing:
     """One line a preset."""
     locked = sheet.locked
     columns = (TableColumn("Values"), TableColumn("What taking them turns"), TableColumn("Take"))
-    rows = [_row(one, locked) for one in view.rows]
+    rows = [_row(row, locked) for row in view.rows]
     save = html.Button(
         "Save the values in force as …",
         type="button",

@@ -47,15 +47,15 @@ def draw_queries(
     filter."""
     if not view.queries:
         return empty("No query", "Register one at the right; it joins the plan at the next batch.")
-    found, n = listed(view, words, shown)
-    if not found:
+    queries, n = listed(view, words, shown)
+    if not queries:
         return empty("No such query", f"None of {len(view.queries)} has {words.strip()!r} in it.")
-    rows = [_query_cells(row, view, context) for row in found]
-    marks = [_mark(row, row.name == shown) for row in found]
-    keys = [row.name for row in found]
+    rows = [_query_cells(row, view, context) for row in queries]
+    marks = [_mark(row, row.name == shown) for row in queries]
+    keys = [row.name for row in queries]
     title = "Queries, most matches first"
-    if len(found) < n:
-        title = f"The {len(found)} with most matches of {show(n, 'int')} queries"
+    if len(queries) < n:
+        title = f"The {len(queries)} with most matches of {show(n, 'int')} queries"
     body = RowTable(title, _COLUMNS, rows, keys, marks, className="pw-query-table")
     if not view.sink:
         return body
@@ -150,7 +150,7 @@ def draw_requests(view: ResultsView, reason: str) -> Component:
     )
     said = html.Span(reason, id="pw-query-said", className="pw-dim", role="status")
     head = html.Div([button, said], className="pw-query-send")
-    items = [html.Li(_request(one)) for one in view.requests[:SHOWN_REQUESTS]]
+    items = [html.Li(_request(request)) for request in view.requests[:SHOWN_REQUESTS]]
     more = html.Ul(items, className="pw-requests", **attrs(aria_label="Last requests"))
     return html.Div([head, more if items else html.Div()])
 
@@ -163,7 +163,8 @@ def draw_misfits(view: ResultsView) -> Component:
         words = "None so far." if not view.n_misfits else words
         return html.P(words, className="pw-dim")
     rows: list[list[CellData]] = [
-        [one.batch, one.input, {"text": one.raw, "code": True}, one.error] for one in view.misfits
+        [misfit.batch, misfit.input, {"text": misfit.raw, "code": True}, misfit.error]
+        for misfit in view.misfits
     ]
     columns = [TableColumn("Batch", "int"), TableColumn("Stream"), *_MISFIT_COLUMNS]
     if len(view.streams) < 2:
@@ -243,20 +244,20 @@ def _actions(row: QueryRow, reason: str) -> list[Component]:
     ]
 
 
-def _request(one: RequestRow) -> list[Any]:
+def _request(row: RequestRow) -> list[Any]:
     head = [
         html.Span(
-            [state_badge(one.state), f" {one.verb} ", html.B(one.name)],
+            [state_badge(row.state), f" {row.verb} ", html.B(row.name)],
             className="pw-request-head",
         ),
-        html.Span(f"#{one.id} · asked {clock(one.requested_at)}", className="pw-dim"),
+        html.Span(f"#{row.id} · asked {clock(row.requested_at)}", className="pw-dim"),
     ]
-    if one.state == "applied":
-        head.append(html.Span(f"at batch {show(one.applied_batch, 'int')}", className="pw-dim"))
+    if row.state == "applied":
+        head.append(html.Span(f"at batch {show(row.applied_batch, 'int')}", className="pw-dim"))
     parts: list[Any] = [html.Div(head, className="pw-request")]
-    if one.state == "refused":
-        if one.line is not None:
-            place = f"line {one.line}, column {one.column}"
+    if row.state == "refused":
+        if row.line is not None:
+            place = f"line {row.line}, column {row.column}"
             parts.append(html.Div(["Error at ", html.B(place)], className="pw-ink-error"))
-        parts.append(html.Pre(one.answer, className="pw-cql pw-refusal", tabIndex=0))
+        parts.append(html.Pre(row.answer, className="pw-cql pw-refusal", tabIndex=0))
     return parts

@@ -84,26 +84,26 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> ResultsShown |
 
 def build_chosen(reader: Reader, context: Context, scope: PanelScope) -> ResultsShown | None:
     """The same with the last tuples of the query shown, and its answer."""
-    found, run = build(reader, context, scope), context.run
-    row = None if found is None else found.chosen
-    if found is None or run is None or row is None:
-        return found
+    view, run = build(reader, context, scope), context.run
+    row = None if view is None else view.chosen
+    if view is None or run is None or row is None:
+        return view
     last = reader.results(run.id, row.name, N_TUPLES, context.batch)
-    schemas = {one.name: one.schema for one in run.inputs}
+    schemas = {input.name: input.schema for input in run.inputs}
     stream = last[0].input if last else ""
     schema = schemas.get(stream, next(iter(schemas.values()), []))
     tuples = build_tuples(row.name, last, schema)
-    return found._replace(tuples=tuples, answer=_answer(reader, context, row, last))
+    return view._replace(tuples=tuples, answer=_answer(reader, context, row, last))
 
 
 def _answer(
-    reader: Reader, context: Context, row: QueryRow, found: Sequence[StoredResult]
+    reader: Reader, context: Context, row: QueryRow, results: Sequence[StoredResult]
 ) -> AnswerView:
     run, batch = context.run_id, context.batch
     keys = [(row.entity, name) for name in CHANGES]
     since = None if batch is None else max(0, batch - N_BATCHES + 1)
     series = reader.many_series(run, keys, since_batch=since, until_batch=batch)
-    return build_answer(row.entity, row.answers == RELATION, found, series, row.size, batch)
+    return build_answer(row.entity, row.answers == RELATION, results, series, row.size, batch)
 
 
 _OVER: Final = {"ended": "has ended", "interrupted": "was interrupted", "failed": "has failed"}

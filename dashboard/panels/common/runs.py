@@ -97,7 +97,7 @@ def _numbers(reader: Reader, run: Run) -> RunNumbers:
     counts = reader.decision_counts(run_id)
     version = plans[-1].version if plans else None
     recent = reader.batches(run_id, limit=21) if run.state in LIVE_STATES else ()
-    pace = period([(one.id or 0, one.time) for one in recent])
+    pace = period([(past.id or 0, past.time) for past in recent])
     held = held_of(reader.entities(run_id)) if run.state in LIVE_STATES else ""
     switches = counts.by_verdict.get("switched", 0)
     return numbers_of(latest, version, switches, last, pace, held)

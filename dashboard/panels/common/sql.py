@@ -63,10 +63,10 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> SqlView:
     """The answer of the query in the address."""
     text = (context.moment.show or "").strip()
     run, at = context.run_id, context.batch
-    found = reader.noted("sql")
+    noted = reader.noted("sql")
     saved = [
-        SavedQuery(str(one.payload["name"]), str(one.payload["body"].get("text", "")), one.id)
-        for one in found
+        SavedQuery(str(note.payload["name"]), str(note.payload["body"].get("text", "")), note.id)
+        for note in noted
     ]
     if not text:
         return SqlView("", run, at, saved, None, "")
@@ -120,16 +120,16 @@ def _meaning(view: SqlView) -> Component:
 
 def _shelf(view: SqlView, context: Context, locked: str) -> Component:
     examples = [SavedQuery(name, text) for name, text in EXAMPLES.items()]
-    links = [_kept(one, view, context, locked) for one in (*examples, *view.saved)]
+    links = [_kept(query, view, context, locked) for query in (*examples, *view.saved)]
     return html.Nav(links, className="pw-chips", **attrs(aria_label="Queries to start from"))
 
 
-def _kept(one: SavedQuery, view: SqlView, context: Context, locked: str) -> Component:
-    current = attrs(aria_current="true" if one.text == view.text else None)
-    link = jump(context, one.name, show=one.text, className="pw-chip-link", **current)
-    if one.id is None or locked:
+def _kept(query: SavedQuery, view: SqlView, context: Context, locked: str) -> Component:
+    current = attrs(aria_current="true" if query.text == view.text else None)
+    link = jump(context, query.name, show=query.text, className="pw-chip-link", **current)
+    if query.id is None or locked:
         return html.Span([link])
-    label = attrs(data_pw_forget=one.id, aria_label=f"Forget the query {one.name}")
+    label = attrs(data_pw_forget=query.id, aria_label=f"Forget the query {query.name}")
     return html.Span([link, html.Button("×", type="button", className="pw-link", **label)])
 
 

@@ -27,7 +27,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> TakesView:
     """Of all units, as of the moment."""
     run, at = context.run_id, context.batch
     book = Book(reader.entities(run, at))
-    titles = {one.id: one.title for one in scope.units}
+    titles = {unit.id: unit.title for unit in scope.units}
     return build_takes(book, reader.values(run, at), reader.knobs(run, at), titles)
 
 
@@ -46,39 +46,39 @@ _LATER: Final = "Numbers come with the first batch."
 
 def _bars(rows: tuple[TakenLine, ...], label: str, context: Context) -> Component:
     parts: list[Component] = []
-    for one, share in zip(rows, bar_shares(rows), strict=True):
-        name = jump(context, one.name, "/plan", node=one.entity) if one.entity else one.name
+    for row, share in zip(rows, bar_shares(rows), strict=True):
+        name = jump(context, row.name, "/plan", node=row.entity) if row.entity else row.name
         parts += [
-            html.Dt([name, html.Span(f" {_about(one)}", className="pw-dim")]),
-            html.Dd(_bar(one, share), **attrs(aria_hidden=True)),
-            html.Dd(_size(one)),
+            html.Dt([name, html.Span(f" {_about(row)}", className="pw-dim")]),
+            html.Dd(_bar(row, share), **attrs(aria_hidden=True)),
+            html.Dd(_size(row)),
         ]
     return html.Dl(parts, className="pw-takes", **attrs(aria_label=label))
 
 
-def _bar(one: TakenLine, share: float | None) -> Component | None:
+def _bar(line: TakenLine, share: float | None) -> Component | None:
     if share is None:
         return None
-    filled = " pw-takes-full" if one.full else "" if one.limit else " pw-takes-free"
+    filled = " pw-takes-full" if line.full else "" if line.limit else " pw-takes-free"
     return html.Div(
         html.I(style={"width": f"{100 * share:.1f}%"}), className=f"pw-takes-bar{filled}"
     )
 
 
-def _about(one: TakenLine) -> str:
+def _about(line: TakenLine) -> str:
     """Its note, and what happens at its limit."""
-    where = "▲ it is at its limit" if one.full else "at its limit"
-    return "; ".join(filter(None, (one.note, one.at_limit and f"{where}: {one.at_limit}")))
+    where = "▲ it is at its limit" if line.full else "at its limit"
+    return "; ".join(filter(None, (line.note, line.at_limit and f"{where}: {line.at_limit}")))
 
 
-def _size(one: TakenLine) -> str:
-    taken = quantity(one.value, one.unit)
-    if one.limit is None:
-        return f"{taken}, no limit" if one.knob else taken
-    share = f" ({show(one.value / one.limit, 'pct')})" if one.limit else ""
-    if one.unit == "bytes":
-        return f"{taken} of {quantity(one.limit, one.unit)}{share}"
-    return f"{show(one.value, 'int')} of {quantity(one.limit, one.unit)}{share}"
+def _size(line: TakenLine) -> str:
+    taken = quantity(line.value, line.unit)
+    if line.limit is None:
+        return f"{taken}, no limit" if line.knob else taken
+    share = f" ({show(line.value / line.limit, 'pct')})" if line.limit else ""
+    if line.unit == "bytes":
+        return f"{taken} of {quantity(line.limit, line.unit)}{share}"
+    return f"{show(line.value, 'int')} of {quantity(line.limit, line.unit)}{share}"
 
 
 def quantity(value: float, unit: str) -> str:
@@ -99,10 +99,10 @@ _COLUMNS: Final = (
 
 def _table(view: TakesView, context: Context) -> Component:
     rows: list[list[CellData]] = []
-    for one in (*view.kinds, *view.holders):
-        jump_there = jump_to(context, "/plan", node=one.entity) if one.entity else None
-        name: CellData = {"text": one.name, "jump": jump_there} if jump_there else one.name
-        rows.append([name, one.note, one.value, one.limit, one.unit, one.knob, one.at_limit])
+    for part in (*view.kinds, *view.holders):
+        jump_there = jump_to(context, "/plan", node=part.entity) if part.entity else None
+        name: CellData = {"text": part.name, "jump": jump_there} if jump_there else part.name
+        rows.append([name, part.note, part.value, part.limit, part.unit, part.knob, part.at_limit])
     return RowTable("Memory by part", _COLUMNS, rows)
 
 

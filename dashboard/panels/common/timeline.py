@@ -50,7 +50,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> WholeRun:
     run = context.run_id
     until = context.batch if context.mode == "frozen" else None
     keys = Book(reader.entities(run, until), scope.unit).owners(properties())
-    found = reader.many_series(run, keys, until_batch=until, max_points=MAX_POINTS)
+    series = reader.many_series(run, keys, until_batch=until, max_points=MAX_POINTS)
     knobs = {name: knob.value for name, knob in knobs_of(reader, run, until, scope).items()}
     watch = watching()
     turns = reader.knob_history(run, watch.threshold, scope.only) if watch.threshold else ()
@@ -58,7 +58,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> WholeRun:
     shown = reader.batch(run, context.batch) if context.batch is not None else None
     window = knobs.get(watch.period)
     view = build_timeline(
-        by_property(found),
+        by_property(series),
         mu_steps,
         knobs.get(watch.decides),
         int(window) if isinstance(window, int | float) else None,
@@ -70,12 +70,12 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> WholeRun:
 
 def _events_of(reader: Reader, run: str, until: int | None, scope: PanelScope) -> list[StoredEvent]:
     """Events of all units; those of another unit than the one shown are named after it."""
-    found = titled(reader.events(run, until=until, limit=MAX_EVENTS), reader.plans(run, until))
+    events = titled(reader.events(run, until=until, limit=MAX_EVENTS), reader.plans(run, until))
     return [
-        one
-        if one.event.unit_id in (scope.unit, "")
-        else of_unit(one, scope.title(one.event.unit_id))
-        for one in found
+        stored
+        if stored.event.unit_id in (scope.unit, "")
+        else of_unit(stored, scope.title(stored.event.unit_id))
+        for stored in events
     ]
 
 
@@ -102,9 +102,9 @@ def _events(view: TimelineView, context: Context) -> Component:
         TableColumn("Detail"),
         TableColumn("More"),
     )
-    told = [(marker.time, _event(marker, context)) for marker in view.markers]
-    told += [(gap.until, _gap(gap, context)) for gap in view.gaps]
-    rows = [row for _, row in sorted(told, key=lambda one: -one[0])]
+    timed = [(marker.time, _event(marker, context)) for marker in view.markers]
+    timed += [(gap.until, _gap(gap, context)) for gap in view.gaps]
+    rows = [row for _, row in sorted(timed, key=lambda pair: -pair[0])]
     return RowTable("Events, newest first", columns, rows, className="pw-timeline-events")
 
 

@@ -54,8 +54,8 @@ def _near(near: list[NearPair]) -> list[Component]:
     if not near:
         words = "No pair is recorded: nothing was compared at this moment."
         return [html.P(words, className="pw-dim")]
-    able = [one for one in near if one.rise is not None]
-    items = [html.Li([near_words(one), _bar(one)]) for one in able]
+    able = [pair for pair in near if pair.rise is not None]
+    items = [html.Li([near_words(pair), _bar(pair)]) for pair in able]
     listed: list[Component] = [html.Ol(items, className="pw-near")] if items else []
     never = len(near) - len(able)
     return [*listed, html.P(_NEVER.format(n=never), className="pw-dim")] if never else listed

@@ -61,8 +61,10 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> MatrixShown:
     stored = reader.matrix(run, name, at, scope.only) if name else None
     if stored is None:
         return MatrixShown(None, shown, at, context.now, plans)
-    found = reader.decisions(run, until=stored.batch, limit=1, unit=scope.only)
-    decision = found[0].decision if found and found[0].decision.batch == stored.batch else None
+    decisions = reader.decisions(run, until=stored.batch, limit=1, unit=scope.only)
+    decision = (
+        decisions[0].decision if decisions and decisions[0].decision.batch == stored.batch else None
+    )
     sampled = reader.series(
         run,
         book.first("profile"),

@@ -179,7 +179,7 @@ def window_batches(series: SeriesData | None, n: int) -> tuple[int, int] | None:
     last: int | None = None
     left = float(n)
     points = (series.batch, series.value, series.n)
-    for batch, sampled, n_batches in zip(*(one[::-1].tolist() for one in points), strict=True):
+    for batch, sampled, n_batches in zip(*(point[::-1].tolist() for point in points), strict=True):
         if sampled != sampled or sampled <= 0:
             continue
         last = batch if last is None else last
@@ -212,8 +212,8 @@ def _card(
     cost: float | None,
     native: bool,
 ) -> Card:
-    found = book.get(book.named("filter", name))
-    text = str(found.properties.get("text", "")) if found else ""
+    entity = book.get(book.named("filter", name))
+    text = str(entity.properties.get("text", "")) if entity else ""
     drop = own / reached if own is not None and reached else None
     rank = drop / cost if drop is not None and cost else None
     return Card(name, text, native, drop, cost, rank)
@@ -234,23 +234,23 @@ def _cell(
 
 
 def _violated(detail: Mapping[str, Any], n: int) -> list[tuple[int, int, int]]:
-    found = []
+    violated = []
     for cell in detail.get("violated") or ():
         row, position, challenger = (int(place) - 1 for place in cell)
         if max(row, position, challenger) < n:
-            found.append((row, position, challenger))
-    return found
+            violated.append((row, position, challenger))
+    return violated
 
 
 def _near(detail: Mapping[str, Any]) -> list[NearPair]:
     return [
         NearPair(
-            str(one.get("challenger", "")),
-            str(one.get("filter", "")),
-            int(one.get("position", 0)),
-            number_of(one.get("rise_prob")),
+            str(pair.get("challenger", "")),
+            str(pair.get("filter", "")),
+            int(pair.get("position", 0)),
+            number_of(pair.get("rise_prob")),
         )
-        for one in detail.get("near") or ()
+        for pair in detail.get("near") or ()
     ]
 
 

@@ -35,8 +35,8 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> Meter:
     run, at = context.run_id, context.batch
     knob = knobs_of(reader, run, at, scope).get(KNOB)
     profile = Book(reader.entities(run, at), scope.unit).first("profile")
-    found = build_overhead(reader.values(run, at).get(profile, {}), knob)
-    return Meter(found, profile, at)
+    overhead = build_overhead(reader.values(run, at).get(profile, {}), knob)
+    return Meter(overhead, profile, at)
 
 
 def draw(meter: Meter, sheet: Sheet) -> Drawing:
@@ -48,31 +48,31 @@ def draw(meter: Meter, sheet: Sheet) -> Drawing:
 
 
 def _words(meter: Meter) -> list[Component]:
-    found = meter.overhead
-    boosted = "boosted after a change" if found.boosted else None
+    overhead = meter.overhead
+    boosted = "boosted after a change" if overhead.boosted else None
     shown = tiles(
         [
             tile(
                 "p in force",
-                live_value(meter.profile, "profile_prob_used", found.prob, "f3"),
+                live_value(meter.profile, "profile_prob_used", overhead.prob, "f3"),
                 note=boosted,
                 hint="share of tuples that become profile tuples",
             ),
             tile(
                 "break-even p",
-                live_value(meter.profile, "break_even_prob", found.break_even, "f3"),
+                live_value(meter.profile, "break_even_prob", overhead.break_even, "f3"),
                 hint="p at which adapting costs what it saves against the first order",
             ),
-            tile("adapting", show(found.adapting, "pct"), note="all but the tuples"),
+            tile("adapting", show(overhead.adapting, "pct"), note="all but the tuples"),
         ]
     )
-    return [shown, _scale(found), html.P(found.verdict)]
+    return [shown, _scale(overhead), html.P(overhead.verdict)]
 
 
-def _scale(found: OverheadView) -> Component:
+def _scale(view: OverheadView) -> Component:
     """Both p on one logarithmic scale; purely visual, the tiles say the same."""
     marks = []
-    for name, value in (("now", found.prob), ("even", found.break_even)):
+    for name, value in (("now", view.prob), ("even", view.break_even)):
         left = place(value)
         if left is not None:
             marks.append(html.I(className=f"pw-p-{name}", style={"left": f"{100 * left:.1f}%"}))

@@ -22,15 +22,15 @@ MAX_POINTS: Final = 1000
 def build(reader: Reader, context: Context, scope: PanelScope) -> RaceView:
     """The race as of the moment; without one the panel says what turning the knob does."""
     run, at = context.run_id, context.batch
-    found = Book(reader.entities(run, at), scope.unit).of("race")
-    if not found:
+    racers = Book(reader.entities(run, at), scope.unit).of("race")
+    if not racers:
         return RaceView([])
-    keys = [(entity.id, name) for entity in found for name in PROPERTIES]
+    keys = [(entity.id, name) for entity in racers for name in PROPERTIES]
     keys.append((SYSTEM, "tuples_total"))
     series = reader.many_series(run, keys, until_batch=at, max_points=MAX_POINTS)
     matrix = reader.matrix(run, MATRIX, at, scope.only)
     totals = series.get((SYSTEM, "tuples_total"))
-    return build_race(found, series, totals, matrix.matrix if matrix else None)
+    return build_race(racers, series, totals, matrix.matrix if matrix else None)
 
 
 def draw(view: RaceView, sheet: Sheet) -> Drawing:

@@ -57,13 +57,13 @@ def build_race(
     """racers: monitors of the algorithms that race.
 
     series: by (entity, property). totals: tuples_total of the system. matrix: of kind 'race'."""
-    found = list(racers)
+    monitors = list(racers)
     if matrix is not None:
         places = {name: place for place, name in enumerate(matrix.rows)}
-        found.sort(key=lambda entity: places.get(entity.name, len(places)))
-    start = max((entity.since_batch for entity in found), default=0)
+        monitors.sort(key=lambda entity: places.get(entity.name, len(places)))
+    start = max((entity.since_batch for entity in monitors), default=0)
     tuples = _by_batch(totals)
-    lanes = [_lane(entity, series, tuples, matrix, start) for entity in found]
+    lanes = [_lane(entity, series, tuples, matrix, start) for entity in monitors]
     means = {lane.algorithm: lane.mean for lane in lanes if lane.mean is not None}
     least = min(means.values(), default=0.0) * (1 + SAME)
     cheapest = frozenset(name for name, mean in means.items() if mean <= least)

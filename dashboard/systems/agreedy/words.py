@@ -63,6 +63,7 @@ GROUPS: Final[Mapping[str, str]] = {
 #: Turned most.
 FIRST: Final = (
     "alpha",
+    "policy",
     "filter_algorithm",
     "profile_prob",
     "violation_rule",

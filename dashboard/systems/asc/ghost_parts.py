@@ -140,16 +140,16 @@ class TrialGhost:
         self, reader: Reader, knob: Knob, value: Any, run: str, at: int
     ) -> DecidedAgain | None:
         trials = trials_of(reader, run, None, knob.scope)
-        from_here = told([one for one in trials if one.batch >= at], knob.name)
+        from_here = told([trial for trial in trials if trial.batch >= at], knob.name)
         steps = redecide(from_here, {knob.name: value})
         return DecidedAgain(knob.name, steps, compare(steps, MIN_SAMPLES)) if steps else None
 
-    def drawn(self, found: DecidedAgain, tried: str, sheet: Sheet) -> Drawing:
-        by = ", costs at the measured price" if found.knob == PRICE else ""
+    def drawn(self, decided: DecidedAgain, tried: str, sheet: Sheet) -> Drawing:
+        by = ", costs at the measured price" if decided.knob == PRICE else ""
         return Drawing(
-            body=ghost_numbers(found.compared, tried, found.steps),
-            figure=draw_ghost(found.steps, tried, sheet.theme),
+            body=ghost_numbers(decided.compared, tried, decided.steps),
+            figure=draw_ghost(decided.steps, tried, sheet.theme),
             height=HEIGHT,
-            table=ghost_table(found.steps, sheet.context),
+            table=ghost_table(decided.steps, sheet.context),
             note=[badge("estimated"), f" the record decided again by the engine's own rule{by}"],
         )

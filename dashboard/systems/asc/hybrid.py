@@ -103,7 +103,7 @@ def _note(shown: HybridPart, view: HybridView) -> str:
 
 def _tiles(shown: HybridPart, view: HybridView) -> Component:
     ratio, cost = shown.values.get("micro_ratio"), shown.values.get("relative_cost")
-    regions = show(sum(one.n_regions for one in view.constructs), "int")
+    regions = show(sum(construct.n_regions for construct in view.constructs), "int")
     targets = len({arrow.target for arrow in view.arrows})
     return tiles(
         [

@@ -37,19 +37,23 @@ def lay_out(view: HybridView, way: Way | None = None) -> dict[str, Any]:
     the target above the heads, and comes down on it.
     """
     column = _column_px(len(view.constructs))
-    places = {one.attribute: i for i, one in enumerate(view.constructs)}
+    places = {construct.attribute: i for i, construct in enumerate(view.constructs)}
     lefts = [MARGIN_PX + i * (column + LANE_PX) for i in places.values()]
-    most = max((r.hit_prob or 0.0 for one in view.constructs for r in one.regions), default=0.0)
+    most = max(
+        (r.hit_prob or 0.0 for construct in view.constructs for r in construct.regions), default=0.0
+    )
     top = MARGIN_PX + (len(lefts) + 1) * TRACK_PX
-    heads = [_head(one, lefts[i], top, column, i) for i, one in enumerate(view.constructs)]
+    heads = [
+        _head(construct, lefts[i], top, column, i) for i, construct in enumerate(view.constructs)
+    ]
     cells = [
-        _cell(one, region, lefts[i], _top(top, row), column, most)
-        for i, one in enumerate(view.constructs)
-        for row, region in enumerate(one.regions)
+        _cell(construct, region, lefts[i], _top(top, row), column, most)
+        for i, construct in enumerate(view.constructs)
+        for row, region in enumerate(construct.regions)
     ]
     spots = {(c["attribute"], c["row"]): c for c in cells if c["row"] is not None}
     widest = max((arrow.support for arrow in view.arrows), default=0)
-    tallest = max((len(one.regions) for one in view.constructs), default=0)
+    tallest = max((len(construct.regions) for construct in view.constructs), default=0)
     taken = _taken(way)
     return {
         "width": 2 * MARGIN_PX + len(lefts) * column + max(0, len(lefts) - 1) * LANE_PX,
@@ -57,9 +61,9 @@ def lay_out(view: HybridView, way: Way | None = None) -> dict[str, Any]:
         "heads": heads,
         "cells": cells,
         "arrows": [
-            _arrow(one, spots, heads, places[one.target], widest)
-            | {"taken": (one.source, one.row) in taken}
-            for one in view.arrows
+            _arrow(arrow, spots, heads, places[arrow.target], widest)
+            | {"taken": (arrow.source, arrow.row) in taken}
+            for arrow in view.arrows
         ],
         "way": _way(way, spots) if way else None,
     }
@@ -84,19 +88,19 @@ def _top(head: int, row: int) -> int:
     return head + HEAD_PX + 6 + row * (CELL_PX + GAP_PX)
 
 
-def _head(one: HybridColumn, left: int, top: int, width: int, place: int) -> dict[str, Any]:
+def _head(column: HybridColumn, left: int, top: int, width: int, place: int) -> dict[str, Any]:
     return {
         "x": left,
         "y": top,
         "w": width,
         "h": HEAD_PX,
         "place": place + 1,
-        "attribute": one.attribute,
+        "attribute": column.attribute,
     }
 
 
 def _cell(
-    one: HybridColumn, region: Region, left: int, top: int, width: int, most: float
+    column: HybridColumn, region: Region, left: int, top: int, width: int, most: float
 ) -> dict[str, Any]:
     share = region.hit_prob or 0.0
     opacity = MOST_OPACITY * math.sqrt(share / most) if most else 0.0
@@ -105,7 +109,7 @@ def _cell(
         "y": top,
         "w": width,
         "h": CELL_PX,
-        "attribute": one.attribute,
+        "attribute": column.attribute,
         "row": region.row,
         "label": region.label,
         "share": show(region.hit_prob, "pct"),
@@ -114,14 +118,14 @@ def _cell(
 
 
 def _arrow(
-    one: Arrow,
+    arrow: Arrow,
     spots: dict[tuple[str, int], dict[str, Any]],
     heads: list[dict[str, Any]],
     place: int,
     widest: int,
 ) -> dict[str, Any]:
     """place: of the target in the macro order; it has a track and a place in each lane."""
-    cell, head = spots[one.source, one.row], heads[place]
+    cell, head = spots[arrow.source, arrow.row], heads[place]
     way = 1 if head["x"] > cell["x"] else -1
     begin = cell["x"] + (cell["w"] if way > 0 else 0)
     lane = begin + way * (3 + TURN_PX / 2 + (LANE_PX - 6 - TURN_PX) * (place + 0.5) / len(heads))
@@ -132,14 +136,14 @@ def _arrow(
         f"V{track + r:g} Q{lane:g},{track:g} {lane + way * r:g},{track:g}",
         f"H{end - way * r:g} Q{end:g},{track:g} {end:g},{track + r:g} V{head['y'] - 3:g}",
     ]
-    size = math.log1p(one.support) / math.log1p(widest) if widest else 0.0
+    size = math.log1p(arrow.support) / math.log1p(widest) if widest else 0.0
     return {
         "d": " ".join(corners),
         "width": round(THINNEST_PX + (WIDEST_PX - THINNEST_PX) * size, 2),
-        "source": one.source,
-        "row": one.row,
-        "target": one.target,
-        "words": arrow_words(one),
+        "source": arrow.source,
+        "row": arrow.row,
+        "target": arrow.target,
+        "words": arrow_words(arrow),
     }
 
 

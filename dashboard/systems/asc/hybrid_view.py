@@ -135,11 +135,11 @@ def build_ways(entries: Sequence[DecisionEntry], plan: int | None, node: str | N
 
     entries: newest first; the one ``node`` names ('<decision>.<number>') comes before all.
     """
-    told = [entry for entry in entries if _paths(entry)]
+    with_paths = [entry for entry in entries if _paths(entry)]
     seq, number = _named(node)
-    named = [entry for entry in told if entry.decision.seq == seq]
-    under = [entry for entry in told if _version(entry) == plan]
-    chosen = next(iter([*named, *under, *told]), None)
+    named = [entry for entry in with_paths if entry.decision.seq == seq]
+    under = [entry for entry in with_paths if _version(entry) == plan]
+    chosen = next(iter([*named, *under, *with_paths]), None)
     if chosen is None:
         return NO_WAYS
     decision = chosen.decision
@@ -194,12 +194,12 @@ def _regions(
     shown = ranked[: max(MOST_REGIONS, n_wanted)]
     rest = ranked[len(shown) :]
     shown.sort(key=lambda row: row["row"])
-    found = [Region(int(row["row"]), _label(row, attribute), row["hit_prob"]) for row in shown]
+    regions = [Region(int(row["row"]), _label(row, attribute), row["hit_prob"]) for row in shown]
     if rest:
         shares = [row["hit_prob"] for row in rest]
         share = None if None in shares else sum(shares)
-        found.append(Region(None, f"{len(rest)} others", share))
-    return found
+        regions.append(Region(None, f"{len(rest)} others", share))
+    return regions
 
 
 def _paths(entry: DecisionEntry) -> list[Mapping[str, Any]]:

@@ -108,7 +108,9 @@ def draw_selectivities(shown: Selectivities, sheet: Sheet) -> Drawing:
 
 def draw_chosen_regions(shown: RegionsShown, sheet: Sheet) -> Drawing:
     """The bitmap of the chosen construct under the constructs to pick from."""
-    links = [_chip(one, sheet.context, one.attribute == shown.chosen) for one in shown.choices]
+    links = [
+        _chip(choice, sheet.context, choice.attribute == shown.chosen) for choice in shown.choices
+    ]
     label = attrs(aria_label="Constructs in plan order")
     picker = html.Nav(links, className="pw-chips", **label)
     view = shown.matrix

@@ -157,15 +157,15 @@ def refuted(matrix: Matrix) -> list[float | None]:
     """Share of the queries that are still open before each construct of a matrix of kind
     'selectivity' and that it refutes, over the sampled tuples; None where none is open."""
     still_open = [1.0] * len(matrix.columns)
-    found: list[float | None] = []
+    shares: list[float | None] = []
     for row in matrix.values:
         before = sum(still_open)
         still_open = [
             share if value is None else share * float(value)
             for share, value in zip(still_open, row, strict=True)
         ]
-        found.append(1 - sum(still_open) / before if before else None)
-    return found
+        shares.append(1 - sum(still_open) / before if before else None)
+    return shares
 
 
 def _row_stat(matrix: Matrix, name: str) -> list[float | None]:

@@ -26,8 +26,8 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> RegretView | N
     """The ledger; while frozen, only what was known at the frozen moment."""
     until = context.batch if context.mode == "frozen" else None
     keys = Book(reader.entities(context.run_id, until), scope.unit).owners(PROPERTIES)
-    found = reader.many_series(context.run_id, keys, until_batch=until, max_points=MAX_POINTS)
-    view = build_regret(by_property(found))
+    series = reader.many_series(context.run_id, keys, until_batch=until, max_points=MAX_POINTS)
+    view = build_regret(by_property(series))
     return view if view.rows else None
 
 

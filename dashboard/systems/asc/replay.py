@@ -34,8 +34,8 @@ def _trials(
     reader: Reader, run: str, until: int | None, unit: str | None, last: int
 ) -> tuple[Trial, ...]:
     """last: seq of the newest, so that news are read."""
-    found = reader.decisions(run, until=until, limit=MAX_DECISIONS, unit=unit)
-    return tuple(read_trials(found))
+    decisions = reader.decisions(run, until=until, limit=MAX_DECISIONS, unit=unit)
+    return tuple(read_trials(decisions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class TrialRecord(RuleRecord):
 
     def cut(self) -> tuple[TrialRecord, bool]:
         span = PERIODS * _period(self.asked) if self.trials else 0
-        near = [one for one in self.trials if one.at - self.trials[0].at <= span]
+        near = [trial for trial in self.trials if trial.at - self.trials[0].at <= span]
         return replace(self, trials=near), len(near) < len(self.trials)
 
     def judge(self, old: Any) -> KnobEffect | None:
@@ -64,7 +64,7 @@ def replay(asked: KnobAsked) -> TrialRecord | None:
     if asked.knob not in (*REPLAYED, *REBUILDING):
         return None
     trials = told(trials_of(asked.reader, asked.run, asked.until, asked.unit), asked.knob)
-    between = [one for one in trials if asked.first <= one.batch < asked.last]
+    between = [trial for trial in trials if asked.first <= trial.batch < asked.last]
     return TrialRecord(asked, between)
 
 

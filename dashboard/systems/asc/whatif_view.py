@@ -122,17 +122,17 @@ class Trial(NamedTuple):
 
     def under(self, knobs: Mapping[str, Any]) -> Trial:
         """The trial with other values of REPLAYED knobs."""
-        found = self._replace(
+        trial = self._replace(
             **{name: value for name, value in knobs.items() if name not in _RECOUNTED}
         )
         if "min_samples" in knobs and self.held is not None:
             n_recent, n_window, tau = self.held
             least = min(int(knobs["min_samples"]), tau)
             n_sample = n_recent if n_recent >= least else n_window
-            found = found._replace(min_samples=least, n_sample=n_sample)
+            trial = trial._replace(min_samples=least, n_sample=n_sample)
         if "no_drop_visit_cost" in knobs and self.prices is not None:
-            found = found._priced(float(knobs["no_drop_visit_cost"]) or self.prices[1])
-        return found
+            trial = trial._priced(float(knobs["no_drop_visit_cost"]) or self.prices[1])
+        return trial
 
     def _priced(self, price: float) -> Trial:
         """With another price of a branch-free visit; what visits weigh has mean 1."""
@@ -140,8 +140,8 @@ class Trial(NamedTuple):
         contest = self.contest
         if contest is not None:
             plans = {
-                plan: one._replace(cost=dear) if plan.kind == NO_DROP else one
-                for plan, one in contest.plans.items()
+                plan: sampled._replace(cost=dear) if plan.kind == NO_DROP else sampled
+                for plan, sampled in contest.plans.items()
             }
             contest = contest._replace(plans=plans)
         cost = None if self.no_drop_cost is None else dear
@@ -203,12 +203,12 @@ def read_trials(entries: Iterable[DecisionEntry]) -> list[Trial]:
     ordered = sorted(entries, key=lambda entry: entry.decision.seq)
     batches = [entry.decision.batch for entry in ordered]
     times = [entry.time for entry in ordered]
-    found = []
+    trials = []
     for entry in ordered:
         detail = entry.decision.detail or {}
         rows = detail.get("trials", ()) if isinstance(detail, Mapping) else ()
-        found += [_trial(row, float(np.interp(row["batch"], batches, times))) for row in rows]
-    return found
+        trials += [_trial(row, float(np.interp(row["batch"], batches, times))) for row in rows]
+    return trials
 
 
 #: Of the knobs of that rule those whose value changes what stands in a trial.
@@ -220,7 +220,7 @@ REPLAYED: Final = ("mu", "trigger", "cooldown_tuples", "min_gain", *_RECOUNTED)
 def told(trials: Sequence[Trial], name: str) -> list[Trial]:
     """The newest trials, as far back as all of them tell what the knob decides on."""
     field = {"min_samples": "held", "no_drop_visit_cost": "prices"}.get(name, "at")
-    return list(reversed([*takewhile(lambda one: getattr(one, field) is not None, trials[::-1])]))
+    return list(reversed([*takewhile(lambda row: getattr(row, field) is not None, trials[::-1])]))
 
 
 def redecide(trials: Sequence[Trial], knobs: Mapping[str, Any]) -> list[GhostStep]:
@@ -325,9 +325,9 @@ def _rebuild(ghost: GhostState, trial: Trial) -> tuple[str, GhostState]:
     if candidate is None:
         return "unknown", ghost
     contending = contenders(ghost.plan, candidate, Plan)
-    found = {plan: trial.cost(plan) for plan in [ghost.plan, *rivals(ghost.plan, contending)]}
-    costs = {plan: cost.cost for plan, cost in found.items() if cost is not None}
-    if len(costs) < len(found):
+    priced = {plan: trial.cost(plan) for plan in [ghost.plan, *rivals(ghost.plan, contending)]}
+    costs = {plan: cost.cost for plan, cost in priced.items() if cost is not None}
+    if len(costs) < len(priced):
         return "unknown", ghost
     leaves = must_leave(ghost.plan, ghost.built_by, trial.ordering)
     best, _ = best_plan(ghost.plan, contending, costs, leaves, trial.min_gain)
@@ -344,21 +344,21 @@ def _baselines(plan: Plan, trial: Trial) -> tuple[float, float] | None:
         return contest.d_init, contest.visits_init
     d_init = contest.d_init if contest else trial.d_init
     order = Plan(EARLY, plan.order) if plan.kind == NO_DROP else plan
-    found = trial.cost(order)
-    return None if found is None or d_init is None else (d_init, found.visits)
+    cost = trial.cost(order)
+    return None if cost is None or d_init is None else (d_init, cost.visits)
 
 
 def _cost_of(trial: Trial, plan: Plan) -> float | None:
-    found = trial.cost(plan)
-    return None if found is None else found.cost
+    cost = trial.cost(plan)
+    return None if cost is None else cost.cost
 
 
 def _trial(row: Mapping[str, Any], time: float) -> Trial:
-    plans = {Plan.of(one): SampledCost(one[3], one[4]) for one in row.get("plans", ())}
+    plans = {Plan.of(plan): SampledCost(plan[3], plan[4]) for plan in row.get("plans", ())}
     met = row.get("contest")
     contest = None
     if met is not None:
-        costs = {Plan.of(one): SampledCost(one[3], one[4]) for one in met["plans"]}
+        costs = {Plan.of(plan): SampledCost(plan[3], plan[4]) for plan in met["plans"]}
         contest = RecordedContest(costs, Plan.of(met["best"]), met["visits_init"], met["d_init"])
     given = {name: row[name] for name in _PLAIN}
     candidate, init = row["candidate"], row["init"]

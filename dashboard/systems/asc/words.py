@@ -68,6 +68,7 @@ GROUPS: Final = {"micro_ratio": COST, "relative_cost": COST}
 #: Turned most.
 FIRST: Final = (
     "mu",
+    "policy",
     "ordering",
     "profile_prob",
     "bitmap_memory",

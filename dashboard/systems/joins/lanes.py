@@ -25,8 +25,8 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> list[CacheLane
     until = context.batch if context.mode == "frozen" else None
     book = Book(reader.entities(run, until), scope.unit)
     keys = [(cache, STATE) for cache in caches_of(book)]
-    found = reader.many_series(run, keys, until_batch=until, max_points=MAX_POINTS)
-    return build_lanes(book, list(found.values())) or None
+    series = reader.many_series(run, keys, until_batch=until, max_points=MAX_POINTS)
+    return build_lanes(book, list(series.values())) or None
 
 
 def draw(lanes: list[CacheLane], sheet: Sheet) -> Drawing:
@@ -47,17 +47,17 @@ _COLUMNS: Final = (
 
 
 def _table(lanes: list[CacheLane], context: Context) -> Component:
-    told = [(one, lane) for lane in lanes for one in lane.stretches]
+    stretches = [(stretch, lane) for lane in lanes for stretch in lane.stretches]
     rows: list[list[CellData]] = [
         [
-            {"text": one.first, "jump": jump_to(context, at=one.first)},
-            {"text": clock(one.since), "sort": one.since},
+            {"text": stretch.first, "jump": jump_to(context, at=stretch.first)},
+            {"text": clock(stretch.since), "sort": stretch.since},
             lane.name,
             lane.join,
-            one.state,
-            one.last,
+            stretch.state,
+            stretch.last,
         ]
-        for one, lane in sorted(told, key=lambda pair: -pair[0].first)
+        for stretch, lane in sorted(stretches, key=lambda pair: -pair[0].first)
     ]
     return RowTable("States of caches, newest first", _COLUMNS, rows)
 

@@ -50,14 +50,16 @@ def draw_lanes(lanes: list[CacheLane], theme: str | None = None) -> Figure:
 
 def _bars(state: str, lanes: list[CacheLane], colours: Palette) -> Trace:
     ink, shape = LOOKS[state]
-    found = [(lane, one) for lane in lanes for one in lane.stretches if one.state == state]
-    custom: list[Any] = [[one.first, one.last, lane.join] for lane, one in found]
+    drawn = [
+        (lane, stretch) for lane in lanes for stretch in lane.stretches if stretch.state == state
+    ]
+    custom: list[Any] = [[stretch.first, stretch.last, lane.join] for lane, stretch in drawn]
     return bar(
         name=state,
         orientation="h",
-        base=[stamp(one.since) for _, one in found],
-        x=[max(1.0, 1000 * (one.until - one.since)) for _, one in found],
-        y=[lane.name for lane, _ in found],
+        base=[stamp(stretch.since) for _, stretch in drawn],
+        x=[max(1.0, 1000 * (stretch.until - stretch.since)) for _, stretch in drawn],
+        y=[lane.name for lane, _ in drawn],
         customdata=custom,
         marker={
             "color": getattr(colours, ink),

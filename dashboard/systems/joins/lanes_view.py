@@ -34,7 +34,9 @@ class CacheLane(NamedTuple):
     @property
     def used_s(self) -> float:
         """Seconds in use."""
-        return sum(one.until - one.since for one in self.stretches if one.state == "used")
+        return sum(
+            stretch.until - stretch.since for stretch in self.stretches if stretch.state == "used"
+        )
 
 
 def build_lanes(book: Book, series: list[SeriesData]) -> list[CacheLane]:
@@ -42,28 +44,28 @@ def build_lanes(book: Book, series: list[SeriesData]) -> list[CacheLane]:
 
     A stretch ends where the next begins. A cache that is gone has its lane up to its last batch.
     """
-    found = []
+    lanes = []
     for data in series:
         if not len(data.batch) or data.entity not in book:
             continue
         join = book.name(str(book[data.entity].properties["join"]))
-        found.append(CacheLane(data.entity, book.name(data.entity), join, _stretches(data)))
-    return sorted(found, key=lambda one: (-one.used_s, one.name))[:MOST_LANES]
+        lanes.append(CacheLane(data.entity, book.name(data.entity), join, _stretches(data)))
+    return sorted(lanes, key=lambda lane: (-lane.used_s, lane.name))[:MOST_LANES]
 
 
 def _stretches(data: SeriesData) -> tuple[Stretch, ...]:
-    found: list[Stretch] = []
+    stretches: list[Stretch] = []
     for batch, time, value in zip(
         data.batch.tolist(), data.time.tolist(), data.value.tolist(), strict=True
     ):
         state = "" if value != value else state_of(value)
-        if found:
-            found[-1] = found[-1]._replace(until=time)
-        if not found or found[-1].state != state:
-            found.append(Stretch(state, batch, batch, time, time))
+        if stretches:
+            stretches[-1] = stretches[-1]._replace(until=time)
+        if not stretches or stretches[-1].state != state:
+            stretches.append(Stretch(state, batch, batch, time, time))
         else:
-            found[-1] = found[-1]._replace(last=batch)
-    return tuple(found)
+            stretches[-1] = stretches[-1]._replace(last=batch)
+    return tuple(stretches)
 
 
 def caches_of(book: Book) -> list[str]:

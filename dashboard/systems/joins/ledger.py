@@ -12,7 +12,7 @@ from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.systems.joins.ledger_figure import HEIGHT, draw_caching
 from dashboard.systems.joins.ledger_view import PROPERTIES, CachingView, build_caching
-from dashboard.systems.joins.market_view import POOL, cost_unit, join_title
+from dashboard.systems.joins.market_view import POOL, cost_unit
 from dashboard.views.book import Book
 from storage.reader import Reader
 
@@ -26,15 +26,15 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> list[CachingVi
     book = Book(reader.entities(run, until), scope.unit)
     pools, knobs = book.of(POOL), reader.knobs(run, until)
     keys = [(pool.id, name) for pool in pools for name in PROPERTIES]
-    found = reader.many_series(run, keys, until_batch=until, max_points=MAX_POINTS)
+    series = reader.many_series(run, keys, until_batch=until, max_points=MAX_POINTS)
     titles = {
         pool.id: (
-            join_title(book, str(pool.properties["join"])),
-            cost_unit({one.name: one for one in knobs if one.scope == pool.unit_id}),
+            book.title(str(pool.properties["join"])),
+            cost_unit({knob.name: knob for knob in knobs if knob.scope == pool.unit_id}),
         )
         for pool in pools
     }
-    return build_caching(book, titles, found) or None
+    return build_caching(book, titles, series) or None
 
 
 def draw(joins: list[CachingView], sheet: Sheet) -> Drawing:
@@ -45,9 +45,9 @@ def draw(joins: list[CachingView], sheet: Sheet) -> Drawing:
 
 def _note(joins: list[CachingView]) -> list[Any]:
     words: list[Any] = []
-    for one in joins:
-        said, tone = one.verdict
-        words += [badge(f"{one.name}: {said}" if len(joins) > 1 else said, tone), " "]
+    for join in joins:
+        said, tone = join.verdict
+        words += [badge(f"{join.name}: {said}" if len(joins) > 1 else said, tone), " "]
     return [*words, "by the estimates of each batch"]
 
 
@@ -64,20 +64,20 @@ _COLUMNS: Final = (
 
 
 def _table(joins: list[CachingView], context: Context) -> RowTable:
-    told = [(row, one) for one in joins for row in one.rows]
-    told.sort(key=lambda pair: -pair[0].batch)
+    pairs = [(row, join) for join in joins for row in join.rows]
+    pairs.sort(key=lambda pair: -pair[0].batch)
     rows: list[list[CellData]] = [
         [
             {"text": row.batch, "jump": jump_to(context, at=row.batch)},
             {"text": clock(row.time), "sort": row.time},
-            one.name,
+            join.name,
             row.elements,
             row.spent,
             row.saved,
             row.regret,
-            one.cost,
+            join.cost,
         ]
-        for row, one in told[:MAX_ROWS]
+        for row, join in pairs[:MAX_ROWS]
     ]
     return RowTable("What caching came to, newest first", _COLUMNS, rows)
 

@@ -20,7 +20,9 @@ _LINES: Final = {
 
 def draw_caching(joins: Sequence[CachingView], theme: str | None = None) -> Figure:
     """Solid: saved against no caches; dashed: lost against the best caches in hindsight."""
-    traces = [_line(one, place, name, theme) for place, one in enumerate(joins) for name in _LINES]
+    traces = [
+        _line(join, place, name, theme) for place, join in enumerate(joins) for name in _LINES
+    ]
     unit = joins[0].cost if joins else ""
     return figure(
         traces,

@@ -59,22 +59,22 @@ def build_caching(
 ) -> list[CachingView]:
     """Joins that something is known of, by name. titles: pool -> its name, the unit of costs.
     series: (pool, property) -> its course."""
-    found = []
+    joins = []
     for pool in book.of(POOL):
         columns = {name: _by_batch(series.get((pool.id, name))) for name in PROPERTIES}
-        batches = set.intersection(*(set(one) for one in columns.values()))
+        batches = set.intersection(*(set(column) for column in columns.values()))
         rows = tuple(_row(batch, columns) for batch in sorted(batches))
         if rows:
-            found.append(CachingView(pool.id, *titles[pool.id], rows))
-    return sorted(found, key=lambda one: one.name)
+            joins.append(CachingView(pool.id, *titles[pool.id], rows))
+    return sorted(joins, key=lambda join: join.name)
 
 
 def _by_batch(data: SeriesData | None) -> dict[int, tuple[float, float]]:
     """Batch -> time, value."""
     if data is None:
         return {}
-    told = zip(data.batch.tolist(), data.time.tolist(), data.value.tolist(), strict=True)
-    return {batch: (time, value) for batch, time, value in told if value == value}
+    points = zip(data.batch.tolist(), data.time.tolist(), data.value.tolist(), strict=True)
+    return {batch: (time, value) for batch, time, value in points if value == value}
 
 
 def _row(batch: int, columns: Mapping[str, Mapping[int, tuple[float, float]]]) -> CachingRow:

@@ -1,13 +1,14 @@
 /* CacheMarket: pools of memory and the caches that bid for them; a Dash component.
 
-   Props: run, markets (see market.py), disabled (why knobs cannot be turned, or '').
+   Props: run, drawing (markets, see market.py), disabled (why knobs cannot be turned, or '').
    The edge of a pool is a draft of the knob behind it: what it would do is shown before it is applied,
    and applying is a request like any other turn of a knob. */
 import { components } from "./dash.js";
 import { answerChip, useTurns } from "./knob_card.js";
 import { shortNumber, show } from "./format.js";
+import { NameChoice } from "./knob_choice.js";
 import { send } from "./knob_turns.js";
-import { bytesText, chosen, keyed, moved, poolAt, price, room, served, inLine, widest, worked } from "./market_rule.js";
+import { bytesText, keyed, moved, poolAt, price, room, served, inLine, widest, worked } from "./market_rule.js";
 import { h, useRef, useState } from "./react.js";
 
 const SIGNS = { used: "◆", profiled: "◇", unused: "◌" };
@@ -182,6 +183,7 @@ function Bid({ one, market, most, last, run, disabled }) {
   const next = under === granted ? "" : `, ${bytesText(granted)} from the next batch on`;
   const sizes = state === "used" ? `${bytesText(used)} of ${bytesText(under)}${next}` : wish;
   const at = (value) => `${(100 * Math.max(0, value)) / most}%`;
+  const names = { own: [name, short], called: short, separator: market.separator, run, disabled };
   const whisker = smooth !== null && bid !== null && { left: at(Math.min(smooth, bid)), width: `calc(${at(Math.max(smooth, bid))} - ${at(Math.min(smooth, bid))})` };
   return h(
     "li",
@@ -192,22 +194,13 @@ function Bid({ one, market, most, last, run, disabled }) {
     h("span", { className: "pw-bid-price", title: `mean of ${market.saving ? market.saving.n : 1} batches; in this one ${bid === null ? "—" : costs(bid, market.cost)}: benefit ${costs(benefit, market.cost)}, upkeep ${costs(upkeep, market.cost)} for each element` }, smooth === null ? "—" : `${smooth < 0 ? "−" : "+"}${costs(Math.abs(smooth), market.cost)} per KiB`),
     h("span", { className: "pw-bid-facts" }, rate + held + sizes),
     h("span", { className: "pw-bid-state" }, choice || state || "unknown"),
-    market.knobs.pin && h(Choice, { role: "pin", word: "Pin", is: "pinned", one, market, run, disabled }),
-    market.knobs.forbid && h(Choice, { role: "forbid", word: "Forbid", is: "forbidden", one, market, run, disabled })
+    market.knobs.pin && h(NameChoice, { ...names, knob: market.knobs.pin, word: "Pin", pressed: one.choice === "pinned" }),
+    market.knobs.forbid && h(NameChoice, { ...names, knob: market.knobs.forbid, word: "Forbid", pressed: one.choice === "forbidden" })
   );
 }
 
-/* A cache that stays whatever it brings, or may not be: its name in the value of a knob. */
-function Choice({ role, word, is, one, market, run, disabled }) {
-  const { request, row: knob, wanted } = useTurns(run, market.knobs[role], null);
-  const open = request !== null && request.phase === "pending";
-  const turn = () => send(run, knob, chosen(wanted, [one.name, one.short], market.separator), `${word.toLowerCase()} ${one.name}`, knob.version);
-  const label = `${word} ${one.short}`;
-  return h("button", { type: "button", className: "pw-button pw-bid-choice", "aria-pressed": one.choice === is, "aria-label": label, disabled: Boolean(disabled) || open, title: disabled || null, onClick: turn }, word);
-}
-
-/** @param {{id: string, run: string, markets: any[], disabled: string}} props */
-const CacheMarket = ({ id, run, markets, disabled }) =>
-  h("div", { id, className: "pw-markets" }, markets.filter((one) => one.knobs.pool).map((market) => h(Market, { key: `${run}|${market.pool}`, market, run, disabled })));
+/** @param {{id: string, run: string, drawing: any[] | null, disabled: string}} props */
+const CacheMarket = ({ id, run, drawing, disabled }) =>
+  h("div", { id, className: "pw-markets" }, (drawing || []).filter((one) => one.knobs.pool).map((market) => h(Market, { key: `${run}|${market.pool}`, market, run, disabled })));
 
 Object.assign(components, { CacheMarket });

@@ -8,12 +8,11 @@ from typing import Any, Final
 from dash.development.base_component import Component
 
 from dashboard.base.context import Context
-from dashboard.components.drawn import NAMESPACE, Drawn, knob_row
+from dashboard.components.drawn import PanelDrawing, knob_row
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.panels.turns import effects
-from dashboard.serving.services import Services
 from dashboard.systems.joins.market_view import (
     CACHE,
     COURSES,
@@ -22,7 +21,6 @@ from dashboard.systems.joins.market_view import (
     POOL,
     POOL_KNOB,
     RUN_KNOB,
-    SEPARATOR,
     SMOOTHED,
     CacheBid,
     MarketView,
@@ -31,25 +29,20 @@ from dashboard.systems.joins.market_view import (
 )
 from dashboard.systems.joins.matrices_view import BIDS
 from dashboard.views.book import Book
+from dashboard.views.knobs import NAMES_SEPARATOR
 from storage.reader import Reader
 
 DRAWING: Final = "pw-market-drawing"
 NOTE: Final = "bids: benefit less upkeep for each KiB; the highest is served first"
 
 
-class CacheMarket(Drawn):
-    """Pools of memory with an edge to drag, the bids for them, and what a turn would do.
+class CacheMarket(PanelDrawing):
+    """Pools of memory with an edge to drag, their bids, and what a turn would do (market.js).
 
-    run: id of the run. markets: as written below. disabled: why knobs
-    cannot be turned now, or ''.
+    drawing: a list, as written below.
     """
 
-    _namespace = NAMESPACE
     _type = "CacheMarket"
-    _names = ("id", "run", "markets", "disabled")
-
-    def __init__(self, id: str) -> None:
-        super().__init__(id=id, run="", markets=[], disabled="")
 
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> list[MarketView] | None:
@@ -60,11 +53,11 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> list[MarketVie
     if not pools:
         return None
     turned = {unit: _effect(reader, run, unit, at) for unit in {pool.unit_id for pool in pools}}
-    told = {unit: one for unit, one in turned.items() if one is not None}
-    courses = _courses(reader, run, at, [one.id for one in (*pools, *book.of(CACHE))])
+    effects = {unit: effect for unit, effect in turned.items() if effect is not None}
+    courses = _courses(reader, run, at, [entity.id for entity in (*pools, *book.of(CACHE))])
     values, knobs = reader.values(run, at), reader.knobs(run, at)
     tiers = _tiers(reader, run, at, scope)
-    return build_markets(book, values, knobs, told, courses, tiers)
+    return build_markets(book, values, knobs, effects, courses, tiers)
 
 
 def _tiers(reader: Reader, run: str, at: int | None, scope: PanelScope) -> dict[str, Any]:
@@ -73,23 +66,27 @@ def _tiers(reader: Reader, run: str, at: int | None, scope: PanelScope) -> dict[
     stored = [reader.matrix(run, name, at, scope.only) for name in names]
     return {
         cache: wants
-        for one in stored
-        if one is not None
+        for bids in stored
+        if bids is not None
         for cache, wants in zip(
-            one.matrix.rows, one.matrix.row_stats.get("tiers", ()), strict=False
+            bids.matrix.rows, bids.matrix.row_stats.get("tiers", ()), strict=False
         )
     }
 
 
 def _effect(reader: Reader, run: str, unit: str, at: int | None) -> TurnEffect | None:
     """The last turn of the pool of the unit's joins, judged as in the audit log."""
-    turns = [one for one in reader.commands(run) if at is None or (one.applied_batch or 0) <= at]
+    turns = [
+        command
+        for command in reader.commands(run)
+        if at is None or (command.applied_batch or 0) <= at
+    ]
     judged = effects(reader, run, turns, at)
-    for one in turns:
-        of_pool = one.payload.get("knob") == POOL_KNOB and one.payload.get("scope", unit) == unit
-        if of_pool and one.id in judged:
-            old, new = float(one.old_value), float(one.payload["value"])
-            return TurnEffect(one.applied_batch or 0, old, new, judged[one.id][0].words)
+    for turn in turns:
+        of_pool = turn.payload.get("knob") == POOL_KNOB and turn.payload.get("scope", unit) == unit
+        if of_pool and turn.id in judged:
+            old, new = float(turn.old_value), float(turn.payload["value"])
+            return TurnEffect(turn.applied_batch or 0, old, new, judged[turn.id][0].words)
     return None
 
 
@@ -100,13 +97,15 @@ def _courses(
     if at is None:
         return {}
     keys = [(entity, name) for entity in entities for name in COURSES]
-    found = reader.many_series(run, keys, since_batch=at - SMOOTHED + 1, until_batch=at)
-    return {key: [one for one in found[key].value.tolist() if one == one] for key in found}
+    series = reader.many_series(run, keys, since_batch=at - SMOOTHED + 1, until_batch=at)
+    return {
+        key: [point for point in series[key].value.tolist() if point == point] for key in series
+    }
 
 
 def draw(markets: list[MarketView], sheet: Sheet) -> Drawing:
     """All markets, each with its bids; the table twin: the bids of all."""
-    sent = [_sent(one, sheet.context) for one in markets]
+    sent = [_sent(market, sheet.context) for market in markets]
     return Drawing(
         table=_table(markets, sheet.context),
         note=NOTE,
@@ -115,18 +114,18 @@ def draw(markets: list[MarketView], sheet: Sheet) -> Drawing:
 
 
 def _sent(market: MarketView, context: Context) -> dict[str, Any]:
-    told = market._asdict()
-    told["bids"] = [one._asdict() for one in market.bids]
-    told["limitless"] = market.is_of_run
-    told["effect"] = None if market.effect is None else market.effect._asdict()
-    told["saving"] = None if market.saving is None else market.saving._asdict()
+    sent = market._asdict()
+    sent["bids"] = [bid._asdict() for bid in market.bids]
+    sent["limitless"] = market.is_of_run
+    sent["effect"] = None if market.effect is None else market.effect._asdict()
+    sent["saving"] = None if market.saving is None else market.saving._asdict()
     pool = RUN_KNOB if market.is_of_run else POOL_KNOB
     names = {"pool": pool, "pin": PIN_KNOB, "forbid": FORBID_KNOB}
-    told["knobs"] = {
+    sent["knobs"] = {
         role: knob_row(market.knobs[name]) for role, name in names.items() if name in market.knobs
     }
-    told["separator"] = SEPARATOR
-    return told
+    sent["separator"] = NAMES_SEPARATOR
+    return sent
 
 
 _COLUMNS: Final = (
@@ -150,31 +149,27 @@ _COLUMNS: Final = (
 
 def _table(markets: list[MarketView], context: Context) -> Component:
     joins = [market for market in markets if not market.is_of_run]
-    rows = [_row(one, market, context) for market in joins for one in market.bids]
+    rows = [_row(bid, market, context) for market in joins for bid in market.bids]
     return RowTable("Caches and candidates, as they are served", _COLUMNS, rows)
 
 
-def _row(one: CacheBid, market: MarketView, context: Context) -> list[CellData]:
-    state = f"{one.state}, {one.choice}" if one.choice else one.state
+def _row(bid: CacheBid, market: MarketView, context: Context) -> list[CellData]:
+    state = f"{bid.state}, {bid.choice}" if bid.choice else bid.state
     return [
-        {"text": one.short, "sub": f"by {one.key}, costs in {market.cost}" if one.key else ""},
+        {"text": bid.short, "sub": f"by {bid.key}, costs in {market.cost}" if bid.key else ""},
         {"text": market.name, "jump": jump_to(context, "/plan", node=market.join)},
-        "; ".join(one.places),
+        "; ".join(bid.places),
         state,
-        one.bid,
-        one.benefit,
-        one.upkeep,
-        one.hit,
-        one.miss,
-        one.entries,
-        one.used,
-        one.granted,
-        one.wanted,
+        bid.bid,
+        bid.benefit,
+        bid.upkeep,
+        bid.hit,
+        bid.miss,
+        bid.entries,
+        bid.used,
+        bid.granted,
+        bid.wanted,
     ]
-
-
-def _controls(context: Context, services: Services) -> list[Component]:
-    return [CacheMarket(DRAWING)]
 
 
 PANEL: Final = Panel(
@@ -189,6 +184,6 @@ PANEL: Final = Panel(
     news=("run", "plans", "decisions", "knobs"),
     beats=True,
     unit=True,
-    controls=_controls,
-    sets=((DRAWING, "run"), (DRAWING, "markets"), (DRAWING, "disabled")),
+    controls=lambda context, services: [CacheMarket(DRAWING)],
+    sets=CacheMarket.filled(DRAWING),
 )

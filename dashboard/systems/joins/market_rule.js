@@ -114,13 +114,6 @@ export function keyed(market, key, value) {
   return STEPS[key] ? poolAt(market, from + STEPS[key] * PAGE) : null;
 }
 
-/** Names in the value of a knob without those of a cache; where there was none, with the first of them. */
-export function chosen(value, own, separator) {
-  const names = String(value || "").split(separator.trim()).map((one) => one.trim()).filter(Boolean);
-  const kept = names.filter((one) => !own.includes(one));
-  return (kept.length < names.length ? kept : [...names, own[0]]).join(separator);
-}
-
 /** Bytes to read, or that there is no limit.
     @param {number | null | undefined} bytes */
 export const bytesText = (bytes) => (bytes === Infinity ? "no limit" : show(bytes, "bytes"));

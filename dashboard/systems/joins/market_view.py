@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from dashboard.views.book import Book
+from dashboard.views.knobs import named_in
 from dashboard.views.numbers import Z_95
 from storage.vocabulary.joins import CACHE_STATES
 from storage.vocabulary.records import Entity, Knob
@@ -29,8 +30,6 @@ PIN_KNOB: Final = "pinned_caches"
 FORBID_KNOB: Final = "forbidden_caches"
 #: The knob that says what costs are.
 COST_KNOB: Final = "join_costs"
-#: Between the names of caches in the values of the last two.
-SEPARATOR: Final = "; "
 #: Batches over which bids and costs are smoothed: estimates of single batches jump.
 SMOOTHED: Final = 10
 #: What is followed of pools and of caches over these batches.
@@ -136,19 +135,19 @@ def build_markets(
 ) -> list[MarketView]:
     """One for each pool, by name, that of all joins of a unit last. effects: unit -> the last turn
     of POOL_KNOB."""
-    found = []
+    markets = []
     for pool in book.of(POOL):
         own = values.get(pool.id, {})
         join = str(pool.properties["join"])
         in_unit = {knob.name: knob for knob in knobs if knob.scope == pool.unit_id}
         plain, cached = (courses.get((pool.id, name), ()) for name in COURSES[:2])
         bids = _bids(book, values, pool.id, in_unit, tiers, courses)
-        found.append(
+        markets.append(
             MarketView(
                 pool.id,
                 join,
                 pool.unit_id,
-                join_title(book, join),
+                book.title(join),
                 own.get("pool_bytes"),
                 own.get("granted_bytes"),
                 own.get("used_bytes"),
@@ -161,12 +160,12 @@ def build_markets(
                 {n: in_unit[n] for n in (POOL_KNOB, PIN_KNOB, FORBID_KNOB) if n in in_unit},
                 {},
                 saving_of(plain, cached),
-                sum(one.entries or 0.0 for one in bids if one.state == "used"),
+                sum(bid.entries or 0.0 for bid in bids if bid.state == "used"),
                 own.get("plain_cost"),
             )
         )
-    found.sort(key=lambda one: (-len(one.bids), one.name))
-    return [*found, *_of_runs(book, values, knobs, found)]
+    markets.sort(key=lambda market: (-len(market.bids), market.name))
+    return [*markets, *_of_runs(book, values, knobs, markets)]
 
 
 def _average(course: Sequence[float], now: float | None) -> float | None:
@@ -189,14 +188,14 @@ def _of_runs(
     book: Book, values: Values, knobs: Sequence[Knob], markets: Sequence[MarketView]
 ) -> list[MarketView]:
     """The pool that all joins of a run share."""
-    found = []
+    runs = []
     for pool in book.of(RUN_POOL):
         knob = next((k for k in knobs if (k.name, k.scope) == (RUN_KNOB, pool.unit_id)), None)
-        joins = [one for one in markets if one.pool in pool.properties["pools"]]
+        joins = [market for market in markets if market.pool in pool.properties["pools"]]
         if knob is not None and joins:
-            shares = [values.get(one.pool, {}).get("element_share") or 0.0 for one in joins]
-            found.append(_of_run(pool, values.get(pool.id, {}), knob, joins, shares))
-    return found
+            shares = [values.get(join.pool, {}).get("element_share") or 0.0 for join in joins]
+            runs.append(_of_run(pool, values.get(pool.id, {}), knob, joins, shares))
+    return runs
 
 
 def _of_run(
@@ -208,7 +207,7 @@ def _of_run(
 ) -> MarketView:
     """shares: of each join, its elements for each element of all."""
     parts = list(zip(joins, shares, strict=True))
-    bids = [_scaled(bid, share) for one, share in parts for bid in one.bids]
+    bids = [_scaled(bid, share) for join, share in parts for bid in join.bids]
     return MarketView(
         pool.id,
         "",
@@ -218,20 +217,20 @@ def _of_run(
         own.get("granted_bytes"),
         own.get("used_bytes"),
         own.get("pool_price"),
-        _mean([(one.plain, share) for one, share in parts]),
-        _mean([(one.cached, share) for one, share in parts]),
+        _mean([(join.plain, share) for join, share in parts]),
+        _mean([(join.cached, share) for join, share in parts]),
         joins[0].cost,
-        tuple(sorted((one for one in bids if one.state == "used"), key=_rank)),
+        tuple(sorted((bid for bid in bids if bid.state == "used"), key=_rank)),
         None,
         {RUN_KNOB: knob},
-        {one.pool: one.bytes for one in joins if one.bytes is not None},
-        plain_now=_mean([(one.plain_now, share) for one, share in parts]),
+        {join.pool: join.bytes for join in joins if join.bytes is not None},
+        plain_now=_mean([(join.plain_now, share) for join, share in parts]),
     )
 
 
 def _scaled(bid: CacheBid, share: float) -> CacheBid:
     """Its costs for each element of all joins."""
-    bid_, benefit, upkeep = (_times(one, share) for one in (bid.bid, bid.benefit, bid.upkeep))
+    bid_, benefit, upkeep = (_times(cost, share) for cost in (bid.bid, bid.benefit, bid.upkeep))
     tiers = tuple((n, priority * share, saving * share) for n, priority, saving in bid.tiers)
     return bid._replace(short=bid.name, bid=bid_, benefit=benefit, upkeep=upkeep, tiers=tiers)
 
@@ -246,28 +245,16 @@ def _mean(parts: Sequence[tuple[float | None, float]]) -> float | None:
     return sum(known) if known else None
 
 
-def named_caches(knob: Knob | None) -> tuple[str, ...]:
-    """The caches that a knob names."""
-    told = "" if knob is None else str(knob.value)
-    return tuple(name.strip() for name in told.split(SEPARATOR.strip()) if name.strip())
-
-
 def cost_unit(knobs: Mapping[str, Knob]) -> str:
     """What costs of joins are, by the knobs of their unit."""
-    told = knobs.get(COST_KNOB)
-    return "probes" if told is not None and told.value == "counted" else "µs"
+    knob = knobs.get(COST_KNOB)
+    return "probes" if knob is not None and knob.value == "counted" else "µs"
 
 
 def state_of(value: float | None) -> str:
     """The word of a ``cache_state``; '' for what is none."""
     place = -1 if value is None else round(value)
     return CACHE_STATES[place] if 0 <= place < len(CACHE_STATES) else ""
-
-
-def join_title(book: Book, join: str) -> str:
-    """The queries that a join is for; the join itself where nobody says."""
-    facts = book[join].properties if join in book else {}
-    return ", ".join(map(str, facts.get("queries") or ())) or book.name(join)
 
 
 def _bids(
@@ -278,26 +265,26 @@ def _bids(
     tiers: Tiers,
     courses: Courses,
 ) -> tuple[CacheBid, ...]:
-    pinned, forbidden = (named_caches(knobs.get(name)) for name in (PIN_KNOB, FORBID_KNOB))
-    found = []
+    pinned, forbidden = (named_in(knobs.get(name)) for name in (PIN_KNOB, FORBID_KNOB))
+    candidates = []
     for cache in book.of(CACHE):
         if cache.properties["pool"] != pool:
             continue
         names = {cache.name, str(cache.properties["short_name"])}
         choice = "pinned" if names & set(pinned) else ""
         choice = "forbidden" if names & set(forbidden) else choice
-        wants = tuple(tuple(map(float, one)) for one in tiers.get(cache.id, ()))
+        wants = tuple(tuple(map(float, tier)) for tier in tiers.get(cache.id, ()))
         own = values.get(cache.id, {})
         bids, grants = (courses.get((cache.id, name), ()) for name in COURSES[2:])
         smooth = _average(bids, own.get("cache_bid"))
         under = grants[-2] if len(grants) > 1 else own.get("granted_bytes")
-        found.append(_bid(cache, own, choice, wants)._replace(smooth=smooth, under=under))
-    return tuple(sorted(found, key=_rank))
+        candidates.append(_bid(cache, own, choice, wants)._replace(smooth=smooth, under=under))
+    return tuple(sorted(candidates, key=_rank))
 
 
-def _rank(one: CacheBid) -> tuple[bool, float, str]:
+def _rank(bid: CacheBid) -> tuple[bool, float, str]:
     """Used caches first, as they are served; then the others, as they bid."""
-    return one.state != "used", -(one.bid or 0.0), one.name
+    return bid.state != "used", -(bid.bid or 0.0), bid.name
 
 
 def _bid(

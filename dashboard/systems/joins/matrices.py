@@ -11,6 +11,7 @@ from dashboard.base.context import Context
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
+from dashboard.panels.facts import newest_matrices
 from dashboard.systems.joins.matrices_view import (
     BIDS,
     VIEW,
@@ -30,14 +31,13 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> list[Candidate
     """The newest matrix of each join up to the moment."""
     run, at = context.run_id, context.batch
     book = Book(reader.entities(run, at), scope.unit)
-    names = [key.name for key in reader.matrix_keys(run, scope.only) if key.kind == BIDS]
-    found = [reader.matrix(run, name, at, scope.only) for name in names]
-    return [build_candidates(one, book) for one in found if one is not None] or None
+    matrices = newest_matrices(reader, run, BIDS, at, scope)
+    return [build_candidates(matrix, book) for matrix in matrices] or None
 
 
 def draw(joins: list[CandidatesView], sheet: Sheet) -> Drawing:
     """A table for each join; its numbers are its figure."""
-    return Drawing(html.Div([_table(one, sheet.context) for one in joins]), note=NOTE)
+    return Drawing(html.Div([_table(join, sheet.context) for join in joins]), note=NOTE)
 
 
 _COLUMNS: Final = (
@@ -56,25 +56,25 @@ _COLUMNS: Final = (
 
 
 def _table(join: CandidatesView, context: Context) -> Component:
-    most = max((abs(one.net or 0.0) for one in join.rows), default=0.0)
-    rows = [_row(one, most, context) for one in join.rows]
+    most = max((abs(row.net or 0.0) for row in join.rows), default=0.0)
+    rows = [_row(row, most, context) for row in join.rows]
     return RowTable(f"{join.title}, as of batch {join.batch}", _COLUMNS, rows)
 
 
-def _row(one: CandidateLine, most: float, context: Context) -> list[CellData]:
-    net: CellData = one.net
-    if one.net is not None and most:
-        net = {"text": one.net, "bar": max(0.0, one.net) / most}
+def _row(line: CandidateLine, most: float, context: Context) -> list[CellData]:
+    net: CellData = line.net
+    if line.net is not None and most:
+        net = {"text": line.net, "bar": max(0.0, line.net) / most}
     return [
-        one.number,
-        {"text": one.name, "jump": jump_to(context, "/plan", node=one.cache)},
-        {"badges": [["chosen", "switch"]], "sort": 1} if one.chosen else "",
-        one.benefit,
-        one.upkeep,
+        line.number,
+        {"text": line.name, "jump": jump_to(context, "/plan", node=line.cache)},
+        {"badges": [["chosen", "switch"]], "sort": 1} if line.chosen else "",
+        line.benefit,
+        line.upkeep,
         net,
-        one.bid,
-        one.wanted,
-        ", ".join(map(str, one.conflicts)),
+        line.bid,
+        line.wanted,
+        ", ".join(map(str, line.conflicts)),
     ]
 
 
@@ -99,16 +99,14 @@ VIEWS_NOTE: Final = (
 
 def build_views(reader: Reader, context: Context, scope: PanelScope) -> list[JoinView] | None:
     """The newest of each pipeline up to the moment."""
-    run, at = context.run_id, context.batch
-    names = [key.name for key in reader.matrix_keys(run, scope.only) if key.kind == VIEW]
-    found = [reader.matrix(run, name, at, scope.only) for name in names]
-    return [build_join_view(one) for one in found if one is not None] or None
+    matrices = newest_matrices(reader, context.run_id, VIEW, context.batch, scope)
+    return [build_join_view(matrix) for matrix in matrices] or None
 
 
 def draw_views(views: list[JoinView], sheet: Sheet) -> Drawing:
     """A small table for each pipeline."""
     return Drawing(
-        html.Div([_view_table(one) for one in views], className="pw-join-views"), note=VIEWS_NOTE
+        html.Div([_view_table(view) for view in views], className="pw-join-views"), note=VIEWS_NOTE
     )
 
 

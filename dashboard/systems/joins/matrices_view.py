@@ -68,18 +68,18 @@ def build_candidates(stored: StoredMatrix, book: Book) -> CandidatesView:
     conflicts = _each(stats, "conflicts", [()] * len(matrix.rows))
     rows = []
     for place, (cache, values) in enumerate(zip(matrix.rows, matrix.values, strict=True)):
-        told = dict(zip(matrix.columns, values, strict=True))
+        cells = dict(zip(matrix.columns, values, strict=True))
         rows.append(
             CandidateLine(
                 place + 1,
                 cache,
                 str(names[place]),
-                told.get("cache_benefit"),
-                told.get("cache_upkeep"),
-                told.get("cache_bid"),
-                told.get("wanted_bytes"),
-                told.get("granted_bytes"),
-                bool(told.get("chosen")),
+                cells.get("cache_benefit"),
+                cells.get("cache_upkeep"),
+                cells.get("cache_bid"),
+                cells.get("wanted_bytes"),
+                cells.get("granted_bytes"),
+                bool(cells.get("chosen")),
                 tuple(int(other) + 1 for other in conflicts[place]),
             )
         )
@@ -87,8 +87,8 @@ def build_candidates(stored: StoredMatrix, book: Book) -> CandidatesView:
 
 
 def _each(stats: Any, name: str, default: list[Any]) -> Sequence[Any]:
-    found: Sequence[Any] = stats.get(name) or default
-    return found
+    column: Sequence[Any] = stats.get(name) or default
+    return column
 
 
 def _title(name: str) -> str:

@@ -37,7 +37,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> list[JoinPipel
 
 def draw(joins: list[JoinPipelines], sheet: Sheet) -> Drawing:
     """All joins; the table twin: one row for a cache in a pipeline."""
-    body = html.Div([_join(one, len(joins) > 1) for one in joins], className="pw-pipes")
+    body = html.Div([_join(join, len(joins) > 1) for join in joins], className="pw-pipes")
     return Drawing(static(body), table=_table(joins), note=NOTE)
 
 

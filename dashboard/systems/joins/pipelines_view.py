@@ -58,33 +58,33 @@ def build_pipelines(book: Book, values: Values, knobs: Sequence[Knob]) -> list[J
     """Of every join that has some, by name."""
     spans = _spans(book, values)
     joins: dict[str, list[PipelineRow]] = {}
-    for one in book.of(PIPELINE):
-        own = values.get(one.id, {})
+    for pipeline in book.of(PIPELINE):
+        own = values.get(pipeline.id, {})
         row = PipelineRow(
-            one.id,
-            str(one.properties["input"]),
-            tuple(map(str, one.properties["order"])),
+            pipeline.id,
+            str(pipeline.properties["input"]),
+            tuple(map(str, pipeline.properties["order"])),
             own.get("arrival_share"),
             own.get("profiled_tuples"),
             own.get("pipeline_cost"),
-            tuple(spans.get(one.id, ())),
+            tuple(spans.get(pipeline.id, ())),
         )
-        joins.setdefault(str(one.properties["join"]), []).append(row)
-    found = []
+        joins.setdefault(str(pipeline.properties["join"]), []).append(row)
+    pipelines = []
     for join, rows in joins.items():
         unit = book[join].unit_id if join in book else ""
         cost = cost_unit({knob.name: knob for knob in knobs if knob.scope == unit})
-        found.append(JoinPipelines(join, book.name(join), unit, cost, tuple(rows)))
-    return sorted(found, key=lambda one: one.name)
+        pipelines.append(JoinPipelines(join, book.name(join), unit, cost, tuple(rows)))
+    return sorted(pipelines, key=lambda join: join.name)
 
 
 def _spans(book: Book, values: Values) -> Mapping[str, list[CacheSpan]]:
     """Pipeline -> the caches in it, those in use first."""
-    found: dict[str, list[CacheSpan]] = {}
+    by_pipeline: dict[str, list[CacheSpan]] = {}
     for cache in book.of(CACHE):
         own = values.get(cache.id, {})
         for reader in cache.properties["readers"]:
-            found.setdefault(str(reader["pipeline"]), []).append(
+            by_pipeline.setdefault(str(reader["pipeline"]), []).append(
                 CacheSpan(
                     cache.id,
                     cache.name,
@@ -99,6 +99,6 @@ def _spans(book: Book, values: Values) -> Mapping[str, list[CacheSpan]]:
                     own.get("cache_upkeep"),
                 )
             )
-    for spans in found.values():
-        spans.sort(key=lambda one: (_RANK[one.state], one.first, one.last))
-    return found
+    for spans in by_pipeline.values():
+        spans.sort(key=lambda span: (_RANK[span.state], span.first, span.last))
+    return by_pipeline

@@ -25,8 +25,10 @@ _LOOKED_AT: Final = 20
 def build(reader: Reader, context: Context, scope: PanelScope) -> ChainsView | None:
     """What the newest evaluation up to the moment compared."""
     run, at = context.run_id, context.batch
-    found = reader.decisions(run, until=at, limit=_LOOKED_AT, unit=scope.only)
-    decision = next((one.decision for one in found if one.decision.kind == KIND), None)
+    decisions = reader.decisions(run, until=at, limit=_LOOKED_AT, unit=scope.only)
+    decision = next(
+        (decision.decision for decision in decisions if decision.decision.kind == KIND), None
+    )
     return None if decision is None else build_chains(decision)
 
 
@@ -49,17 +51,17 @@ def _partitions(view: ChainsView, context: Context) -> Component:
 
 
 def _list(title: str, chains: list[ChainOf]) -> Component:
-    items = [html.Li(_chain(one)) for one in chains]
+    items = [html.Li(_chain(chain)) for chain in chains]
     body = html.Ol(items) if items else html.P("No chains yet.", className="pw-dim")
     return html.Section([html.H3(title), body], **attrs(aria_label=title))
 
 
-def _chain(one: ChainOf) -> list[Component]:
+def _chain(chain_of: ChainOf) -> list[Component]:
     parts: list[Component] = [
-        html.Span(" → ".join(one.operators)),
-        html.Span(f"{show(one.slope, 'f3')} elements/µs", className="pw-dim"),
+        html.Span(" → ".join(chain_of.operators)),
+        html.Span(f"{show(chain_of.slope, 'f3')} elements/µs", className="pw-dim"),
     ]
-    return [*parts, badge("other")] if one.moved else parts
+    return [*parts, badge("other")] if chain_of.moved else parts
 
 
 _COLUMNS: Final = (

@@ -36,7 +36,7 @@ def draw_chains(view: ChainsView, theme: str | None = None) -> Figure:
 
 def _traces(path: PathChart, place: int, colour: str) -> list[Trace]:
     group: dict[str, Any] = {"legendgroup": str(place)}
-    found = [
+    traces = [
         scatter(
             x=[time for time, _ in path.points],
             y=[size for _, size in path.points],
@@ -51,7 +51,7 @@ def _traces(path: PathChart, place: int, colour: str) -> list[Trace]:
     ]
     for edges, dash, words in ((path.edges, "dash", "now"), (path.edges_before, "dot", "before")):
         if edges:
-            found.append(
+            traces.append(
                 scatter(
                     x=[path.points[edge][0] for edge in edges],
                     y=[path.points[edge][1] for edge in edges],
@@ -63,4 +63,4 @@ def _traces(path: PathChart, place: int, colour: str) -> list[Trace]:
                     **group,
                 )
             )
-    return found
+    return traces

@@ -72,8 +72,8 @@ def build_chains(decision: Decision) -> ChainsView:
 _Chains = Sequence[tuple[tuple[str, ...], float]]
 
 
-def _read(told: Sequence[Mapping[str, Any]] | None) -> list[tuple[tuple[str, ...], float]]:
-    return [(tuple(map(str, one["operators"])), float(one["slope"])) for one in told or ()]
+def _read(chains: Sequence[Mapping[str, Any]] | None) -> list[tuple[tuple[str, ...], float]]:
+    return [(tuple(map(str, chain["operators"])), float(chain["slope"])) for chain in chains or ()]
 
 
 def _against(chains: _Chains, others: _Chains) -> list[ChainOf]:
@@ -87,9 +87,9 @@ def _ends(operators: Sequence[str], chains: _Chains) -> list[int]:
     chain_of = {name: place for place, (own, _) in enumerate(chains) for name in own}
     if not any(name in chain_of for name in operators):
         return []
-    found = [0]
+    points = [0]
     for place, name in enumerate(operators):
         last = place + 1 == len(operators)
         if last or chain_of.get(operators[place + 1]) != chain_of.get(name):
-            found.append(place + 1)
-    return found
+            points.append(place + 1)
+    return points

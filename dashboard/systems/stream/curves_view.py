@@ -58,7 +58,7 @@ def _stacked(queues: Sequence[CurveLane]) -> list[CurveLane]:
 
 
 def _carried(values: Sequence[float | None]) -> list[float]:
-    found: list[float] = []
+    carried: list[float] = []
     for value in values:
-        found.append(float(value) if value is not None else found[-1] if found else 0.0)
-    return found
+        carried.append(float(value) if value is not None else carried[-1] if carried else 0.0)
+    return carried

@@ -37,6 +37,8 @@ NODES: Final[Mapping[str, NodeKind]] = {
     "input": NodeKind("operator", "⇒", "input manager", about="puts tuples in order of time"),
     "select": NodeKind("operator", "σ", "selection", about="keeps what satisfies it"),
     "antijoin": NodeKind("operator", "▷", "antijoin", about="left tuples without a match"),
+    "readings": NodeKind("operator", "◔", "readings", about="valid until the next of their key"),
+    "coalesce": NodeKind("operator", "⊔", "coalescing", about="equal values without a gap as one"),
     "stub": NodeKind("synopsis", "▥", "stub", _POINTER, "an operator's view of a shared store"),
 }
 GROUPS: Final[Mapping[str, str]] = {

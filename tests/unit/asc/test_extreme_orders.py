@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from backend.adaptive.stats import thinned
 from backend.model.conditions import ContinuousQuery
 from backend.model.schema import Schema
 from backend.systems.asc.constructs import build_constructs
@@ -19,7 +20,6 @@ from backend.systems.asc.lattice import (
     affordable,
     extreme_order,
     survivors,
-    thinned,
 )
 from backend.systems.asc.matching import StopRule, sample_regions, trace
 from tests.oracles import selection_orders as oracle

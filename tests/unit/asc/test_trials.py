@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from backend.adaptive.stats import thinned
 from backend.systems.asc.cost import expected_visits
-from backend.systems.asc.lattice import thinned
 from backend.systems.asc.trials import MOST_ORDERS, MOST_TUPLES
 from tests.unit.asc.papers import C, query
 from tests.unit.asc.stream import QUERIES, Stream, a_filters, b_filters, settings, tuples

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from ast import literal_eval
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from backend.cql import parse_query
 from backend.cql.syntax import reserved_words
-from backend.model.schema import Schema
+from backend.model.schema import Schema, ValidTimes
 from backend.systems.stream.compiling import compile_queries
 from backend.systems.stream.explaining import explain
 from backend.workloads.flights import FLIGHTS_SCHEMA
@@ -59,6 +60,8 @@ def _told() -> tuple[dict[str, Schema], dict[str, Elements]]:
     assert stored is not None
     rows[stored[1]] = [(literal_eval(f"({one},)"), 0) for one in _tuples(stored[3] + stored[4])]
     schemas = {name: Schema.parse(text) for name, text in [*names, (stored[1], stored[2])]}
+    readings = ValidTimes("", key="car", type="bigint")
+    schemas["Cars"] = replace(schemas["Cars"], valid=readings)
     return schemas, rows
 
 
@@ -95,7 +98,7 @@ def _shown(value: object) -> str:
         *("[Rows", "[Range", "Slide", "[Now]", "[Partition By", "Istream(", "Dstream(", "Rstream("),
         *("Join", "From Cars [Rows 3] As C, Exits", "Distinct", "Group By", "Having", "count(*)"),
         *("Union", "Except", "Intersect", "From (Select", " in (Select", "not in (Select"),
-        *("From Slow", "% 20", " * 1.6"),
+        *("From Slow", "% 20", " * 1.6", "From Cars (seg)", "Valid(Cars)"),
     ],
 )
 def test_the_page_has_examples_of_every_construct(construct: str) -> None:

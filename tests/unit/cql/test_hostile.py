@@ -6,10 +6,10 @@ What is CQL comes back from print, whether some system runs it or not.
 from __future__ import annotations
 
 import random
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from cProfile import Profile
 
 import pytest
 
@@ -97,7 +97,7 @@ LATE = {
 MOST_CALLS = 200
 #: A refusal takes so long at most on a machine of its own, in s of processor time; others may be
 #: several times as slow.
-MOST_S, SLOWER = 0.2, 5
+MOST_S, SLOWER = 0.2, 15
 _WORDS = """Select * From D Where v tag ok day and or not in between is null like ( ) [ ] , ; .
 = <> != < <= > >= == + - / 1 -2 3.5 1e400 'x' '' 'O''Hare' `v` ` ' " ! & | -- /* */ [Rows 5]
 Istream( Rstream( Distinct Group By Having Order Union All Except Join On As true false [Now]
@@ -174,30 +174,20 @@ def test_a_giant_query_is_compiled_or_refused_at_once(name: str) -> None:
 
 def calls_of(reading: Callable[[], object]) -> int:
     """How many functions are called, ours and others."""
-    n_calls = 0
-
-    def count(_frame: object, kind: str, _what: object) -> None:
-        nonlocal n_calls
-        n_calls += kind in ("call", "c_call")
-
-    sys.setprofile(count)
-    try:
-        with suppress(CqlError):
-            reading()
-    finally:
-        sys.setprofile(None)
-    return n_calls
+    with Profile() as profile, suppress(CqlError):
+        reading()
+    return sum(entry.callcount for entry in profile.getstats())
 
 
 @pytest.mark.parametrize("name", [*GIANTS, *LATE])
 def test_what_a_refusal_takes_grows_with_the_text_and_no_faster(name: str) -> None:
     text = (GIANTS | LATE)[name]
     for reading in (lambda: parse_query("q", text, STREAMS), lambda: plan_of(text, CATALOG)):
-        begun = time.process_time()
+        begun = time.thread_time()
         try:
             reading()
         except CqlError:
-            assert time.process_time() - begun < MOST_S * SLOWER
+            assert time.thread_time() - begun < MOST_S * SLOWER
             assert calls_of(reading) < MOST_CALLS * len(text)
 
 

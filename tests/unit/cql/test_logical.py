@@ -28,7 +28,7 @@ from backend.cql.logical import (
     children,
     walk,
 )
-from backend.cql.nodes import Between, Column, Literal
+from backend.cql.nodes import Between, ColumnReference, Literal
 from backend.cql.parser import plan_of
 from backend.cql.printer import format_plan
 from backend.cql.scope import Catalog
@@ -78,7 +78,7 @@ def test_a_stream_of_distinct_columns_is_written_in_two_ways() -> None:
     inside = plan("Select Istream(Distinct S.A) From S [Range Unbounded]")
     around = plan("Istream(Select Distinct a From s [rows unbounded])")
     assert inside == around
-    column = Column(inside.at, "", "A", "int")
+    column = ColumnReference(inside.at, "", "A", "int")
     project = inside.input.input
     assert (type(inside), type(inside.input)) == (ToStream, Distinct)
     assert project.outputs[0].expression == column

@@ -8,10 +8,10 @@ from itertools import permutations as permuted
 
 import pytest
 
+from backend.adaptive.stats import thinned
 from backend.systems.asc import choices
 from backend.systems.asc.choices import TRIED
 from backend.systems.asc.cost import CostModel, PlanShape, expected_visits, sample_costs
-from backend.systems.asc.lattice import thinned
 from backend.systems.asc.matching import Regions
 from backend.systems.asc.trials import MOST_TUPLES
 from dashboard.base.face import told as told_of

@@ -12,10 +12,11 @@ from dashboard.systems.joins.lanes_figure import draw_lanes
 from dashboard.systems.joins.lanes_view import build_lanes
 from dashboard.systems.joins.ledger_figure import draw_caching
 from dashboard.systems.joins.ledger_view import BEST, ELEMENTS, PLAIN, SPENT, build_caching
-from dashboard.systems.joins.market_view import build_markets, named_caches, saving_of, state_of
+from dashboard.systems.joins.market_view import build_markets, saving_of, state_of
 from dashboard.systems.joins.matrices_view import build_candidates, build_join_view
 from dashboard.systems.joins.pipelines_view import build_pipelines
 from dashboard.views.book import Book
+from dashboard.views.knobs import named_in
 from dashboard.views.takes import build_takes
 from storage.tables.rows import SeriesData, StoredMatrix
 from storage.vocabulary.records import Entity, Knob, Matrix
@@ -104,7 +105,7 @@ def test_costs_are_probes_where_they_are_counted_and_choices_are_read_from_knobs
         "c2": "pinned",
         "c3": "forbidden",
     }
-    assert named_caches(None) == ()
+    assert named_in(None) == ()
 
 
 def test_costs_and_bids_are_means_of_the_last_batches_and_a_saving_has_its_interval() -> None:

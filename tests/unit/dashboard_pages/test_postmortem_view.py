@@ -76,11 +76,13 @@ def test_notes_stand_where_they_were_pinned() -> None:
     body = {"name": "the feed was changed", "body": {"batch": 30}}
     note = Command(9, "r1", "note", body, "page 127.0.0.1", "", START + 500)
     events = [event(10, "query", "q registered"), event(40, "query", "q removed")]
-    story = tell(new_run(), (batch(0), batch(99)), events, (), [note], "saved 3 visits", {})
+    story = tell(
+        new_run(), (batch(0), batch(99)), events, (), [note], "saved 3 visits (estimated)", {}
+    )
     assert [one.kind for one in story.sentences] == ["query", "note", "query"]
     assert story.sentences[1].text == "page 127.0.0.1 noted: the feed was changed"
     whole, changed, people, saved = story.opening
-    assert saved == ("Adapting saved 3 visits (estimated on sampled tuples).", "/plan")
+    assert saved == ("Adapting saved 3 visits (estimated).", "/plan")
     assert whole.path == "/timeline"
     assert changed == ("The plan never changed.", "/decisions")
     assert people == ("People turned no knob and changed queries twice.", "/knobs")

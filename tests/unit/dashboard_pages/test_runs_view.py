@@ -42,6 +42,13 @@ def test_a_run_that_is_over_shows_its_mean_rate_and_no_age() -> None:
     assert (row.tuples_per_s, row.mean_rate, row.duration_s, row.age_s) == (10.0, True, 50.0, None)
 
 
+def test_a_run_that_ended_before_it_began_has_no_length() -> None:
+    """The machine's clock was set back meanwhile."""
+    numbers = RunNumbers(tuples_total=500.0, last_time=949.0)
+    row = build_runs([a_run(state="ended", ended_at=850.0)], {"r1": numbers}, NOW).rows[0]
+    assert (row.tuples_per_s, row.duration_s) == (None, None)
+
+
 def test_unknown_numbers_stay_unknown() -> None:
     row = build_runs([a_run()], {}, NOW).rows[0]
     assert row.tuples is None

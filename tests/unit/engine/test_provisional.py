@@ -52,6 +52,42 @@ def test_a_turn_nobody_keeps_is_taken_back(run: SelectionRun, later: list[float]
     assert [knob.value for knob in run.reader.knob_history("r1", "mu")] == [0.05, 0.4, 0.05]
 
 
+def policy(run: EngineRun) -> str:
+    return run.loop.settings.scopes[UNIT].word("policy")
+
+
+def test_turning_a_threshold_takes_over_from_the_autopilot(run: SelectionRun) -> None:
+    run.ask("knob", {"knob": "policy", "value": "autopilot", "scope": UNIT})
+    run.loop.idle()
+    run.ask("knob", {"knob": "caution", "value": 5, "scope": UNIT})
+    run.loop.idle()
+    assert policy(run) == "autopilot"
+    run.ask("knob", {"knob": "mu", "value": 0.4, "scope": UNIT})
+    run.loop.idle()
+    assert (mu(run), policy(run)) == (0.4, "thresholds")
+    events = [one.event for one in run.reader.events("r1", kinds=("knob",))]
+    assert events[-1].title == "mu 0.05 → 0.4; policy autopilot → thresholds"
+    values = [knob.value for knob in run.reader.knob_history("r1", "policy")]
+    assert values == ["thresholds", "autopilot", "thresholds"]
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_a_take_over_nobody_keeps_gives_back(
+    run: SelectionRun, later: list[float], is_kept: bool
+) -> None:
+    run.ask("knob", {"knob": "policy", "value": "autopilot", "scope": UNIT})
+    run.loop.idle()
+    turn = run.ask("knob", MU)
+    run.loop.idle()
+    assert (mu(run), policy(run)) == (0.4, "thresholds")
+    if is_kept:
+        run.ask("keep", {"command": turn.id})
+        run.loop.idle()
+    later[0] = 70.0
+    run.loop.idle()
+    assert (mu(run), policy(run)) == ((0.4, "thresholds") if is_kept else (0.05, "autopilot"))
+
+
 @pytest.mark.parametrize("set_by_s", [86_400.0, -86_400.0])
 def test_who_sets_the_clock_takes_no_turn_back_and_keeps_none(
     run: SelectionRun, later: list[float], set_by_s: float

@@ -9,7 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import pyarrow.dataset as ds
+import pytest
 
+from backend.launch.cli import main
 from storage.errors import StoreError
 from storage.store import open_command_writer, open_reader
 from tests.docs.tree import ROOT
@@ -29,27 +31,28 @@ path = "out"
 """
 
 
-def started(folder: Path) -> subprocess.CompletedProcess[str]:
+def arguments(folder: Path, *more: str) -> list[str]:
+    """Of the command that runs the workload of the folder."""
     store = str(folder / "store.db")
-    command = [sys.executable, "-c", CODE, str(folder / "w.toml"), "--store", store]
-    return subprocess.run(
-        [*command, "--once", "--master", "none"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    return [str(folder / "w.toml"), "--store", store, "--master", "none", *more]
+
+
+def begun(folder: Path, *more: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", CODE, *arguments(folder, *more)]
+    return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
 
 
 def test_a_workload_runs_without_spark_and_begins_anew_each_time(tmp_path: Path) -> None:
     (tmp_path / "w.toml").write_text(WORKLOAD)
     lines = [f"{t},{t % 3}" for t in range(30)]
     (tmp_path / "s.csv").write_text("\n".join(["t,a", *lines]) + "\n")
-    for n in (1, 2):
-        done = started(tmp_path)
-        assert done.returncode == 0, done.stderr
-        folders = list((tmp_path / "out").glob("run=*"))
-        assert len(folders) == n
+    with begun(tmp_path, "--once") as process:
+        said = process.communicate(timeout=120)[1]
+        assert process.returncode == 0, said
+    assert len(list((tmp_path / "out").glob("run=*"))) == 1
+    assert main(arguments(tmp_path, "--once")) == 0
+    folders = list((tmp_path / "out").glob("run=*"))
+    assert len(folders) == 2
     matched = ds.dataset(folders[0] / "stream=S", format="parquet").to_table()
     assert sorted(matched.column("t").to_pylist()) == list(range(1, 30, 3))
     changes = ds.dataset(folders[0] / "query=count", format="parquet").to_table().to_pylist()
@@ -61,13 +64,15 @@ def test_a_workload_runs_without_spark_and_begins_anew_each_time(tmp_path: Path)
         ]
 
 
-def test_a_sink_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
+def test_a_sink_that_cannot_be_written_to_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "w.toml").write_text(WORKLOAD)
     (tmp_path / "s.csv").write_text("t,a\n1,1\n")
     (tmp_path / "out").touch()
-    done = started(tmp_path)
-    assert done.returncode == 2
-    assert f"planwatch: [sink] path: {tmp_path / 'out'} cannot be written to" in done.stderr
+    assert main(arguments(tmp_path, "--once")) == 2
+    said = capsys.readouterr().err
+    assert f"planwatch: [sink] path: {tmp_path / 'out'} cannot be written to" in said
     assert not (tmp_path / "store.db").exists()
 
 
@@ -92,10 +97,7 @@ path = "out"
 def test_a_sink_that_goes_away_ends_the_run_with_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "w.toml").write_text(LASTING)
     out, store = tmp_path / "out", str(tmp_path / "store.db")
-    command = [sys.executable, "-c", CODE, str(tmp_path / "w.toml"), "--store", store]
-    with subprocess.Popen(
-        [*command, "--master", "none"], cwd=ROOT, stderr=subprocess.PIPE, text=True
-    ) as run:
+    with begun(tmp_path) as run:
         deadline = time.monotonic() + 120
         while not list(out.glob("run=*/stream=S/batch-*")) and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -122,14 +124,6 @@ path = "out"
 """
 
 
-def begun(folder: Path, *more: str) -> subprocess.Popen[str]:
-    store = str(folder / "store.db")
-    command = [sys.executable, "-c", CODE, str(folder / "w.toml"), "--store", store, *more]
-    return subprocess.Popen(
-        [*command, "--master", "none"], cwd=ROOT, stderr=subprocess.PIPE, text=True
-    )
-
-
 def wait_for_knobs(store: Path, process: subprocess.Popen[str]) -> str:
     """Wait until the run of a process is on record as a whole; its id."""
     deadline = time.monotonic() + 120
@@ -143,7 +137,7 @@ def wait_for_knobs(store: Path, process: subprocess.Popen[str]) -> str:
 
 
 def test_starts_that_were_killed_before_a_batch_are_one_run_and_no_wish_is_lost(
-    tmp_path: Path,
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "w.toml").write_text(WATCHING)
     (tmp_path / "in").mkdir()
@@ -157,10 +151,10 @@ def test_starts_that_were_killed_before_a_batch_are_one_run_and_no_wish_is_lost(
                 wish = {"name": "more", "text": "Select * From S Where a = 1"}
                 commands.append_command(run_id, "query_add", wish, "me", "", time.time())
     (tmp_path / "in" / "s.csv").write_text("a\n1\n2\n3\n")
-    with begun(tmp_path, "--once") as process:
-        said = process.communicate(timeout=120)[1]
-        assert process.returncode == 0, said
-    assert "cannot be resumed" not in said
+    with caplog.at_level("INFO"):
+        assert main(arguments(tmp_path, "--once")) == 0
+    assert f"run {run_id} resumes" in caplog.text
+    assert "cannot be resumed" not in caplog.text
     with open_reader(str(store)) as reader:
         (run,) = reader.runs()
         answers = [(one.kind, one.state) for one in reader.commands(run.id)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,8 @@ from backend.hosts.local import BEAT_S, LocalHost
 from backend.model.functions import Functions
 from backend.model.ids import entity_id
 from backend.model.schema import Schema
-from backend.workloads.sources import MemorySource
+from backend.workloads import file_source
+from backend.workloads.sources import MemorySource, open_source
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
 from storage.store import open_engine_writer, open_reader
 from storage.vocabulary.records import Input, Run
@@ -46,6 +49,38 @@ def test_signs_of_life_go_on_while_a_batch_runs() -> None:
     assert loop.n_within >= 2
     steps = ["the batch is planned", "its job runs", "results are written"]
     assert [name for name, _ in loop.phases] == [*steps, "waits for input"]
+
+
+def test_a_watched_folder_that_is_quiet_makes_no_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_source, "LOOK_S", 0.0)
+    stream = StreamSpec("S", S, SourceSpec("csv", {"path": str(tmp_path)}))
+    loop, source = FixedLoop({}), open_source(stream, tmp_path, None, False)
+    host = LocalHost(loop, [InputSource(stream, source)], SinkSpec(None), 5)
+    thread = threading.Thread(target=host.run)
+    thread.start()
+    try:
+        for n, begun in ((0, []), (12, [0, 1, 2]), (19, [0, 1, 2, 3, 4])):
+            (tmp_path / f"{n}.csv").write_text("1\n" * (n - loop.total("S", "n_tuples")))
+            os.utime(tmp_path / f"{n}.csv", (0, 0))
+            await_idle(loop, n)
+            assert loop.begun == begun
+    finally:
+        host.stopping.set()
+        thread.join(timeout=60)
+
+
+def await_idle(loop: FixedLoop, n_tuples: int) -> None:
+    """Wait until so many tuples were taken, and for what comes then."""
+    deadline = time.monotonic() + 60
+    while loop.total("S", "n_tuples") < n_tuples:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    before = loop.n_idle
+    while loop.n_idle < before + 10:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_a_stream_that_is_ahead_in_time_waits_for_the_others(

@@ -84,9 +84,9 @@ class Lost:
 
 
 def test_what_is_compiled_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rehearsal, "_mark", lambda: tmp_path / "mark")
+    monkeypatch.setattr(rehearsal, "_mark", lambda: tmp_path / "not yet" / "mark")
     monkeypatch.setattr(rehearsal, "rehearse", lambda: None)
     monkeypatch.setattr(os, "nice", lambda _: None)
     rehearsal.main()
-    assert (tmp_path / "mark").exists()
+    assert (tmp_path / "not yet" / "mark").exists()
     rehearsal.compiled().join(timeout=1)

@@ -10,6 +10,7 @@ import pytest
 from tests import gate
 from tests.gate import Check, Tool, provide, run_gate
 
+ROOT = Path(gate.__file__).parents[1]
 GOOD = Check("good", (sys.executable, "-c", "pass"))
 LATE = Check("late", (sys.executable, "-c", "print('said late')"), beside=True)
 WRONG = Check("wrong", (sys.executable, "-c", "raise SystemExit('said why')"), beside=True)
@@ -63,3 +64,36 @@ def test_missing_tools_fail_before_anything_runs(
     monkeypatch.setattr(gate, "provide", lambda tool: "it is missing")
     assert run_gate(tmp_path, []) == 1
     assert "The tests cannot run:\n  it is missing" in capsys.readouterr().err
+
+
+def test_steps_wait_for_the_one_they_come_after(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def writing(name: str, text: str) -> tuple[str, ...]:
+        code = f"import time; time.sleep({len(text)} / 5); open('seen', 'a').write('{text}')"
+        return (sys.executable, "-c", code)
+
+    steps = (
+        Check("slow", writing("slow", "aaa")),
+        Check("quick", writing("quick", "b"), beside=True),
+        Check("next", writing("next", "c"), beside=True, after="slow"),
+    )
+    monkeypatch.setattr(gate, "TOOLS", ())
+    monkeypatch.setattr(gate, "checks", lambda: steps)
+    assert run_gate(tmp_path, []) == 0
+    assert (tmp_path / "seen").read_text() == "baaac"
+
+
+def test_every_test_is_in_one_step() -> None:
+    """As pytest reads the steps' paths."""
+    steps = [check.command for check in gate.checks() if "pytest" in check.command]
+    for file in ROOT.glob("tests/**/test_*.py"):
+        path = str(file.relative_to(ROOT))
+        of = [command for command in steps if _has(command, path)]
+        assert len(of) == 1, path
+
+
+def _has(command: tuple[str, ...], path: str) -> bool:
+    paths = [part for part in command if part.startswith("tests")]
+    ignored = [part.partition("=")[2] for part in command if part.startswith("--ignore=")]
+    return path.startswith(tuple(paths)) and not path.startswith(tuple(ignored or ["-"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from backend.hosts.spark.session import java
 from backend.hosts.spark.session.java import JavaMissing, find_java, major_version
+from backend.hosts.spark.session.session import quick_options
 
 _ECHO = "#!/bin/sh\nprintf '%s\\n' \"$@\"\n"
 
@@ -125,6 +127,7 @@ import sys
 from pyspark.sql import SparkSession
 session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false") \\
     .config("spark.driver.bindAddress", "127.0.0.1") \\
+    .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1") \\
     .config("spark.sql.warehouse.dir", sys.argv[1]).getOrCreate()
 system = session._jvm.java.lang.System
 total = session.range(1000).where("id % 7 = 3").toArrow().num_rows
@@ -164,3 +167,24 @@ def without_java(folder: Path) -> Path:
         if program is not None:
             (folder / name).symlink_to(program)
     return folder
+
+
+@pytest.mark.parametrize(
+    ("given", "is_quick", "expected"),
+    [
+        ("", True, "Serial"),
+        ("-Xmn64m -XX:GCTimeRatio=9", True, "Serial"),
+        ("-XX:+UseParallelGC -Xmn64m", True, "Parallel"),
+        ("-XX:+UseParallelGC", False, "Parallel"),
+    ],
+)
+def test_one_collector_is_asked_for(given: str, is_quick: bool, expected: str) -> None:
+    options = [*quick_options(given, is_quick).split(), "-XX:+PrintFlagsFinal", "-version"]
+    told = subprocess.run([find_java().home / "bin" / "java", *options], capture_output=True)
+    assert told.returncode == 0, told.stderr
+    used = re.findall(rb"bool Use(Serial|Parallel|G1|Z)GC += true", told.stdout)
+    assert used == [expected.encode()]
+
+
+def test_without_need_java_chooses_its_collector() -> None:
+    assert quick_options("", False) == ""

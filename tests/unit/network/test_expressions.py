@@ -195,7 +195,10 @@ def test_a_function_of_whole_columns_is_asked_once() -> None:
 @pytest.mark.parametrize(
     ("node", "message"),
     [
-        (nodes.Column(HERE, "", "a", "int"), "Column is not allowed in an operator network"),
+        (
+            nodes.ColumnReference(HERE, "", "a", "int"),
+            "ColumnReference is not allowed in an operator network",
+        ),
         (nodes.At(HERE, 9, "int"), "column 9 of 9"),
         (nodes.At(HERE, 2, "int"), "column 2 is double, not int"),
         (nodes.Literal(HERE, 2**63), "has more than 64 bits"),

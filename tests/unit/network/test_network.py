@@ -140,6 +140,17 @@ def test_too_much_work_makes_queues_grow_and_the_end_of_the_batch_empties_them()
     assert sum(int(curve.tuples.sum()) for curve in idle.queues.values()) == 0
 
 
+@pytest.mark.parametrize("cost", [float("inf"), float("nan")])
+def test_a_cost_that_is_no_number_leaves_nothing_undone(cost: float) -> None:
+    n = 512
+    arrivals = {"S": block(range(n), [1] * n), "T": block([], [])}
+    costs = dict.fromkeys(("odd", "both", "last"), cost)
+    schedule = Schedule(work=3.0, load=2.0, block_tuples=64, costs=costs)
+    found, report = network(schedule).played(arrivals, n)
+    assert len(found["odd"]) == n
+    assert report.operators["last"].n_out == n
+
+
 def test_a_full_queue_holds_up_who_fills_it() -> None:
     n = 4096
     arrivals = {"S": block(range(n), [1] * n), "T": block([], [])}

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from backend.hosts.publish import FolderSink
+from backend.model.draws import draws, seed_of
 from backend.model.schema import Schema
 from backend.operators.contract import Chunk, Emitted
-from backend.operators.draws import draws, seed_of
 from backend.operators.parts import Parts, sink_schema
 from backend.operators.reports import RECENT_TUPLES, Merged, merged
 from backend.operators.task import BatchTask, TaskInput, TaskJob, stream_folder, together

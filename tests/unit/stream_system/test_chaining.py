@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import pytest
@@ -179,3 +180,23 @@ def test_a_profile_fades_and_forgets_operators_that_are_gone() -> None:
     profile.only(NetworkPlan(PLAN.operators[:3]))
     assert set(profile.operators) == {"S", "T", "a"}
     assert NetworkProfile().work_us(PLAN) == 0
+
+
+def test_an_operator_that_takes_nothing_for_long_is_as_if_it_never_had() -> None:
+    """What it did fades, and is forgotten before it is too small to divide by: so it is with stored
+    relations, whose tuples come in the first batch."""
+    watched = Watched()
+    watched.batch(counts(100, 900, us=0.7))
+    nothing = OperatorCounts(busy_ns=40_000, n_runs=1)
+    quiet = {id: nothing if id in "Tcd" else one for id, one in counts(100, 900, 0.7).items()}
+    costs = watched.profile.costs
+    for _ in range(1200):
+        decision = watched.batch(quiet)
+        told = (decision.lhs, decision.rhs, decision.predicted_old, decision.predicted_new)
+        assert all(one is None or math.isfinite(one) for one in told)
+        slopes = slopes_of("chain", watched.steps) | dict(watched.running.slopes)
+        assert all(math.isfinite(slope) for slope, _ in slopes.values())
+        known = watched.profile.costs
+        assert known == pytest.approx({id: costs[id] for id in known})
+    assert set(watched.profile.costs) == set("Sab")
+    assert math.isfinite(watched.profile.work_us(PLAN))

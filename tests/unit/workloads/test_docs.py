@@ -8,6 +8,7 @@ from pathlib import Path
 
 from backend.hosts.contract import InputSource
 from backend.hosts.local import LocalHost
+from backend.model.conditions import DeclaredConstraint
 from backend.model.filters import Probing
 from backend.operators.filters.pipeline import PipelineOperator
 from backend.systems.agreedy.pipeline import pipeline_of
@@ -40,6 +41,15 @@ def test_the_rows_of_the_example_are_what_the_page_says(tmp_path: Path) -> None:
     table = fit_rows(cars.source.rows or (), cars.schema)
     assert table.column("speed").to_pylist() == [140.5, None, None, None]
     assert [text is None for text in table.column(CORRUPT).to_pylist()] == [True] * 3 + [False]
+
+
+def test_the_constraints_of_the_page_load(tmp_path: Path) -> None:
+    workload = load(tmp_path, next(text for text in EXAMPLES if "[[constraints]]" in text))
+    (query,) = workload.queries
+    assert query.constraints == (
+        DeclaredConstraint("RIDS", 0, "Received", "Sent"),
+        DeclaredConstraint("OAC", 5, child="Sent", attribute="pid"),
+    )
 
 
 def test_the_functions_and_tables_of_the_page_run(tmp_path: Path) -> None:

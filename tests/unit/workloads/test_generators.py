@@ -83,6 +83,15 @@ def test_selectivities_change_places_at_the_period() -> None:
     assert (keys < 10_000).tolist() == passes[:500].tolist()
 
 
+def test_regimes_come_back_in_their_order() -> None:
+    shares = (0.1, 0.3, 0.5, 0.7, 0.9)
+    source = CorrelatedSource(4, shares, gamma=1, period=100, regimes=3)
+    shown = [source.selectivities_at(100 * turn) for turn in range(7)]
+    assert shown[:3] == shown[3:6]
+    assert shown[6] == shares
+    assert len(set(shown)) == 3
+
+
 @given(
     st.lists(st.one_of(st.none(), st.integers(0, 5)), max_size=40),
     st.integers(1, 12),

@@ -18,9 +18,11 @@ from backend.workloads.flights import FLIGHTS_SCHEMA
 from backend.workloads.replay import (
     DriftSource,
     Feeder,
+    FileTimes,
     FlightsSource,
     MemorySource,
     ReplaySource,
+    mark_end,
     open_source,
     read_spooled,
 )
@@ -227,6 +229,22 @@ def test_it_goes_on_behind_what_a_killed_process_published(
     assert second.backlog == 80
     later = [path for path in second.directory.iterdir() if int(path.stem) >= 35]
     assert all(path.stat().st_mtime_ns > last_change for path in later)
+
+
+def test_files_grow_later_when_the_clock_is_set_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever writes them, and also behind those of a process that has ended."""
+    clock, set_back_s = time.time_ns, [0, 3600, 7200, 7200]
+    files: list[Path] = []
+    times = FileTimes(tmp_path)
+    for number, back_s in enumerate(set_back_s):
+        monkeypatch.setattr(time, "time_ns", lambda back_s=back_s: clock() - back_s * 10**9)
+        mark_end(tmp_path, "AB"[number % 2], times if number < 3 else FileTimes(tmp_path))
+        files += set(tmp_path.iterdir()) - set(files)
+    changed = [file.stat().st_mtime_ns for file in files]
+    assert len(changed) == 4
+    assert changed == sorted(set(changed))
 
 
 def test_a_reader_never_sees_half_a_file(feeders: Callable[..., Feeder]) -> None:

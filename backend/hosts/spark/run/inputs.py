@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 _FILES = "path string, modificationTime timestamp, length bigint, content binary"
 #: Spool files that one batch takes at most, while a feeder keeps ahead of the batches by tuples.
 FILES_TOGETHER = 1000
+#: Spark remembers the names of files for so long; each is later than those before it.
+_REMEMBERED = "1h"
 
 
 class Inputs:
@@ -31,16 +33,16 @@ class Inputs:
     ) -> None:
         spool.mkdir(parents=True, exist_ok=True)
         self.failures: dict[str, str] = {}
-        replayed = [one.name for one in sources if one.replay is not None]
+        replayed = [source.name for source in sources if source.replay is not None]
         opened: dict[str, DataFrame] = {}
-        for one in sources:
-            if one.replay is None:
+        for source in sources:
+            if source.replay is None:
                 try:
-                    opened[one.name] = native(session, one.stream)
+                    opened[source.name] = native(session, source.stream)
                 except WorkloadError as error:
-                    self.failures[one.name] = error.message
+                    self.failures[source.name] = error.message
                 except Exception as error:
-                    self.failures[one.name] = cause(error)
+                    self.failures[source.name] = cause(error)
         n_files = AHEAD_TUPLES // SLICE_TUPLES if once and opened else FILES_TOGETHER
         # native sources that end with what is there say so in the spool, as feeders do
         frames = [_paths(session, spool, n_files)] if replayed or (once and opened) else []
@@ -55,7 +57,9 @@ class Inputs:
 
 def _paths(session: SparkSession, spool: Path, n_files: int) -> DataFrame:
     reader = session.readStream.format("binaryFile").schema(_FILES)
-    reader = reader.option("maxFilesPerTrigger", str(n_files)).option("fileNameOnly", "true")
+    reader = reader.options(
+        maxFilesPerTrigger=str(n_files), fileNameOnly="true", maxFileAge=_REMEMBERED
+    )
     return reader.load(str(spool)).select(PATH)
 
 

@@ -60,13 +60,13 @@ class BatchJobs:
         says."""
         job = self._batches.job(plan)
         work = work_of(self._shipping.parcel(job), rows)
-        told = self._given(frame, rows, job).mapInArrow(work, _TOLD)
+        reports = self._given(frame, rows, job).mapInArrow(work, _TOLD)
         timings.lap("plan_ms")
-        found = self._batches.merge(job, [bytes(row[0]) for row in told.collect()])
+        batch = self._batches.merge(job, [bytes(row[0]) for row in reports.collect()])
         timings.lap("job_ms")
-        self._batches.publish(job, found)
+        self._batches.publish(job, batch)
         timings.lap("publish_ms")
-        return found
+        return batch
 
     def _given(self, frame: DataFrame, rows: RowSource, job: HostJob) -> DataFrame:
         """The rows as partitions are given them: a task for each core, whatever files they come in.
@@ -74,7 +74,7 @@ class BatchJobs:
         n_shards = job.n_shards
         if not n_shards:
             return frame.coalesce(self._context.defaultParallelism)
-        has_operators = any(one.operators for one in job.tasks.inputs.values())
+        has_operators = any(input.operators for input in job.tasks.inputs.values())
         n_others = self._context.defaultParallelism if has_operators else 0
         if n_shards + n_others == 1:
             return frame.coalesce(1)
@@ -82,8 +82,8 @@ class BatchJobs:
         if rows.native:
             return _spread(frame, n_shards, first, n)
         target = F.lit(first) + F.pmod(F.hash(PATH), F.lit(n))
-        one = frame.select("*", target.alias(TARGET)).coalesce(1)
-        return _times(one, n_shards + n_others)
+        partition = frame.select("*", target.alias(TARGET)).coalesce(1)
+        return _times(partition, n_shards + n_others)
 
     def close(self) -> None:
         """Leave nothing behind, in the workers and in the sink; the JVM may be gone already."""
@@ -94,12 +94,12 @@ class BatchJobs:
         self._batches.close()
 
 
-def _times(one: DataFrame, n: int) -> DataFrame:
+def _times(frame: DataFrame, n: int) -> DataFrame:
     """A frame n times over, partition behind partition."""
     if n == 1:
-        return one
-    half = _times(one, n // 2)
-    return half.union(half).union(one) if n % 2 else half.union(half)
+        return frame
+    half = _times(frame, n // 2)
+    return half.union(half).union(frame) if n % 2 else half.union(half)
 
 
 def _spread(frame: DataFrame, n_shards: int, first: int, n: int) -> DataFrame:

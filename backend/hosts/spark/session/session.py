@@ -33,6 +33,10 @@ STACK = "-Xss8m"
 #: Java's quick compiler alone. The other one takes half of the processor time of small batches, and
 #: two thirds of a start's, to no end where workers read the tuples.
 QUICK = "-XX:TieredStopAtLevel=1"
+#: A collector of one thread. The default one takes more heap from the machine where its pauses are
+#: long, as they are on a busy one, needed or not, and has 60 MB of tables beside it.
+SERIAL = "-XX:+UseSerialGC"
+_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 #: Java writes the archive of its classes when it ends; a slow disk takes a while over it.
 WRITTEN_WITHIN_S = 300
 #: Java answers through a buffer of twice so many bytes.
@@ -68,6 +72,10 @@ SETTINGS = {
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.minBatchesToRetain": "10",
+    # where nothing has come it looks again after that
+    "spark.sql.streaming.pollingDelay": "200ms",
+    # a log of files taken is written again and again: older copies go after a minute, not ten
+    "spark.sql.streaming.fileSource.log.cleanupDelay": "1min",
     # generated methods beyond the JIT's limit would run interpreted
     "spark.sql.codegen.hugeMethodLimit": "8000",
     # a task's files go to their place at once: the staging folder is ours to publish or to discard
@@ -113,8 +121,8 @@ def build_session(
     builder = builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
     builder = builder.config("spark.local.dir", str(scratch / "local"))
     own |= {**workers_environment(master), **shipped(master, own, scratch)}
-    driver = [STACK, *[QUICK] * is_quick, java_options(java), *_logging(scratch)]
-    driver.append(own.pop(DRIVER_OPTIONS, ""))
+    driver = [STACK, java_options(java), *_logging(scratch)]
+    driver.append(quick_options(own.pop(DRIVER_OPTIONS, ""), is_quick))
     builder = builder.config(DRIVER_OPTIONS, " ".join(filter(None, driver)))
     for key, value in {**SETTINGS, **_here(master), **own}.items():
         if key != "spark.driver.bindAddress" or not is_remote(master):
@@ -127,6 +135,13 @@ def build_session(
     _end_quietly(session)
     _keep_printed(session, scratch / PRINTED)
     return session
+
+
+def quick_options(given: str, is_quick: bool) -> str:
+    """Options for Java that were given, behind those for one through which no tuples come. It takes
+    one collector only: ours gives way."""
+    ours = [QUICK, *[SERIAL] * (not _COLLECTOR.search(given))] * is_quick
+    return " ".join(filter(None, [*ours, given]))
 
 
 def _keep_printed(session: SparkSession, path: Path) -> None:

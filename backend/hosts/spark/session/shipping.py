@@ -59,8 +59,8 @@ def workers_environment(master: str) -> dict[str, str]:
     On this machine from where it is, so that compiled kernels are kept beside their modules;
     elsewhere from a worker's folder, where the archives are unpacked.
     """
-    found = os.pathsep.join((_CODE, _PACKAGES)) if is_remote(master) else str(ROOT)
-    return {"spark.executorEnv.PYTHONPATH": found, "spark.executorEnv.TZ": "UTC"}
+    python_path = os.pathsep.join((_CODE, _PACKAGES)) if is_remote(master) else str(ROOT)
+    return {"spark.executorEnv.PYTHONPATH": python_path, "spark.executorEnv.TZ": "UTC"}
 
 
 def _code(scratch: Path) -> Path:
@@ -73,8 +73,8 @@ def _code(scratch: Path) -> Path:
 def _packages(scratch: Path) -> Path:
     """An archive of packages as they are installed here, made once for each choice of versions."""
     pins = [f"{name}-{distribution(name).version}" for name in _OTHERS]
-    told = " ".join([*pins, platform.python_version(), platform.platform()])
-    digest = hashlib.sha256(told.encode()).hexdigest()[:12]
+    versions = " ".join([*pins, platform.python_version(), platform.platform()])
+    digest = hashlib.sha256(versions.encode()).hexdigest()[:12]
     archive = scratch / "cache" / f"{_PACKAGES}-{digest}.tar.gz"
     if not archive.exists():
         log.info("packing %s for workers on other machines (once)", ", ".join(pins))

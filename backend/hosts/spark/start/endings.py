@@ -20,9 +20,9 @@ _AGAIN: Final = "start the same command again to resume the run"
 
 def java_of(session: SparkSession) -> subprocess.Popen[bytes] | None:
     """The process Spark runs in; None where another program started it."""
-    found: subprocess.Popen[bytes] | None
-    found = getattr(session.sparkContext._gateway, "proc", None)
-    return found
+    java: subprocess.Popen[bytes] | None
+    java = getattr(session.sparkContext._gateway, "proc", None)
+    return java
 
 
 def why_failed(error: Exception, java: subprocess.Popen[bytes] | None) -> tuple[str, bool]:

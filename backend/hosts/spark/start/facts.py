@@ -35,12 +35,18 @@ def source_facts(stream: StreamSpec) -> dict[str, Json]:
         "digest": _digest(stream),
         "timestamp": stream.timestamp or "arrival number",
     }
-    told = dict(facts)
+    all_facts = dict(facts)
     if (stream.tick_us, stream.disorder) != (DEFAULT_TICK_US, 0):
-        told |= {"tick_us": stream.tick_us, "disorder": stream.disorder}
+        all_facts |= {"tick_us": stream.tick_us, "disorder": stream.disorder}
     if stream.max_leap != usual_leap(stream.schema, stream.timestamp, stream.tick_us):
-        told["max_leap"] = stream.max_leap
-    return told
+        all_facts["max_leap"] = stream.max_leap
+    if stream.schema.key:
+        all_facts["key"] = ", ".join(stream.schema.key)
+    valid = stream.schema.valid
+    if valid is not None:
+        ends = f"from {valid.start} to {valid.end}{', included' if valid.is_closed else ''}"
+        all_facts["valid"] = f"until the next of {valid.key}" if valid.key else ends
+    return all_facts
 
 
 def without_secrets(options: Mapping[str, str]) -> dict[str, str]:
@@ -56,5 +62,5 @@ def _digest(stream: StreamSpec) -> str:
     with who reads it, on whom its positions depend."""
     source = stream.source
     options = without_secrets(source.options)
-    told = json.dumps([options, source.rows, is_replayed(stream)], sort_keys=True, default=str)
-    return hashlib.sha256(told.encode()).hexdigest()[:12]
+    text = json.dumps([options, source.rows, is_replayed(stream)], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

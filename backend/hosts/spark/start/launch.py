@@ -95,7 +95,9 @@ class Launch:
             for member in self._members
         }
         cache = settings.folder / "cache"
-        self._stored = {one.name: load_relation(one, cache) for one in workload.relations}
+        self._stored = {
+            relation.name: load_relation(relation, cache) for relation in workload.relations
+        }
 
     def stop(self) -> None:
         """Ask the run to end; returns at once."""
@@ -155,12 +157,12 @@ class Launch:
 
     def _last_words(self, loop: Loop) -> list[str]:
         """What who started the run should know, whatever its end."""
-        found = loop.aside.summary(self._sink(loop.run.id).path or "")
+        summary = loop.aside.summary(self._sink(loop.run.id).path or "")
         if self.settings.once:
             totals = loop.totals
             idle = nothing_decided(self.settings.asked, totals.decisions, totals.tuples)
-            found += [] if idle is None else [idle]
-        return found
+            summary += [] if idle is None else [idle]
+        return summary
 
     def _keeps_rate(self) -> bool:
         """Whether streams come at their rates; says so of knobs that do not act."""
@@ -194,7 +196,7 @@ class Launch:
             self.settings.conf,
             all(is_replayed(self._streams[name]) for name in self._inputs),
         )
-        has_networks = any(one.plan is not None for one in self.workload.queries)
+        has_networks = any(query.plan is not None for query in self.workload.queries)
         return session, warm_workers(session, has_networks)
 
     def _hold(self, stream: StreamSpec, folder: Path) -> None:
@@ -328,7 +330,7 @@ class Launch:
                 FILE: str(self.workload.path.absolute()),
                 QUERIES: queries,
                 RELATIONS: self._relation_digests,
-                "systems": {one.name: one.title for one in SYSTEMS},
+                "systems": {system.name: system.title for system in SYSTEMS},
             },
             pid=os.getpid(),
             host=socket.gethostname(),
@@ -338,16 +340,16 @@ class Launch:
         )
 
     def _input_records(self) -> tuple[Input, ...]:
-        found = []
+        inputs = []
         for name in self._inputs:
             stream = self._streams[name]
             schema = [[a.name, a.type] for a in stream.schema.attributes]
-            found.append(Input(name, schema, source_facts(stream), stream.timestamp or ""))
-        return tuple(found)
+            inputs.append(Input(name, schema, source_facts(stream), stream.timestamp or ""))
+        return tuple(inputs)
 
     @property
     def _relation_digests(self) -> dict[str, str]:
-        return {name: one.digest for name, one in self._stored.items()}
+        return {name: relation.digest for name, relation in self._stored.items()}
 
     def _folder(self, run_id: str) -> Path:
         return self.settings.runs / run_id
@@ -365,12 +367,12 @@ class Launch:
 
     def _sources(self, session: SparkSession) -> list[InputSource]:
         """What the host reads."""
-        self._spark, found = session, []
+        self._spark, sources = session, []
         for name in self._inputs:
             stream = self._streams[name]
             replay = self._replay(name) if is_replayed(stream) else None
-            found.append(InputSource(stream, replay))
-        return found
+            sources.append(InputSource(stream, replay))
+        return sources
 
     def _replay(self, name: str) -> ReplaySource:
         """The tuples of a replayed stream; once Spark is there, which reads some files."""

@@ -90,10 +90,12 @@ def check_whole(
 def _counted_on(folder: Path, streams: Collection[StreamSpec]) -> list[Path]:
     """Files that say up to where replayed streams were taken."""
     taken = folder / "spool" / TAKEN
-    told = json.loads(taken.read_text()) if taken.exists() else {"through": {}}
-    found = [taken] if any(map(is_replayed, streams)) else []
-    read = [one for one in streams if reads_files(one) and told["through"].get(one.name)]
-    return [*found, *(file_record(one, folder) for one in read)]
+    state = json.loads(taken.read_text()) if taken.exists() else {"through": {}}
+    files = [taken] if any(map(is_replayed, streams)) else []
+    read = [
+        stream for stream in streams if reads_files(stream) and state["through"].get(stream.name)
+    ]
+    return [*files, *(file_record(stream, folder) for stream in read)]
 
 
 def _read_by_workers(stream: StreamSpec) -> str | None:

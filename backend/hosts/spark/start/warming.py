@@ -62,8 +62,8 @@ def _match_one(session: SparkSession) -> None:
     try:
         work = work_of(shipping.parcel(_small_job()), RowSource(Path(), {}, ("S",), False))
         values = f"1 AS a, 0.5D AS x, CAST(NULL AS string) AS {CORRUPT}"
-        one = session.sql(f"SELECT {values}").coalesce(1)
-        one.mapInArrow(work, f"{TOLD} binary").collect()
+        frame = session.sql(f"SELECT {values}").coalesce(1)
+        frame.mapInArrow(work, f"{TOLD} binary").collect()
     finally:
         shipping.close()
 
@@ -78,7 +78,7 @@ def match_some() -> None:
 def _small_job() -> HostJob:
     schema = Schema.parse("a int, x double")
     both = (Comparison("a", "<", 1), Comparison("x", "<", 1.5))
-    queries = [ContinuousQuery(one.attribute, "S", "", one) for one in both]
+    queries = [ContinuousQuery(condition.attribute, "S", "", condition) for condition in both]
     constructs = build_constructs(queries, schema)
     plan = SelectionPlan(0, "early drop", constructs.attributes)
     shipped = shipped_plan(constructs, plan, "resolved")

@@ -31,7 +31,9 @@ def instants(
 ) -> Iterator[Instant]:
     """Equal parts of the event time from the first tuple to the heartbeat; at least one."""
     n = sum(map(len, arrivals.values()))
-    first = min((int(one.tau[0]) for one in arrivals.values() if len(one)), default=heartbeat)
+    first = min(
+        (int(arrived.tau[0]) for arrived in arrivals.values() if len(arrived)), default=heartbeat
+    )
     n_parts = max(1, min(MOST_INSTANTS, n // INSTANT_TUPLES, heartbeat - first))
     ends = [first + (heartbeat - first) * k // n_parts for k in range(1, n_parts + 1)]
     work = n / n_parts * schedule.work / schedule.load if schedule.work > 0 else float("inf")

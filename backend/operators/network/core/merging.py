@@ -29,9 +29,9 @@ def merged_inputs(inputs: Sequence[Block], seqs: Sequence[Ints]) -> Came:
     tau = np.concatenate([block.tau for block in inputs])
     signs = np.concatenate([block.sign for block in inputs])
     ports, numbers = np.empty((2, len(tau)), np.int64)
-    found = Came(ports, numbers, np.empty_like(signs), np.empty_like(tau))
-    _merge(tau, signs, np.concatenate(seqs), heads, ends, *found)
-    return found
+    merged = Came(ports, numbers, np.empty_like(signs), np.empty_like(tau))
+    _merge(tau, signs, np.concatenate(seqs), heads, ends, *merged)
+    return merged
 
 
 @kernel

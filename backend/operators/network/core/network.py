@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Final
 
 import numpy as np
@@ -47,32 +48,34 @@ class Network:
         answers: Mapping[str, AnswerTaker],
     ) -> None:
         self._schedule, self._surroundings = job.schedule, surroundings
-        own = [one for one in job.plan.operators if one.id in members]
+        own = [operator for operator in job.plan.operators if operator.id in members]
         self._queues: dict[str, Queue] = {}
-        self._exits = {one.id: _Exit() for one in own}
-        fields = {one.id: one.fields for one in own}
-        for one in own:
-            for port, input in enumerate(one.inputs):
-                id = queue_id(input, one.id, port)
+        self._exits = {operator.id: _Exit() for operator in own}
+        fields = {operator.id: operator.fields for operator in own}
+        for operator in own:
+            for port, input in enumerate(operator.inputs):
+                id = queue_id(input, operator.id, port)
                 self._queues[id] = Queue(fields[input], job.schedule.capacity.get(id))
                 self._exits[input].queues.append(self._queues[id])
         for query, taker in answers.items():
             self._exits[job.plan.answers[query].operator].answers.append(taker)
-        self._inputs = [one for one in own if not one.inputs]
+        self._inputs = [operator for operator in own if not operator.inputs]
         self._running = [
-            _Running(place, operators[one.id], self._queues_to(one), self._exits[one.id])
-            for place, one in enumerate(own)
-            if one.inputs
+            _Running(
+                place, operators[operator.id], self._queues_to(operator), self._exits[operator.id]
+            )
+            for place, operator in enumerate(own)
+            if operator.inputs
         ]
-        self._at = {one.place: one for one in self._running}
+        self._at = {running.place: running for running in self._running}
         self._has_limits = any(queue.capacity is not None for queue in self._queues.values())
         slopes = job.schedule.slopes
         self._slopes = {r.place: slopes[r.id] for r in self._running if r.id in slopes}
         self._curves = Curves(self._queues)
         self._last, self._owed = -1, 0.0  # who ran last; work done beyond what there was time for
 
-    def _queues_to(self, one: PlannedOperator) -> list[Queue]:
-        ids = [queue_id(input, one.id, port) for port, input in enumerate(one.inputs)]
+    def _queues_to(self, operator: PlannedOperator) -> list[Queue]:
+        ids = [queue_id(input, operator.id, port) for port, input in enumerate(operator.inputs)]
         return [self._queues[id] for id in ids]
 
     def step(
@@ -92,51 +95,58 @@ class Network:
         """The same, one scheduling decision after the other: ids of the operators that run."""
         incoming = {**arrivals, **self._relations(heartbeat)}
         for end, due, work in instants(incoming, heartbeat, self._schedule):
-            for one in self._inputs:
-                self._exits[one.id].put(due.get(one.id) or empty(one.fields), end)
+            for operator in self._inputs:
+                self._exits[operator.id].put(due.get(operator.id) or empty(operator.fields), end)
             yield from self._run_for(work)
             self._curves.sample(end)
         yield from self._run_for(float("inf"))
 
     def _relations(self, heartbeat: int) -> dict[str, Block]:
         """The tuples of stored relations that were not read before, at this batch's first tick."""
-        found: dict[str, Block] = {}
-        for one in self._inputs:
-            if one.work.is_stored:
-                read = self._surroundings.regions.scope(one.id).array("read", "int64", 1)
+        blocks: dict[str, Block] = {}
+        for operator in self._inputs:
+            if operator.work.is_stored:
+                read = self._surroundings.regions.scope(operator.id).array("read", "int64", 1)
                 begin = self._surroundings.clock.begin
                 if not read[0] and heartbeat > begin:
                     read[0] = 1
-                    block = self._surroundings.relations[one.id]
+                    block = self._surroundings.relations[operator.id]
                     tau = np.full(len(block), begin, np.int64)
-                    found[one.id] = Block(tau, block.sign, block.columns)
-        return found
+                    blocks[operator.id] = Block(tau, block.sign, block.columns)
+        return blocks
 
     def _run_for(self, work: float) -> Iterator[str]:
         """Run operators until nothing is left to do or the work is done. What the last of them did
         beyond it counts as work of the next instant."""
         work += self._owed
         while work > 0:
-            ready = [one for one in map(_Running.ready, self._running) if one is not None]
+            ready = [
+                candidate
+                for candidate in map(_Running.ready, self._running)
+                if candidate is not None
+            ]
             if not ready:
                 self._owed = 0.0
                 return
             if self._has_limits:
-                ready = [one for one in ready if self._at[one.place].exit.room] or ready[-1:]
+                ready = [
+                    candidate for candidate in ready if self._at[candidate.place].exit.room
+                ] or ready[-1:]
             self._last = choose(self._schedule.policy, ready, self._slopes, self._last).place
             chosen = self._at[self._last]
             room = chosen.exit.room or FOREVER
             n_taken = chosen.run(min(self._schedule.block_tuples, room))
-            work -= n_taken * self._schedule.costs.get(chosen.id, 1.0)
+            cost = self._schedule.costs.get(chosen.id, 1.0)
+            work -= n_taken * (cost if isfinite(cost) else 1.0)
             yield chosen.id
         self._owed = work
 
     def report(self, heartbeat: int) -> NetworkReport:
         """What was done so far."""
-        counts = {one.id: one.counts() for one in self._running}
-        for one in self._inputs:
-            n = self._exits[one.id].n_out
-            counts[one.id] = OperatorCounts(n_in=n, n_out=n)
+        counts = {running.id: running.counts() for running in self._running}
+        for operator in self._inputs:
+            n = self._exits[operator.id].n_out
+            counts[operator.id] = OperatorCounts(n_in=n, n_out=n)
         return NetworkReport(heartbeat=heartbeat, operators=counts, queues=self._curves.told())
 
 
@@ -212,14 +222,14 @@ class _Running:
             blocks = [queue.take_until(until) for queue in self.inputs]
         self.told = min(heartbeat, *(queue.head for queue in self.inputs))
         started = time.perf_counter_ns()
-        found = self.operator.run(blocks, self.told)
+        results = self.operator.run(blocks, self.told)
         self.busy_ns += time.perf_counter_ns() - started
-        self.exit.put(found, self.told)
+        self.exit.put(results, self.told)
         n_taken = sum(map(len, blocks))
         self.n_in += n_taken
         self.n_runs += 1
-        is_much = len(found) > block_tuples
-        self.most = n_taken * block_tuples // len(found) if is_much else 2 * self.most
+        is_much = len(results) > block_tuples
+        self.most = n_taken * block_tuples // len(results) if is_much else 2 * self.most
         self.most = min(max(1, self.most), block_tuples)
         return n_taken
 

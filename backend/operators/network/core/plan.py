@@ -44,7 +44,7 @@ class NetworkPlan:
     _by_id: Mapping[str, PlannedOperator] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_by_id", {one.id: one for one in self.operators})
+        object.__setattr__(self, "_by_id", {operator.id: operator for operator in self.operators})
 
     def operator(self, id: str) -> PlannedOperator:
         """Raises KeyError."""
@@ -88,18 +88,20 @@ class NetworkPlan:
 
     def consumers(self) -> dict[str, tuple[tuple[str, int], ...]]:
         """Id -> the (operator, input number) its elements go to, in order of the plan."""
-        found: dict[str, list[tuple[str, int]]] = {one.id: [] for one in self.operators}
-        for one in self.operators:
-            for port, input in enumerate(one.inputs):
-                found[input].append((one.id, port))
-        return {id: tuple(to) for id, to in found.items()}
+        consumers: dict[str, list[tuple[str, int]]] = {
+            operator.id: [] for operator in self.operators
+        }
+        for operator in self.operators:
+            for port, input in enumerate(operator.inputs):
+                consumers[input].append((operator.id, port))
+        return {id: tuple(to) for id, to in consumers.items()}
 
     def readers(self) -> dict[str, list[str]]:
         """Id -> the queries whose answers its elements go into, sorted."""
-        queries: dict[str, set[str]] = {one.id: set() for one in self.operators}
+        queries: dict[str, set[str]] = {operator.id: set() for operator in self.operators}
         for query, answer in self.answers.items():
             queries[answer.operator].add(query)
-        for one in reversed(self.operators):
-            for input in one.inputs:
-                queries[input] |= queries[one.id]
+        for operator in reversed(self.operators):
+            for input in operator.inputs:
+                queries[input] |= queries[operator.id]
         return {id: sorted(names) for id, names in queries.items()}

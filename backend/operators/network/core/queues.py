@@ -54,26 +54,26 @@ class Queue:
 
     def first(self, n: int) -> Ints:
         """τ of the first n elements, fewer where there are no more."""
-        found: list[Ints] = []
+        taus: list[Ints] = []
         for block in self._blocks:
             if n <= 0:
                 break
-            found.append(block.tau[:n])
-            n -= len(found[-1])
-        return np.concatenate(found) if found else self._none.tau
+            taus.append(block.tau[:n])
+            n -= len(taus[-1])
+        return np.concatenate(taus) if taus else self._none.tau
 
     def take(self, n: int) -> Block:
         """The first n elements, or all."""
-        found: list[Block] = []
+        blocks: list[Block] = []
         while self._blocks and n > 0:
             block = self._blocks.popleft()
             if len(block) > n:
                 self._blocks.appendleft(block.take(slice(n, None)))
                 block = block.take(slice(n))
-            found.append(block)
+            blocks.append(block)
             n -= len(block)
             self._length -= len(block)
-        return concat(found) if found else self._none
+        return concat(blocks) if blocks else self._none
 
     def take_until(self, tau: int) -> Block:
         """All elements up to τ, those with τ included."""

@@ -110,4 +110,4 @@ class NetworkReport:
     @property
     def n_made(self) -> int:
         """Elements that operators gave out."""
-        return sum(one.n_out for one in self.operators.values())
+        return sum(counts.n_out for counts in self.operators.values())

@@ -27,7 +27,7 @@ def choose(
     place -> slope and chain number.
     """
     if policy == "round_robin":
-        return min(ready, key=lambda one: (one.place <= last, one.place))
+        return min(ready, key=lambda candidate: (candidate.place <= last, candidate.place))
     return min(ready, key=rank(policy, slopes))
 
 
@@ -37,4 +37,8 @@ def rank(
     """The least of it goes first under a policy that does not ask who ran before: fifo, greedy,
     chain."""
     known, none = {} if policy == "fifo" else slopes, (0.0, 0)
-    return lambda one: (-known.get(one.place, none)[0], one.head, -one.place)
+    return lambda candidate: (
+        -known.get(candidate.place, none)[0],
+        candidate.head,
+        -candidate.place,
+    )

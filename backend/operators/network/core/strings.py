@@ -82,8 +82,8 @@ class Strings:
 
     def code(self, text: str) -> int:
         """Of one string; a new one is remembered."""
-        found = self._codes.get(text)
-        return self._append(text) if found is None else found
+        code = self._codes.get(text)
+        return self._append(text) if code is None else code
 
     def text(self, code: int) -> str:
         """The string of a code."""
@@ -113,10 +113,10 @@ class Strings:
         new = sorted(range(len(before), n), key=text_of)
         if new:
             places = [bisect_left(before, text_of(code), key=text_of) for code in new]
-            found = np.insert(before, places, new)
+            codes = np.insert(before, places, new)
             if len(order) < n:
                 order = self._regions.resized("order", max(n, 2 * len(order)))
-            order[:n], n_ordered[0] = found, n
+            order[:n], n_ordered[0] = codes, n
         return order[:n]
 
     def _append(self, text: str) -> int:

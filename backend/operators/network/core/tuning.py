@@ -31,7 +31,9 @@ def as_tuned(plan: NetworkPlan, tunings: Mapping[str, Tuning]) -> NetworkPlan:
     if not tunings:
         return plan
     operators = (
-        replace(one, work=tunings[one.id].planned(one.work)) if one.id in tunings else one
-        for one in plan.operators
+        replace(operator, work=tunings[operator.id].planned(operator.work))
+        if operator.id in tunings
+        else operator
+        for operator in plan.operators
     )
     return replace(plan, operators=tuple(operators))

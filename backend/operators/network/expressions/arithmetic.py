@@ -51,8 +51,8 @@ def is_known(values: Values) -> Bools | None:
 def compared(op: str, left: Values, right: Values) -> Bools:
     """``left op right`` by exact value; int64[n] or float64[n], no NaN among those that matter."""
     if left.dtype == right.dtype:
-        found: Bools = _COMPARE[op](left, right)
-        return found
+        truths: Bools = _COMPARE[op](left, right)
+        return truths
     if left.dtype == np.float64:
         return signed(op, -_sign(right, left))
     return signed(op, _sign(left, right))
@@ -60,8 +60,8 @@ def compared(op: str, left: Values, right: Values) -> Bools:
 
 def signed(op: str, sign: Values) -> Bools:
     """``op`` where sign is -1, 0 or 1 as the left side is less, equal or greater."""
-    found: Bools = _COMPARE[op](sign, 0)
-    return found
+    truths: Bools = _COMPARE[op](sign, 0)
+    return truths
 
 
 def _sign(integers: Values, doubles: Values) -> Values:
@@ -92,28 +92,28 @@ def computed(op: str, left: Values, right: Values) -> Column64:
 
 
 def _sum(left: Values, right: Values) -> tuple[Values, Bools | None]:
-    found = left + right
-    if found.dtype == np.float64:
-        return found, None
-    return found, ((left ^ found) & (right ^ found)) >= 0
+    sums = left + right
+    if sums.dtype == np.float64:
+        return sums, None
+    return sums, ((left ^ sums) & (right ^ sums)) >= 0
 
 
 def _difference(left: Values, right: Values) -> tuple[Values, Bools | None]:
-    found = left - right
-    if found.dtype == np.float64:
-        return found, None
-    return found, ((left ^ right) & (left ^ found)) >= 0
+    differences = left - right
+    if differences.dtype == np.float64:
+        return differences, None
+    return differences, ((left ^ right) & (left ^ differences)) >= 0
 
 
 def _product(left: Values, right: Values) -> tuple[Values, Bools | None]:
-    found = left * right
-    if found.dtype == np.float64:
-        return found, None
+    products = left * right
+    if products.dtype == np.float64:
+        return products, None
     roughly = left.astype(np.float64) * right.astype(np.float64)
     fits = np.abs(roughly) < _BEYOND / 2
     for place in np.flatnonzero(~fits):
         fits[place] = _LEAST <= int(left[place]) * int(right[place]) < -_LEAST
-    return found, fits
+    return products, fits
 
 
 def _quotient(left: Values, right: Values) -> tuple[Values, Bools | None]:

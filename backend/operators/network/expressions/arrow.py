@@ -56,11 +56,11 @@ def arrow_column(column: Column64, type_name: str, strings: Strings) -> pa.Array
         codes = column.values if absent is None else np.where(absent, -1, column.values)
         return strings.decode(codes)
     values = column.values != 0 if type_name == "boolean" else column.values
-    found = pa.array(values, mask=absent)
+    array = pa.array(values, mask=absent)
     target = ARROW_TYPES[type_name]
     if type_name in _STORED and type_name != "boolean":
-        found = found.cast(_STORED[type_name])
-    return found if found.type == target else found.cast(target)
+        array = array.cast(_STORED[type_name])
+    return array if array.type == target else array.cast(target)
 
 
 def answer_schema(fields: Sequence[Attribute]) -> pa.Schema:

@@ -37,8 +37,8 @@ def doubles(inside: Evaluate) -> Evaluate:
     """Numbers as doubles."""
 
     def evaluate(block: Block) -> Column64:
-        found = inside(block)
-        return Column64(found.values.astype(np.float64), found.valid)
+        operand = inside(block)
+        return Column64(operand.values.astype(np.float64), operand.valid)
 
     return evaluate
 
@@ -47,9 +47,22 @@ def computed(op: str, left: Evaluate, right: Evaluate) -> Evaluate:
     """Arithmetic of two columns of one dtype."""
 
     def evaluate(block: Block) -> Column64:
-        one, other = left(block), right(block)
-        found = arithmetic.computed(op, one.values, other.values)
-        return column(found.values, both(found.valid, both(one.valid, other.valid)))
+        left_column, right_column = left(block), right(block)
+        result = arithmetic.computed(op, left_column.values, right_column.values)
+        return column(
+            result.values, both(result.valid, both(left_column.valid, right_column.valid))
+        )
+
+    return evaluate
+
+
+def span(start: Evaluate, end: Evaluate, times: int, over: int) -> Evaluate:
+    """``(end - start) * times / over``, rounded down."""
+
+    def evaluate(block: Block) -> Column64:
+        first, last = start(block), end(block)
+        length = (last.values - first.values) * times // over
+        return column(length, both(first.valid, last.valid))
 
     return evaluate
 
@@ -66,11 +79,11 @@ def compared(op: str, left: Evaluate, right: Evaluate) -> Evaluate:
     """A comparison of numbers, of codes of strings for equality, of two days or two moments."""
 
     def evaluate(block: Block) -> Column64:
-        one, other = left(block), right(block)
-        valid = both(one.valid, other.valid)
-        valid = both(valid, arithmetic.is_known(one.values))
-        valid = both(valid, arithmetic.is_known(other.values))
-        return truth(arithmetic.compared(op, one.values, other.values), valid)
+        left_column, right_column = left(block), right(block)
+        valid = both(left_column.valid, right_column.valid)
+        valid = both(valid, arithmetic.is_known(left_column.values))
+        valid = both(valid, arithmetic.is_known(right_column.values))
+        return truth(arithmetic.compared(op, left_column.values, right_column.values), valid)
 
     return evaluate
 
@@ -79,10 +92,10 @@ def strings_compared(op: str, left: Evaluate, right: Evaluate, strings: Strings)
     """An order of strings, by code point."""
 
     def evaluate(block: Block) -> Column64:
-        one, other = left(block), right(block)
+        left_column, right_column = left(block), right(block)
         ranks = strings.ranks() if len(strings) else np.zeros(1, np.int64)
-        found = arithmetic.compared(op, ranks[one.values], ranks[other.values])
-        return truth(found, both(one.valid, other.valid))
+        truths = arithmetic.compared(op, ranks[left_column.values], ranks[right_column.values])
+        return truth(truths, both(left_column.valid, right_column.valid))
 
     return evaluate
 
@@ -91,9 +104,9 @@ def days_compared(op: str, days: Evaluate, moments: Evaluate) -> Evaluate:
     """A date compared with a timestamp, as its first microsecond."""
 
     def evaluate(block: Block) -> Column64:
-        one, other = days(block), moments(block)
-        sign = arithmetic.days_beside_moments(one.values, other.values)
-        return truth(arithmetic.signed(op, sign), both(one.valid, other.valid))
+        day_column, moment_column = days(block), moments(block)
+        sign = arithmetic.days_beside_moments(day_column.values, moment_column.values)
+        return truth(arithmetic.signed(op, sign), both(day_column.valid, moment_column.valid))
 
     return evaluate
 
@@ -108,14 +121,15 @@ def compared_with_large(op: str, left: Evaluate, large: int) -> Evaluate:
     aside = (nearest > large) - (nearest < large)
 
     def evaluate(block: Block) -> Column64:
-        found = left(block)
-        if found.values.dtype == np.int64:
+        left_column = left(block)
+        if left_column.values.dtype == np.int64:
             sign = np.full(len(block), np.int8(-1 if large > 0 else 1))
         else:
-            sign = (found.values > nearest).astype(np.int8) - (found.values < nearest)
-            sign = np.where(found.values == nearest, np.int8(aside), sign)
+            sign = (left_column.values > nearest).astype(np.int8) - (left_column.values < nearest)
+            sign = np.where(left_column.values == nearest, np.int8(aside), sign)
         return truth(
-            arithmetic.signed(op, sign), both(found.valid, arithmetic.is_known(found.values))
+            arithmetic.signed(op, sign),
+            both(left_column.valid, arithmetic.is_known(left_column.values)),
         )
 
     return evaluate
@@ -125,8 +139,8 @@ def negated(inside: Evaluate) -> Evaluate:
     """NOT: unknown stays unknown."""
 
     def evaluate(block: Block) -> Column64:
-        found = inside(block)
-        return column(1 - found.values, found.valid)
+        operand = inside(block)
+        return column(1 - operand.values, operand.valid)
 
     return evaluate
 
@@ -168,8 +182,8 @@ def is_null(inside: Evaluate, expected: bool) -> Evaluate:
     """Whether a value is NULL, or NaN, is as expected."""
 
     def evaluate(block: Block) -> Column64:
-        found = inside(block)
-        valid = both(found.valid, arithmetic.is_known(found.values))
+        operand = inside(block)
+        valid = both(operand.valid, arithmetic.is_known(operand.values))
         missing = np.zeros(len(block), np.bool_) if valid is None else ~valid
         return Column64((missing == expected).astype(np.int64))
 
@@ -191,15 +205,17 @@ def like(subject: Evaluate, pattern: Evaluate, strings: Strings) -> Evaluate:
         return known[pair]
 
     def evaluate(block: Block) -> Column64:
-        one, other = subject(block), pattern(block)
-        valid = both(one.valid, other.valid)
+        text_column, pattern_column = subject(block), pattern(block)
+        valid = both(text_column.valid, pattern_column.valid)
         places = slice(None) if valid is None else np.flatnonzero(valid)
         n = len(strings)
-        pairs, which = np.unique(one.values[places] * n + other.values[places], return_inverse=True)
+        pairs, which = np.unique(
+            text_column.values[places] * n + pattern_column.values[places], return_inverse=True
+        )
         verdicts = np.array([matches(*divmod(pair, n)) for pair in pairs.tolist()], np.int64)
-        found = np.zeros(len(block), np.int64)
-        found[places] = verdicts[which]
-        return Column64(found, valid)
+        truths = np.zeros(len(block), np.int64)
+        truths[places] = verdicts[which]
+        return Column64(truths, valid)
 
     return evaluate
 
@@ -234,11 +250,11 @@ def called(
 
     def evaluate(block: Block) -> Column64:
         columns = [inside(block) for inside, _ in varying]
-        valid = reduce(both, (one.valid for one in columns), None)
+        valid = reduce(both, (argument.valid for argument in columns), None)
         places = np.flatnonzero(np.ones(len(block), np.bool_) if valid is None else valid)
         given = {
-            name: arrow_column(Column64(one.values[places]), kind, strings)
-            for name, one, (_, kind) in zip(names, columns, varying, strict=True)
+            name: arrow_column(Column64(argument.values[places]), kind, strings)
+            for name, argument, (_, kind) in zip(names, columns, varying, strict=True)
         }
         answers = np.full(len(block), -1, np.int64)
         answers[places] = _answers(function, given, len(places))

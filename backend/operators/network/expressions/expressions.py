@@ -14,6 +14,7 @@ import numpy as np
 
 from backend.cql import nodes
 from backend.cql.types import has_more_bits, type_of
+from backend.model.conditions import FLIPPED
 from backend.model.functions import Functions
 from backend.model.schema import Attribute
 from backend.operators.filters.evaluators import CallEvaluator
@@ -23,7 +24,6 @@ from backend.operators.network.expressions import evaluation
 from backend.operators.network.expressions.arithmetic import DAY_US
 from backend.operators.network.expressions.evaluation import Evaluate
 
-_FLIPPED: Final = {"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _EPOCH: Final = datetime(1970, 1, 1)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
@@ -100,39 +100,46 @@ class _Compiler:
         zero = evaluation.fixed(0, dtype_of(type_of(node)))
         return evaluation.computed("-", zero, self.value(node.operand))
 
+    def _span(self, node: nodes.ColumnSpan) -> Evaluate:
+        return evaluation.span(self.value(node.start), self.value(node.end), node.times, node.over)
+
+    def _instant(self, node: nodes.ElementTime) -> Evaluate:
+        times, over = node.times, node.over
+        return lambda block: Column64(block.tau * times // over)
+
     # ------------------------------------------------------------------ truths
 
     def _compare(self, node: nodes.Compare) -> Evaluate:
         op, left, right = node.op, node.left, node.right
         if has_more_bits(left):
-            op, left, right = _FLIPPED[op], right, left
+            op, left, right = FLIPPED[op], right, left
         if has_more_bits(right):
             assert isinstance(right, nodes.Literal)
             assert isinstance(right.value, int)
             return evaluation.compared_with_large(op, self.value(left), right.value)
-        one, other = self.value(left), self.value(right)
+        left_value, right_value = self.value(left), self.value(right)
         kinds = type_of(left), type_of(right)
         if "null" in kinds:
             return evaluation.null
         if op not in ("=", "<>") and "string" in kinds:
-            return evaluation.strings_compared(op, one, other, self._strings)
+            return evaluation.strings_compared(op, left_value, right_value, self._strings)
         if kinds == ("date", "timestamp"):
-            return evaluation.days_compared(op, one, other)
+            return evaluation.days_compared(op, left_value, right_value)
         if kinds == ("timestamp", "date"):
-            return evaluation.days_compared(_FLIPPED[op], other, one)
-        return evaluation.compared(op, one, other)
+            return evaluation.days_compared(FLIPPED[op], right_value, left_value)
+        return evaluation.compared(op, left_value, right_value)
 
     def _member(self, node: nodes.Member) -> Evaluate:
-        found = evaluation.any_of(
+        evaluate = evaluation.any_of(
             [self._compare(nodes.Compare(node.at, "=", node.subject, item)) for item in node.items]
         )
-        return evaluation.negated(found) if node.negated else found
+        return evaluation.negated(evaluate) if node.negated else evaluate
 
     def _between(self, node: nodes.Between) -> Evaluate:
         low = self._compare(nodes.Compare(node.at, ">=", node.subject, node.low))
         high = self._compare(nodes.Compare(node.at, "<=", node.subject, node.high))
-        found = evaluation.all_of([low, high])
-        return evaluation.negated(found) if node.negated else found
+        evaluate = evaluation.all_of([low, high])
+        return evaluation.negated(evaluate) if node.negated else evaluate
 
     def _is_null(self, node: nodes.IsNull) -> Evaluate:
         return evaluation.is_null(self.value(node.subject), not node.negated)
@@ -140,8 +147,10 @@ class _Compiler:
     def _like(self, node: nodes.Like) -> Evaluate:
         if "null" in (type_of(node.subject), type_of(node.pattern)):
             return evaluation.null
-        found = evaluation.like(self.value(node.subject), self.value(node.pattern), self._strings)
-        return evaluation.negated(found) if node.negated else found
+        evaluate = evaluation.like(
+            self.value(node.subject), self.value(node.pattern), self._strings
+        )
+        return evaluation.negated(evaluate) if node.negated else evaluate
 
     def _not(self, node: nodes.Not) -> Evaluate:
         return evaluation.negated(self.value(node.part))
@@ -179,6 +188,8 @@ _RULES: Final[dict[type, Callable[[_Compiler, Any], Evaluate]]] = {
     nodes.Widened: _Compiler._widened,
     nodes.Arithmetic: _Compiler._arithmetic,
     nodes.Negative: _Compiler._negative,
+    nodes.ColumnSpan: _Compiler._span,
+    nodes.ElementTime: _Compiler._instant,
     nodes.Compare: _Compiler._compare,
     nodes.Member: _Compiler._member,
     nodes.Between: _Compiler._between,

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from backend.operators.network.core.addressing import Pointer, words_at, words_of
 from backend.operators.network.core.blocks import Ints
-from backend.operators.network.joins.join_kernel import Pointer, words_at
 from backend.operators.network.joins.join_tuning import REUSE_BINS
 from backend.operators.network.stores.store_kernels import mixed
 from backend.operators.selection.bits import called, inlined, kernel
@@ -48,12 +48,6 @@ MOST_OPENED: Final = 1024
 
 _SHIFT: Final = np.uint64(20)
 _SAMPLE_SHIFT: Final = np.uint64(52)
-
-
-@inlined
-def words_of(array: Ints) -> Any:
-    """An array as its address."""
-    return words_at(np.int64(array.ctypes.data))
 
 
 @inlined

@@ -33,7 +33,7 @@ def is_counted(spec: CacheSpec) -> bool:
 def drops_empty(spec: CacheSpec) -> bool:
     """Whether an entry goes with its last tuple: a witness may be of an input that reads the cache,
     and is not seen by later tuples once it has gone (card 11 A)."""
-    return is_counted(spec) and any(one.pipeline in spec.witnesses for one in spec.readers)
+    return is_counted(spec) and any(reader.pipeline in spec.witnesses for reader in spec.readers)
 
 
 def check_caches(
@@ -42,7 +42,7 @@ def check_caches(
     """Raises ValueError: a cache does not fit the probe orders, or two do not fit each other."""
     orders = probe_orders(work, n_inputs)
     for group in (caches, shadows):
-        names = [one.id for one in group]
+        names = [cache.id for cache in group]
         if len(set(names)) < len(names):
             raise ValueError(f"the ids of caches are not unique: {', '.join(names)}")
     for spec in (*caches, *shadows):
@@ -62,19 +62,21 @@ def _segment_faults(
     n_inputs = len(orders)
     if not spec.readers:
         yield "no pipeline reads it"
-    for one in spec.readers:
-        if not (0 <= one.pipeline < n_inputs and 0 <= one.first <= one.last < n_inputs - 1):
-            yield f"{one} is no part of a pipeline of {n_inputs - 1} steps"
+    for reader in spec.readers:
+        if not (
+            0 <= reader.pipeline < n_inputs and 0 <= reader.first <= reader.last < n_inputs - 1
+        ):
+            yield f"{reader} is no part of a pipeline of {n_inputs - 1} steps"
             return
-        order = orders[one.pipeline]
-        segment = tuple(sorted(order[one.first : one.last + 1]))
+        order = orders[reader.pipeline]
+        segment = tuple(sorted(order[reader.first : reader.last + 1]))
         if segment != spec.windows:
-            yield f"{one} joins inputs {segment}, not {spec.windows}"
+            yield f"{reader} joins inputs {segment}, not {spec.windows}"
             return
-        before = _classes(work, (one.pipeline, *order[: one.first]))
+        before = _classes(work, (reader.pipeline, *order[: reader.first]))
         key = _members(before & _classes(work, spec.windows))
         if key != spec.key:
-            yield f"the key of {one} are classes {key}, not {spec.key}"
+            yield f"the key of {reader} are classes {key}, not {spec.key}"
 
 
 def _own_faults(spec: CacheSpec) -> Iterator[str]:
@@ -84,7 +86,9 @@ def _own_faults(spec: CacheSpec) -> Iterator[str]:
         yield f"{spec.ways} ways; at least 1"
     if len(spec.windows) + len(spec.witnesses) < 2 or set(spec.windows) & set(spec.witnesses):
         yield f"windows {spec.windows} and witnesses {spec.witnesses} are not two or more inputs"
-    if spec.keyed and any((one.pipeline,) != spec.witnesses or one.first for one in spec.readers):
+    if spec.keyed and any(
+        (reader.pipeline,) != spec.witnesses or reader.first for reader in spec.readers
+    ):
         yield "one with keys has one witness, whose pipeline alone begins with its segment"
 
 
@@ -94,53 +98,57 @@ def _window_faults(spec: CacheSpec, work: JoinOp, orders: Sequence[Sequence[int]
     for window in sorted(whole):
         if set(orders[window][: len(whole) - 1]) != whole - {window}:
             yield f"the pipeline of input {window} does not begin with {sorted(whole - {window})}"
-    for one in spec.readers:
-        if is_counted(spec) and one.pipeline in spec.witnesses:
-            around = _component(spec, work, one.pipeline)
+    for reader in spec.readers:
+        if is_counted(spec) and reader.pipeline in spec.witnesses:
+            around = _component(spec, work, reader.pipeline)
             shared = _classes(work, around) & _classes(work, spec.windows)
             if set(_members(shared)) - set(spec.key):
-                yield f"what input {one.pipeline} joins as a witness says more than the key"
+                yield f"what input {reader.pipeline} joins as a witness says more than the key"
 
 
 def _component(spec: CacheSpec, work: JoinOp, input: int) -> set[int]:
     """The witnesses that are connected with one by classes, without its windows."""
-    found, left = {input}, set(spec.witnesses) - {input}
-    while more := {one for one in left if _classes(work, found) & classes_of(work, one)}:
-        found, left = found | more, left - more
-    return found
+    component, left = {input}, set(spec.witnesses) - {input}
+    while more := {
+        witness for witness in left if _classes(work, component) & classes_of(work, witness)
+    }:
+        component, left = component | more, left - more
+    return component
 
 
 def _common_faults(caches: Sequence[CacheSpec]) -> Iterator[str]:
     """Segments that overlap, or from which updates of others are hidden (card 11 D)."""
-    read = [(spec, one) for spec in caches for one in spec.readers]
-    for k, (spec, one) in enumerate(read):
+    read = [(spec, reader) for spec in caches for reader in spec.readers]
+    for k, (spec, reader) in enumerate(read):
         for other, another in read[k + 1 :]:
-            if one.pipeline == another.pipeline and _overlap(one, another):
-                yield f"caches {spec.id} and {other.id} overlap in pipeline {one.pipeline}"
+            if reader.pipeline == another.pipeline and _overlap(reader, another):
+                yield f"caches {spec.id} and {other.id} overlap in pipeline {reader.pipeline}"
         for other in caches:
-            if one.pipeline in update_windows(other) and _hides(spec, one, other):
-                yield f"cache {spec.id} hides from {other.id} what pipeline {one.pipeline} brings"
+            if reader.pipeline in update_windows(other) and _hides(spec, reader, other):
+                yield (
+                    f"cache {spec.id} hides from {other.id} what pipeline {reader.pipeline} brings"
+                )
 
 
-def _overlap(one: Segment, other: Segment) -> bool:
-    return one.first <= other.last and other.first <= one.last
+def _overlap(segment: Segment, other: Segment) -> bool:
+    return segment.first <= other.last and other.first <= segment.last
 
 
-def _hides(spec: CacheSpec, one: Segment, other: CacheSpec) -> bool:
+def _hides(spec: CacheSpec, segment: Segment, other: CacheSpec) -> bool:
     """A hit leaps over the update; or keeps back tuples without witnesses of inputs that the other
     cache says nothing of."""
     step = update_step(other)
-    if one.first <= step < one.last:
+    if segment.first <= step < segment.last:
         return True
     known = {*other.windows, *other.witnesses}
-    return step >= one.last and is_counted(spec) and not set(spec.witnesses) <= known
+    return step >= segment.last and is_counted(spec) and not set(spec.witnesses) <= known
 
 
 def _classes(work: JoinOp, inputs: Sequence[int] | set[int]) -> int:
-    found = 0
+    classes = 0
     for input in inputs:
-        found |= classes_of(work, input)
-    return found
+        classes |= classes_of(work, input)
+    return classes
 
 
 def _members(bits: int) -> tuple[int, ...]:

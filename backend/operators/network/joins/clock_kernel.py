@@ -11,8 +11,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from backend.operators.network.core.addressing import words_at
 from backend.operators.network.core.blocks import Ints
-from backend.operators.network.joins.join_kernel import words_at
 from backend.operators.selection.bits import called, kernel
 
 _READINGS: Final = 200
@@ -43,14 +43,14 @@ def nanoseconds(address: int) -> Any:
 
 
 @kernel
-def _readings(room: Ints, found: Ints) -> None:
+def _readings(room: Ints, times: Ints) -> None:
     address: Any = np.int64(room.ctypes.data)
-    for k in range(len(found)):
-        found[k] = nanoseconds(address)
+    for k in range(len(times)):
+        times[k] = nanoseconds(address)
 
 
 def clock_overhead_ns() -> int:
     """What reading the clock takes, at the least; measured at each call."""
-    found = np.zeros(_READINGS, np.int64)
-    _readings(np.zeros(2, np.int64), found)
-    return int(np.diff(found).min())
+    times = np.zeros(_READINGS, np.int64)
+    _readings(np.zeros(2, np.int64), times)
+    return int(np.diff(times).min())

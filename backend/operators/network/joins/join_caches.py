@@ -41,8 +41,8 @@ class NotedScopes:
     def said(self) -> dict[str, str]:
         """Name -> what is said of it."""
         note = self._regions.array(_NOTE, "uint8", 2)
-        found: dict[str, str] = json.loads(note.tobytes()) if note.any() else {}
-        return found
+        facts: dict[str, str] = json.loads(note.tobytes()) if note.any() else {}
+        return facts
 
     def say(self, said: Mapping[str, str]) -> None:
         """Note the scopes there are; those that are not among them are forgotten."""
@@ -103,12 +103,12 @@ class CacheArrays:
             self.row[column] = array.ctypes.data
         return arrays
 
-    def counts(self, found: Ints) -> CacheCounts:
+    def counts(self, counted: Ints) -> CacheCounts:
         """What was counted of it, as numbers by name, with what it holds."""
         _, _, facts, _ = self.take_up()
         n_cells = facts[kernel.FRESH] - facts[kernel.N_FREE]
         words = n_cells * self.row[kernel.CELL_WORDS] + facts[kernel.N_ENTRIES]
-        probes, hits, creates, inserts, deletes, evictions, *times = found.tolist()
+        probes, hits, creates, inserts, deletes, evictions, *times = counted.tolist()
         return CacheCounts(
             probes=probes,
             hits=hits,
@@ -123,7 +123,7 @@ class CacheArrays:
             lookup_ns=times[1],
             n_updates_timed=times[2],
             update_ns=times[3],
-            reuse=found[kernel.REUSE :].copy(),
+            reuse=counted[kernel.REUSE :].copy(),
         )
 
 
@@ -166,22 +166,22 @@ class JoinCaches:
 
     def take_up(self) -> Ints:
         """The table of caches, good until an array of the regions grows."""
-        for one in self.caches:
-            one.take_up()
-        rows = [one.row for one in self.caches]
+        for cache in self.caches:
+            cache.take_up()
+        rows = [cache.row for cache in self.caches]
         return np.stack(rows) if rows else np.zeros((0, kernel.N_CACHE), np.int64)
 
     def renumber(self, window: int, lo: int, moved: Ints) -> None:
         """Tuples of a window have new numbers: moved[s - lo] is that of tuple s."""
         table = self.take_up()
-        for c, one in enumerate(self.caches):
-            if window in one.spec.windows:
-                kernel.renumber(table, c, one.spec.windows.index(window), lo, moved)
+        for c, cache in enumerate(self.caches):
+            if window in cache.spec.windows:
+                kernel.renumber(table, c, cache.spec.windows.index(window), lo, moved)
 
     def counts(self) -> dict[str, CacheCounts]:
         """By id what was counted since they were made."""
         pairs = zip(self.caches, self.found, strict=True)
-        return {one.spec.id: one.counts(found) for one, found in pairs}
+        return {cache.spec.id: cache.counts(counted) for cache, counted in pairs}
 
 
 def _written(spec: CacheSpec) -> str:

@@ -6,12 +6,11 @@ addresses of the arrays that stores and indexes lie in.
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
+from backend.operators.network.core.addressing import words_at
 from backend.operators.network.core.blocks import Ints
 from backend.operators.network.stores.store_kernels import GONE, is_null, mixed
 from backend.operators.selection.bits import inlined, kernel
@@ -33,22 +32,6 @@ LO, HI, N_GONE = range(3)
 #: that were compared by that.
 PROBES, MATCHES, SCANNED, PAIRS = range(4)
 N_COUNT: Final = 4
-
-
-#: The address of int64 words.
-Pointer: TypeAlias = Any
-
-
-def _words_at(context: Any, address: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
-
-    pointer: Any = types.CPointer
-    return pointer(types.int64)(types.int64), generate
-
-
-#: The int64 words at an address.
-words_at: Any = cast("Any", intrinsic(_words_at))
 
 
 @inlined
@@ -140,17 +123,33 @@ def next_match(
     nulls, state = inputs[port, NULLS], inputs[port, STATE]
     begin, end = inputs[port, KEYS], inputs[port, KEYS_END]
     lo, hi, older = progress[port, LO], progress[port, HI], words_at(indexes[max(m, 0), NEXT])
-    at, found, n_seen = cursor[level], np.int64(-1), np.int64(0)
-    while at >= lo and found < 0:
+    at, partner, n_seen = cursor[level], np.int64(-1), np.int64(0)
+    while at >= lo and partner < 0:
         n_seen += 1
         base = (at & mask) * width
         is_there = at < hi and (state < 0 or rows[base + state] != GONE)
         if is_there and binds(rows, base, nulls, keys, begin, end, known, values):
-            found = at
+            partner = at
         at = older[at & mask] if m >= 0 else at - 1
     cursor[level] = at
     tally[level, SCANNED] += n_seen
-    return found
+    return partner
+
+
+@inlined
+def place(
+    port: int, seq: int, sign: int, inputs: Ints, keys: Ints, indexes: Ints, progress: Ints
+) -> None:
+    """Add a tuple to its own synopsis, or take it from it."""
+    if sign > 0:
+        progress[port, HI] = seq + 1
+        link(inputs, port, keys, indexes, seq + 1)
+    elif inputs[port, STATE] < 0:
+        progress[port, LO] = seq + 1
+    else:
+        base = (seq & inputs[port, MASK]) * inputs[port, WIDTH]
+        words_at(inputs[port, ROWS])[base + inputs[port, STATE]] = GONE
+        progress[port, N_GONE] += 1
 
 
 @inlined
@@ -174,15 +173,7 @@ def settle(
         counts[port, step, MATCHES] += tally[step, MATCHES]
         counts[port, step, SCANNED] += tally[step, SCANNED]
         counts[port, step, PAIRS] += tally[step, PROBES] * n_there
-    if sign > 0:
-        progress[port, HI] = seq + 1
-        link(inputs, port, keys, indexes, seq + 1)
-    elif inputs[port, STATE] < 0:
-        progress[port, LO] = seq + 1
-    else:
-        base = (seq & inputs[port, MASK]) * inputs[port, WIDTH]
-        words_at(inputs[port, ROWS])[base + inputs[port, STATE]] = GONE
-        progress[port, N_GONE] += 1
+    place(port, seq, sign, inputs, keys, indexes, progress)
 
 
 @inlined
@@ -206,12 +197,12 @@ def combine(
     tally[0, PROBES] += 1
     while level >= 0:
         step = steps[level]
-        found = next_match(step, inputs, keys, indexes, progress, values, cursor, tally, level)
-        if found < 0:
+        partner = next_match(step, inputs, keys, indexes, progress, values, cursor, tally, level)
+        if partner < 0:
             level -= 1
             continue
         tally[level, MATCHES] += 1
-        chosen[step[TARGET]] = found
+        chosen[step[TARGET]] = partner
         if level < last:
             level += 1
             cursor[level] = newest(steps[level], inputs, keys, indexes, progress, values)

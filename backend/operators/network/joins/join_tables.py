@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +43,8 @@ class JoinTables:
         self._synopses = synopses
         types = [plan.operator(input).column_types for input in planned.inputs]
         self._keys = [
-            key_columns(work, port, types, one.columns) for port, one in enumerate(synopses)
+            key_columns(work, port, types, synopsis.columns)
+            for port, synopsis in enumerate(synopses)
         ]
         self._indexes = [
             (port, name)
@@ -51,10 +52,7 @@ class JoinTables:
             for name in sorted(index_names(work, port, n, keys))
         ]
         self.n_inputs, self.n_groups = n, max(1, len(work.equal))
-        #: int64[keys, 3], those of an input together.
-        self.keys: Ints = np.array(
-            [(key.column, key.group, key.as_float) for keys in self._keys for key in keys], np.int64
-        ).reshape(-1, 3)
+        self.keys: Ints = key_table(self._keys)
         #: int64[n, n-1, 3]: for each input the steps of its pipeline.
         self.steps: Ints = np.array(
             [
@@ -81,34 +79,47 @@ class JoinTables:
 
     def addresses(self) -> Addresses:
         """Good until a store is taken up anew."""
-        inputs = np.zeros((len(self._synopses), kernel.N_INPUT), np.int64)
-        begin = 0
-        for port, one in enumerate(self._synopses):
-            store, format = one.store, one.store.format
-            inputs[port, kernel.ROWS] = store.rows.ctypes.data
-            inputs[port, kernel.WIDTH], inputs[port, kernel.MASK] = format.width, store.mask
-            inputs[port, kernel.NULLS], inputs[port, kernel.OLDEST] = format.nulls, store.lo
-            inputs[port, kernel.STATE] = format.own if one.plan.kind == "bag" else -1
-            inputs[port, kernel.KEYS] = begin
-            begin += len(self._keys[port])
-            inputs[port, kernel.KEYS_END] = begin
-            own = [m for m, (owner, _) in enumerate(self._indexes) if owner == port]
-            if own:
-                inputs[port, kernel.INDEXES] = own[0]
-                inputs[port, kernel.INDEXES_END] = own[-1] + 1
-        found = tuple(self._synopses[port].store.index(name) for port, name in self._indexes)
-        indexes = np.zeros((max(1, len(found)), kernel.N_INDEX), np.int64)
-        for m, index in enumerate(found):
-            indexes[m, kernel.KNOWN] = self._known[m]
-            indexes[m, kernel.HEAD], indexes[m, kernel.NEXT] = (
-                index.head.ctypes.data,
-                index.next.ctypes.data,
-            )
-            indexes[m, kernel.BUCKETS] = len(index.head) - 1
-            indexes[m, kernel.LINKED] = index.linked.ctypes.data
-        return Addresses(inputs, indexes, found)
+        return addresses(self._synopses, self._keys, self._indexes, self._known)
 
     def _place(self, port: int, known: int) -> int:
         """The number of the index that a step uses, -1: none."""
         name = index_name(self._keys[port], int(known))
         return self._indexes.index((port, name)) if name else -1
+
+
+def key_table(keys: Sequence[Sequence[KeyColumn]]) -> Ints:
+    """int64[keys, 3], those of an input together."""
+    rows = [(key.column, key.group, key.as_float) for own in keys for key in own]
+    return np.array(rows, np.int64).reshape(-1, 3)
+
+
+def addresses(
+    synopses: Sequence[Synopsis],
+    keys: Sequence[Sequence[KeyColumn]],
+    indexes: Sequence[tuple[int, str]],
+    known: Mapping[int, int],
+) -> Addresses:
+    """Where stores and hash indexes lie. keys: of each input; indexes: input and name of each,
+    those of an input together; known: the classes of each, as bits."""
+    inputs = np.zeros((len(synopses), kernel.N_INPUT), np.int64)
+    begin = 0
+    for port, synopsis in enumerate(synopses):
+        store, format = synopsis.store, synopsis.store.format
+        inputs[port, kernel.ROWS] = store.rows.ctypes.data
+        inputs[port, kernel.WIDTH], inputs[port, kernel.MASK] = format.width, store.mask
+        inputs[port, kernel.NULLS], inputs[port, kernel.OLDEST] = format.nulls, store.lo
+        inputs[port, kernel.STATE] = format.own if synopsis.plan.kind == "bag" else -1
+        inputs[port, kernel.KEYS] = begin
+        begin += len(keys[port])
+        inputs[port, kernel.KEYS_END] = begin
+        own = [m for m, (owner, _) in enumerate(indexes) if owner == port]
+        if own:
+            inputs[port, kernel.INDEXES] = own[0]
+            inputs[port, kernel.INDEXES_END] = own[-1] + 1
+    arrays = tuple(synopses[port].store.index(name) for port, name in indexes)
+    rows = np.zeros((max(1, len(arrays)), kernel.N_INDEX), np.int64)
+    for m, index in enumerate(arrays):
+        rows[m, kernel.KNOWN], rows[m, kernel.BUCKETS] = known[m], len(index.head) - 1
+        rows[m, kernel.HEAD], rows[m, kernel.NEXT] = index.head.ctypes.data, index.next.ctypes.data
+        rows[m, kernel.LINKED] = index.linked.ctypes.data
+    return Addresses(inputs, rows, arrays)

@@ -173,39 +173,39 @@ _OBSERVED: Final = ("tau", "entering", "busy_ns", "scanned", "dropped_by")
 
 def added_profiles(parts: Sequence[JoinProfile]) -> JoinProfile:
     """The profiles of all shards as one."""
-    pipelines = zip(*(one.pipelines for one in parts if one.pipelines), strict=True)
-    segments = _by_name([one.shadows for one in parts], lambda found: found)
+    pipelines = zip(*(profile.pipelines for profile in parts if profile.pipelines), strict=True)
+    segments = _by_name([profile.shadows for profile in parts], lambda counts: counts)
     return JoinProfile(
-        tuple(_pipeline(found) for found in pipelines),
-        _by_name([one.caches for one in parts], added_fields),
-        {id: _by_name(found, added_fields) for id, found in segments.items()},
-        sum(one.processor_ns for one in parts),
+        tuple(_pipeline(profiles) for profiles in pipelines),
+        _by_name([profile.caches for profile in parts], added_fields),
+        {id: _by_name(counts, added_fields) for id, counts in segments.items()},
+        sum(profile.processor_ns for profile in parts),
     )
 
 
 def _by_name(
     parts: Sequence[Mapping[Any, Any]], join: Callable[[list[Any]], Any]
 ) -> dict[Any, Any]:
-    names = dict.fromkeys(name for one in parts for name in one)
-    return {name: join([one[name] for one in parts if name in one]) for name in names}
+    names = dict.fromkeys(name for part in parts for name in part)
+    return {name: join([part[name] for part in parts if name in part]) for name in names}
 
 
 def added_fields(parts: Sequence[_Part], kept: Collection[str] = ()) -> _Part:
     """Counts of which every field adds up but those ``kept``, which are as the first has them."""
     first: Any = parts[0]
     names = [item.name for item in fields(first) if item.name not in kept]
-    found: _Part = replace(
-        first, **{name: sum(getattr(one, name) for one in parts) for name in names}
+    added: _Part = replace(
+        first, **{name: sum(getattr(part, name) for part in parts) for name in names}
     )
-    return found
+    return added
 
 
 def _pipeline(parts: Sequence[PipelineProfile]) -> PipelineProfile:
     """Observations by τ, the newest where there are more than are told."""
-    newest = np.argsort(np.concatenate([one.tau for one in parts]), kind="stable")
+    newest = np.argsort(np.concatenate([part.tau for part in parts]), kind="stable")
     newest = newest[-MOST_OBSERVATIONS:]
 
     def observed(name: str) -> Any:
-        return np.concatenate([getattr(one, name) for one in parts])[newest]
+        return np.concatenate([getattr(part, name) for part in parts])[newest]
 
     return replace(added_fields(parts, _OBSERVED), **{name: observed(name) for name in _OBSERVED})

@@ -9,6 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from backend.operators.network.core.addressing import (
+    Pointer,
+    line,
+    row,
+    row_in,
+    size,
+    table,
+    words_at,
+)
 from backend.operators.network.core.blocks import Ints
 from backend.operators.network.joins import cache_kernel as caching
 from backend.operators.network.joins.clock_kernel import nanoseconds
@@ -19,11 +28,9 @@ from backend.operators.network.joins.join_kernel import (
     ROWS,
     TARGET,
     WIDTH,
-    Pointer,
     key_word,
     newest,
     next_match,
-    words_at,
 )
 from backend.operators.network.joins.join_tuning import FIRST_BLOCKS, RUN_BLOCKS
 from backend.operators.network.joins.tuned_words import (
@@ -69,11 +76,6 @@ from backend.operators.network.joins.tuned_words import (
     WATCH,
     WATCH_ALL,
     A,
-    line,
-    row,
-    row_in,
-    size,
-    table,
 )
 from backend.operators.selection.bits import called, inlined
 
@@ -126,12 +128,12 @@ def n_joined(at: Pointer, begin: int, end: int, most: int) -> Any:
         if is_new:
             cursor[level] = first_match(at, step)
             aside[level, PROBES] += 1
-        found = match(at, step, aside, level)
-        aside[level, MATCHES] += found >= 0
-        is_new = found >= 0 and begin + level + 1 < end
+        partner = match(at, step, aside, level)
+        aside[level, MATCHES] += partner >= 0
+        is_new = partner >= 0 and begin + level + 1 < end
         if is_new:
             level += 1
-        elif found >= 0:
+        elif partner >= 0:
             n += 1
         else:
             level -= 1
@@ -327,15 +329,15 @@ def advance(at: Pointer, port: int, sign: int, level: int) -> Any:
         arrived = point[LAST]
     else:
         step, tally = row_in(at, A.steps, port, level), table(at, A.tally)
-        found = match(at, step, tally, level)
+        partner = match(at, step, tally, level)
         charge(at, level, 1)
-        if found < 0:
+        if partner < 0:
             if mode == MISS:
                 create(at, point[READER], level)
                 charge(at, of_look_ups(at, point[READER]) + 1, 1)
             return np.int64(-1)
         tally[level, MATCHES] += 1
-        line(at, A.chosen)[step[TARGET]] = found
+        line(at, A.chosen)[step[TARGET]] = partner
     passed(at, port, arrived, sign)
     return arrived
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from backend.operators.network.core.addressing import addressed
 from backend.operators.network.core.blocks import Ints, Signs
 from backend.operators.network.core.regions import Regions
 from backend.operators.network.joins import cache_kernel, join_kernel, tuned_kernel
@@ -43,8 +44,8 @@ class TunedJoin:
         n = tables.n_inputs
         check_caches(tuning.caches, tuning.shadows, work, n)
         if len(tuning.profile_prob) not in (0, n):
-            told = f"{len(tuning.profile_prob)} profile probabilities"
-            raise ValueError(f"{told} for a join of {n} inputs")
+            probabilities = f"{len(tuning.profile_prob)} profile probabilities"
+            raise ValueError(f"{probabilities} for a join of {n} inputs")
         lists: list[int] = []
         self._join, self._n = tables, n
         self._caches = JoinCaches(regions.scope(_CACHES), tuning.caches, lists)
@@ -80,12 +81,12 @@ class TunedJoin:
         elements: tuple[Ints, Ints, Signs, Ints],
         begin: int,
         out: Ints,
-        found: Ints,
+        element_of: Ints,
     ) -> tuple[int, int]:
         """Join elements ``begin`` and on with the other inputs, then add them to, or take them
         from, their own. elements: their inputs, numbers, signs and τ.
 
-        out[j, r]: the tuple of input j in result r; found[r]: of which element. Returns the element
+        out[j, r]: the tuple of input j in result r; element_of[r]: its element. Returns the element
         it stopped at, for want of room in ``out``, and the number of results.
         """
         numbers = self._regions.array(_NUMBERS, "int64", self._n)
@@ -99,7 +100,7 @@ class TunedJoin:
             caches, self._shadows.take_up(), *self._scratch, counts, self._operations, numbers,
             self._due, self._caches.found, self._shadows.sums, self._observed, self._n_observed,
         )  # fmt: skip
-        return tuned_kernel.probe_tuned(words.addressed(arrays), *elements, begin, out, found)
+        return tuned_kernel.probe_tuned(addressed(arrays), *elements, begin, out, element_of)
 
     def renumber(self, input: int, lo: int, moved: Ints) -> None:
         """Tuples of an input have new numbers: moved[s - lo] is that of tuple s."""
@@ -137,14 +138,14 @@ class _Shadows:
 
     def __init__(self, regions: Regions, tuning: JoinTuning, lists: list[int]) -> None:
         self.looked_up: list[tuple[CacheSpec, Segment]] = [
-            (spec, one) for spec in tuning.shadows for one in spec.readers
+            (spec, segment) for spec in tuning.shadows for segment in spec.readers
         ]
         self.sums = np.zeros((len(self.looked_up), 5), np.int64)
         self._scopes = NotedScopes(regions)
         n_bits = max(1, tuning.bitmap_alpha * tuning.block_probes * RUN_BLOCKS)
         said = {
-            _name(spec, one): f"{spec.key} {n_bits} {tuning.block_probes}"
-            for spec, one in self.looked_up
+            _name(spec, segment): f"{spec.key} {n_bits} {tuning.block_probes}"
+            for spec, segment in self.looked_up
         }
         before = self._scopes.said
         for name in said:
@@ -162,8 +163,8 @@ class _Shadows:
 
     def take_up(self) -> Ints:
         """Their table, good until an array of the regions grows."""
-        for row, (spec, one) in zip(self._rows, self.looked_up, strict=True):
-            scope = self._scopes.scope(_name(spec, one))
+        for row, (spec, segment) in zip(self._rows, self.looked_up, strict=True):
+            scope = self._scopes.scope(_name(spec, segment))
             bits = scope.array("bits", "int64", int(row[cache_kernel.N_CELLS]) // 64 + 1)
             row[cache_kernel.DIRECTORY] = bits.ctypes.data
             row[cache_kernel.FACTS] = scope.array("facts", "int64", words.N_BITMAP).ctypes.data
@@ -171,18 +172,18 @@ class _Shadows:
 
     def counts(self) -> dict[str, dict[Segment, ShadowCounts]]:
         """By id and segment, blocks that were finished since they were made."""
-        found: dict[str, dict[Segment, ShadowCounts]] = {}
-        for (spec, one), (probes, misses, blocks, keys, runs) in zip(
+        counts: dict[str, dict[Segment, ShadowCounts]] = {}
+        for (spec, segment), (probes, misses, blocks, keys, runs) in zip(
             self.looked_up, self.sums.tolist(), strict=True
         ):
-            found.setdefault(spec.id, {})[one] = ShadowCounts(
+            counts.setdefault(spec.id, {})[segment] = ShadowCounts(
                 probes, misses / words.MILLION, blocks, keys / words.MILLION, runs
             )
-        return found
+        return counts
 
 
-def _name(spec: CacheSpec, one: Segment) -> str:
-    return f"{spec.id} {one.pipeline}.{one.first}"
+def _name(spec: CacheSpec, segment: Segment) -> str:
+    return f"{spec.id} {segment.pipeline}.{segment.first}"
 
 
 def pipeline_profiles(came: Ints, counts: Ints, tuned: TunedJoin) -> tuple[PipelineProfile, ...]:

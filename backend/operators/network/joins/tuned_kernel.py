@@ -9,6 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from backend.operators.network.core.addressing import (
+    Pointer,
+    cube,
+    line,
+    row,
+    row_in,
+    size,
+    table,
+    words_at,
+    words_of,
+)
 from backend.operators.network.core.blocks import Ints, Signs
 from backend.operators.network.joins import cache_kernel as caching
 from backend.operators.network.joins.clock_kernel import nanoseconds
@@ -22,11 +33,9 @@ from backend.operators.network.joins.join_kernel import (
     ROWS,
     SCANNED,
     WIDTH,
-    Pointer,
     binds,
     join_plainly,
     settle,
-    words_at,
 )
 from backend.operators.network.joins.pipeline_kernel import (
     bind_chosen,
@@ -73,12 +82,6 @@ from backend.operators.network.joins.tuned_words import (
     WATCH_ALL,
     WATCH_TIMES,
     A,
-    cube,
-    line,
-    row,
-    row_in,
-    size,
-    table,
 )
 from backend.operators.network.stores.store_kernels import mixed
 from backend.operators.selection.bits import called, inlined, kernel
@@ -102,14 +105,14 @@ def next_drawn(pipeline: Pointer, port: int, kind: int, number: int) -> Any:
     if not share > 0.0:
         return NEVER
     stratum: Any = max(np.int64(number * share) - 1, 0)
-    found: Any = np.int64(-1)
-    while found < number:
+    drawn: Any = np.int64(-1)
+    while drawn < number:
         first, end = np.int64(np.ceil(stratum / share)), np.int64(np.ceil((stratum + 1) / share))
         mixture = mixed(mixed(mixed(np.uint64(0), pipeline[SEED]), 2 * port + kind), stratum)
         hash = mixed(mixture, np.int64(0)) >> np.uint64(11)
-        found = first + np.int64(hash % np.uint64(end - first))
+        drawn = first + np.int64(hash % np.uint64(end - first))
         stratum += 1
-    return found
+    return drawn
 
 
 @called
@@ -155,23 +158,23 @@ def is_dropped(at: Pointer, port: int) -> bool:
         step = row(at, A.walks, drop[WALK])
         line(at, A.cursor)[0] = first_match(at, step)
         aside[0, PROBES] += 1
-        found = match(at, step, aside, 0)
-        if found < 0:
+        partner = match(at, step, aside, 0)
+        if partner < 0:
             return True
         if drop[GOES_ON] >= 0:
-            line(at, A.starts)[drop[GOES_ON]] = found
+            line(at, A.starts)[drop[GOES_ON]] = partner
     return False
 
 
 @called
 def droppers(at: Pointer, port: int) -> Any:
     """The inputs in which nothing joins with the element along their path, as bits."""
-    pipeline, found = row(at, A.pipelines, port), np.int64(0)
+    pipeline, bits = row(at, A.pipelines, port), np.int64(0)
     for k in range(pipeline[PATHS], pipeline[PATHS_END]):
         path = row(at, A.paths, k)
         if n_joined(at, path[PATH], path[PATH_END], 1) == 0:
-            found |= 1 << path[PATH_TO]
-    return found
+            bits |= 1 << path[PATH_TO]
+    return bits
 
 
 @inlined
@@ -335,7 +338,7 @@ def probe_tuned(
     elements: Ints,
 ) -> tuple[int, int]:
     """See ``TunedJoin.probe``. arrays: see ``addressed``."""
-    n_out, at = 0, caching.words_of(arrays)
+    n_out, at = 0, words_of(arrays)
     state = line(at, A.state)
     go_on(at)
     inputs, keys, indexes = table(at, A.inputs), table(at, A.keys), table(at, A.indexes)

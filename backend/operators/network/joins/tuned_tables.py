@@ -55,13 +55,13 @@ class TunedTables:
         points = np.zeros((self._n, self._n - 1, words.N_POINT), np.int64)
         points[:, :, [words.READER, words.ENDS]] = -1
         for c, spec in enumerate(self._tuning.caches):
-            for one in spec.readers:
-                points[one.pipeline, one.first, words.READER] = c
-                points[one.pipeline, one.first, words.LAST] = one.last
-                points[one.pipeline, one.last, words.ENDS] = one.first
-                needed = self._needed_after(one)
+            for segment in spec.readers:
+                points[segment.pipeline, segment.first, words.READER] = c
+                points[segment.pipeline, segment.first, words.LAST] = segment.last
+                points[segment.pipeline, segment.last, words.ENDS] = segment.first
+                needed = self._needed_after(segment)
                 bound = self._bound(spec.windows, needed)
-                points[one.pipeline, one.first, words.BOUND : words.BOUND_END + 1] = bound
+                points[segment.pipeline, segment.first, words.BOUND : words.BOUND_END + 1] = bound
         for port in range(self._n):
             for step in range(self._n - 1):
                 updates = [
@@ -73,19 +73,19 @@ class TunedTables:
                 place[words.UPDATES : words.UPDATES_END + 1] = self._listed(updates)
                 looked = [
                     s
-                    for s, (_, one) in enumerate(shadows)
-                    if (one.pipeline, one.first) == (port, step)
+                    for s, (_, segment) in enumerate(shadows)
+                    if (segment.pipeline, segment.first) == (port, step)
                 ]
                 place[words.SHADOWS : words.SHADOWS_END + 1] = self._listed(looked)
         return points
 
-    def _needed_after(self, one: Segment) -> int:
+    def _needed_after(self, segment: Segment) -> int:
         """The classes whose values count behind a segment that was leapt over."""
-        order = self._orders[one.pipeline]
-        before = self._union((one.pipeline, *order[: one.first]))
-        needed = self._union(order[one.last + 1 :])
+        order = self._orders[segment.pipeline]
+        before = self._union((segment.pipeline, *order[: segment.first]))
+        needed = self._union(order[segment.last + 1 :])
         for spec in self._tuning.caches:
-            if one.pipeline in update_windows(spec) and update_step(spec) >= one.last:
+            if segment.pipeline in update_windows(spec) and update_step(spec) >= segment.last:
                 needed |= sum(1 << group for group in spec.key)
         return needed & ~before
 
@@ -105,7 +105,7 @@ class TunedTables:
         tuning, caches = self._tuning, self._tuning.caches
         share = tuning.profile_prob[port] if tuning.profile_prob else 0.0
         shares = np.array([share, share if caches else 0.0], np.float64).view(np.int64).tolist()
-        reads = [any(one.pipeline == port for one in spec.readers) for spec in caches]
+        reads = [any(segment.pipeline == port for segment in spec.readers) for spec in caches]
         counted = [c for c, spec in enumerate(caches) if reads[c] and is_counted(spec)]
         keyed = [c for c, spec in enumerate(caches) if spec.keyed and port in spec.witnesses]
         drops = self._drop_walks(port) if tuning.two_phase else (0, 0)
@@ -119,8 +119,8 @@ class TunedTables:
     def _knows_caches(self, port: int) -> bool:
         """Whether a pipeline looks a cache up on the way, or tells one."""
         points = self.points[port]
-        told = points[:, words.UPDATES_END] > points[:, words.UPDATES]
-        return bool((told | (points[:, words.READER] >= 0)).any())
+        has_updates = points[:, words.UPDATES_END] > points[:, words.UPDATES]
+        return bool((has_updates | (points[:, words.READER] >= 0)).any())
 
     def _drop_walks(self, port: int) -> tuple[int, int]:
         """The windows in which an element of an input must have a partner. Behind an update of a
@@ -141,16 +141,16 @@ class TunedTables:
     def _profile_paths(self, port: int) -> tuple[int, int]:
         """To every other input the shortest path of classes that are shared, or else itself."""
         begin, paths = len(self._paths), {port: ()}
-        found: dict[int, tuple[int, ...]] = dict(paths)
+        path_to: dict[int, tuple[int, ...]] = dict(paths)
         reached = [port]
         for at in reached:
             for other in range(self._n):
-                if other not in found and self._classes[at] & self._classes[other]:
-                    found[other] = (*found[at], other)
+                if other not in path_to and self._classes[at] & self._classes[other]:
+                    path_to[other] = (*path_to[at], other)
                     reached.append(other)
         for other in range(self._n):
             if other != port:
-                walk = self._walked(self._steps((port,), found.get(other, (other,))))
+                walk = self._walked(self._steps((port,), path_to.get(other, (other,))))
                 self._paths.append((other, *walk))
         return begin, len(self._paths)
 
@@ -164,20 +164,20 @@ class TunedTables:
 
     def _connected(self, spec: CacheSpec) -> tuple[int, ...]:
         """The witnesses of a cache, those first that share classes with what was before."""
-        known, left, found = self._union(spec.windows), list(spec.witnesses), []
+        known, left, connected = self._union(spec.windows), list(spec.witnesses), []
         while left:
-            best = max(left, key=lambda one: (bool(known & self._classes[one]), -one))
+            best = max(left, key=lambda witness: (bool(known & self._classes[witness]), -witness))
             left.remove(best)
-            found.append(best)
+            connected.append(best)
             known |= self._classes[best]
-        return tuple(found)
+        return tuple(connected)
 
     def _steps(self, before: Iterable[int], targets: Iterable[int]) -> list[tuple[int, int, int]]:
-        known, found = self._union(before), []
+        known, steps = self._union(before), []
         for target in targets:
-            found.append(self._tables.walk_step(target, known))
+            steps.append(self._tables.walk_step(target, known))
             known |= self._classes[target]
-        return found
+        return steps
 
     def _walked(self, steps: Sequence[tuple[int, int, int]]) -> tuple[int, int]:
         begin = len(self._walks)
@@ -190,7 +190,7 @@ class TunedTables:
         return begin, len(self._lists)
 
     def _union(self, inputs: Iterable[int]) -> int:
-        found = 0
+        classes = 0
         for input in inputs:
-            found |= self._classes[input]
-        return found
+            classes |= self._classes[input]
+        return classes

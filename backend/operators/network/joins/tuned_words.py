@@ -4,16 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
-from numba.np.arrayobj import make_array, populate_array
-
-from backend.operators.network.core.blocks import Ints
-from backend.operators.network.joins.join_kernel import Pointer, words_at
-from backend.operators.selection.bits import inlined
-
 #: Of the points before and after a step: the cache that is read before it and the last step that
 #: spans, the first step of the segment that ends with it; from where to where the caches updated
 #: after it, the columns that give classes their values on a hit, and the shadows before it stand.
@@ -104,84 +94,5 @@ class Arrays(NamedTuple):
     n_observed: Any
 
 
-#: The place of each array in the table that kernels are given: calls that hand on arrays are dear,
-#: and so is compiling them.
+#: The place of each array in the table that kernels are given.
 A: Final[Any] = Arrays(*range(len(Arrays._fields)))
-_N_WORD: Final = 4
-
-
-def addressed(arrays: Arrays) -> Ints:
-    """Address and shape of each array, good as long as those are."""
-    words: list[int] = []
-    for array in arrays:
-        address, _ = array.__array_interface__["data"]
-        words += (address, *array.shape, *(0,) * (_N_WORD - 1 - array.ndim))
-    return np.array(words, np.int64)
-
-
-@inlined
-def line(at: Pointer, place: int) -> Pointer:
-    """An array of one dimension."""
-    return words_at(at[place * _N_WORD])
-
-
-@inlined
-def row(at: Pointer, place: int, k: int) -> Pointer:
-    """A row of an array of two dimensions."""
-    word = place * _N_WORD
-    return words_at(at[word] + 8 * k * at[word + 2])
-
-
-@inlined
-def row_in(at: Pointer, place: int, k: int, j: int) -> Pointer:
-    """A row of an array of three dimensions."""
-    word = place * _N_WORD
-    return words_at(at[word] + 8 * (k * at[word + 2] + j) * at[word + 3])
-
-
-@inlined
-def size(at: Pointer, place: int, dimension: int) -> Any:
-    """Of an array, in one of its dimensions."""
-    return at[place * _N_WORD + 1 + dimension]
-
-
-_make: Any = make_array
-_populate: Any = populate_array
-_pack: Any = cgutils.pack_array
-
-
-def _array_at(n_dims: int) -> Any:
-    def typed(context: Any, at: Any, place: Any) -> Any:
-        made = types.Array(types.int64, n_dims, "C")
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            word = context.get_constant(types.int64, _N_WORD)
-            begin = builder.gep(arguments[0], [builder.mul(arguments[1], word)])
-            address, *shape = (
-                builder.load(builder.gep(begin, [context.get_constant(types.int64, k)]))
-                for k in range(1 + n_dims)
-            )
-            stride = item = context.get_constant(types.int64, 8)
-            strides: list[Any] = []
-            for length in reversed(shape):
-                strides.insert(0, stride)
-                stride = builder.mul(stride, length)
-            array = _make(made)(context, builder)
-            _populate(
-                array,
-                data=builder.inttoptr(address, array.data.type),
-                shape=_pack(builder, shape),
-                strides=_pack(builder, strides),
-                itemsize=item,
-                meminfo=None,
-            )
-            return array._getvalue()
-
-        return made(at, types.int64), generate
-
-    return intrinsic(typed)
-
-
-#: table(at, place): an array of two dimensions as such; cube: of three.
-table: Any = _array_at(2)
-cube: Any = _array_at(3)

@@ -22,8 +22,8 @@ class JoinColumns:
     """The columns of several inputs, one after the other."""
 
     def __init__(self, inputs: Sequence[OperatorTree]) -> None:
-        self.fields = [field for one in inputs for field in one.fields]
-        self.owner = [k for k, one in enumerate(inputs) for _ in one.fields]
+        self.fields = [field for tree in inputs for field in tree.fields]
+        self.owner = [k for k, tree in enumerate(inputs) for _ in tree.fields]
         self.first = [self.owner.index(k) if k in self.owner else 0 for k in range(len(inputs))]
 
     def within(self, condition: Node, input: int) -> Node:
@@ -34,7 +34,8 @@ class JoinColumns:
     def paired(self, classes: Iterable[Equals]) -> tuple[tuple[tuple[int, int], ...], ...]:
         """Classes as a join names them: by input and place in it."""
         return tuple(
-            tuple((self.owner[p], p - self.first[self.owner[p]]) for p in one) for one in classes
+            tuple((self.owner[p], p - self.first[self.owner[p]]) for p in members)
+            for members in classes
         )
 
     def classes(self, conditions: Iterable[Node]) -> tuple[list[Equals], list[Node]]:
@@ -54,10 +55,10 @@ class JoinColumns:
             else:
                 low, high = sorted(map(find, pair))
                 root[high] = low
-        found: dict[int, list[int]] = {}
+        by_root: dict[int, list[int]] = {}
         for place in range(len(root)):
-            found.setdefault(find(place), []).append(place)
-        return [tuple(one) for one in found.values() if len(one) > 1], others
+            by_root.setdefault(find(place), []).append(place)
+        return [tuple(members) for members in by_root.values() if len(members) > 1], others
 
     def _equated(self, condition: Node) -> tuple[int, int] | None:
         """The attributes of two inputs that a condition equates, held in the same way."""

@@ -5,27 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from backend.cql.nodes import At, Column, Logic, Node, Widened
+from backend.cql.nodes import At, ColumnReference, Node, Widened
 from backend.cql.printer import format_expression
 from backend.cql.types import expressions_in, rebuilt
 
 #: Expressions are put together up to so many parts.
 _LARGEST: Final = 32
-
-
-def all_hold(conditions: Sequence[Node]) -> Node:
-    """One condition in place of several."""
-    first = conditions[0]
-    return first if len(conditions) == 1 else Logic(first.at, "and", tuple(conditions))
-
-
-def each_of(condition: Node) -> tuple[Node, ...]:
-    """The conditions that ``all_hold`` put together."""
-    return (
-        condition.parts
-        if isinstance(condition, Logic) and condition.word == "and"
-        else (condition,)
-    )
 
 
 def places_in(node: Node) -> frozenset[int]:
@@ -59,7 +44,7 @@ def expression_text(node: Node, names: Sequence[str]) -> str:
 
     def named(part: Node) -> Node | None:
         if isinstance(part, At):
-            return Column(part.at, "", names[part.index], part.type)
+            return ColumnReference(part.at, "", names[part.index], part.type)
         return rebuilt(part.operand, named) if isinstance(part, Widened) else None
 
     return format_expression(rebuilt(node, named)).replace("`", "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from backend.cql.nodes import Node
@@ -56,10 +56,12 @@ class _Input(OperatorWork):
 
 @dataclass(frozen=True, slots=True)
 class StreamInput(_Input):
-    """Reads a stream: its tuples, with sign +. columns: which of its attributes, by place."""
+    """Reads a stream: its tuples, with sign +. columns: which of its attributes, by place. key: of
+    all its attributes those that no two tuples have alike, by name; (): none is known."""
 
     stream: str
     columns: tuple[int, ...]
+    key: tuple[str, ...] = field(default=(), compare=False, repr=False)
     name = "stream"
 
     @property
@@ -75,10 +77,12 @@ class StreamInput(_Input):
 
 @dataclass(frozen=True, slots=True)
 class RelationInput(_Input):
-    """Reads a stored relation: all its tuples at the beginning of time. columns: by place."""
+    """Reads a stored relation: all its tuples at the beginning of time. columns: by place; key: as
+    of a stream."""
 
     relation: str
     columns: tuple[int, ...]
+    key: tuple[str, ...] = field(default=(), compare=False, repr=False)
     name = "relation"
 
     @property

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 from backend.cql.nodes import NOWHERE, At, Node
+from backend.cql.types import all_hold, each_of
 from backend.model.schema import Attribute
 from backend.operators.network.core.layouts import OWN_INDEX, StoreKind, StorePlan, StubPlan
 from backend.operators.network.core.work import (
@@ -29,8 +30,6 @@ from backend.operators.network.kinds.equalities import (
     implied,
 )
 from backend.operators.network.kinds.expressions import (
-    all_hold,
-    each_of,
     expression_text,
     moved,
     places_in,
@@ -117,7 +116,7 @@ class JoinOp(OperatorWork):
     def ways(self, tree: OperatorTree, inputs: Sequence[Sequence[Spread]]) -> list[Spread]:
         firsts = [sum(len(t.fields) for t in tree.inputs[:k]) for k in range(len(inputs))]
         whole = [next((way for way in ways if way.whole), None) for ways in inputs]
-        found = []
+        spreads = []
         for members in map(dict, self.equal):
             chosen = [
                 next((way for way in ways if members.get(k, -1) in way.places), whole[k])
@@ -127,20 +126,20 @@ class JoinOp(OperatorWork):
             if len(ready) == len(inputs):
                 places = {firsts[k] + p for k, way in enumerate(ready) for p in way.places}
                 places |= {firsts[k] + place for k, place in members.items()}
-                found.append(tree.spread(ready, places))
+                spreads.append(tree.spread(ready, places))
         for k, ways in enumerate(inputs):
             others = [way for j, way in enumerate(whole) if way is not None and j != k]
             if len(others) == len(inputs) - 1:
                 for way in ways:
                     beside = [*others[:k], way, *others[k:]]
-                    found.append(tree.spread(beside, [firsts[k] + p for p in way.places]))
-        if not found:
+                    spreads.append(tree.spread(beside, [firsts[k] + p for p in way.places]))
+        if not spreads:
             raise OneShard(
                 "a join has no attribute by which all its inputs can be spread"
                 if self.equal
                 else "a join has no equal attributes"
             )
-        return found
+        return spreads
 
     def synopses(
         self, planned: PlannedOperator, operators: Operators, sharing: bool
@@ -215,7 +214,7 @@ def _joined(
     """
     columns = JoinColumns(inputs)
     classes, others = columns.classes(conditions)
-    rest = [two for one in classes[MOST_CLASSES:] for two in pairwise(one)]
+    rest = [two for members in classes[MOST_CLASSES:] for two in pairwise(members)]
     others += [equality(*two, columns) for two in rest]
     classes = classes[:MOST_CLASSES]
     of_inputs: list[list[Node]] = [[] for _ in inputs]
@@ -227,10 +226,13 @@ def _joined(
         else:
             of_inputs[used.pop() if used else 0].append(condition)
     equal: list[Equals] = []
-    for one in classes:
-        equal.append(first_of_each(one, columns, of_inputs))
+    for members in classes:
+        equal.append(first_of_each(members, columns, of_inputs))
     ready = [
-        input.pushed([columns.within(one, k) for one in dict.fromkeys(of_inputs[k])], joins)
+        input.pushed(
+            [columns.within(own_condition, k) for own_condition in dict.fromkeys(of_inputs[k])],
+            joins,
+        )
         for k, input in enumerate(inputs)
     ]
     if joins == "binary" and len(ready) > 2:
@@ -253,27 +255,27 @@ def _left_deep(
         waiting.remove(next_input)
         new, first = inputs[next_input], columns.first[next_input]
         equal = []
-        for one in classes:
-            here = [place for place in one if columns.owner[place] == next_input]
-            there = [place for place in one if place in spots]
+        for members in classes:
+            here = [place for place in members if columns.owner[place] == next_input]
+            there = [place for place in members if place in spots]
             if here and there:
                 equal.append(((0, spots[there[0]]), (1, here[0] - first)))
         n = len(tree.fields)
         spots |= {first + place: n + place for place in range(len(new.fields))}
-        now = [one for one in later if places_in(one) <= spots.keys()]
-        later = [one for one in later if one not in now]
-        known = [moved(one, spots) for one in now]
+        now = [condition for condition in later if places_in(condition) <= spots.keys()]
+        later = [condition for condition in later if condition not in now]
+        known = [moved(condition, spots) for condition in now]
         tree = join([tree, new], tuple(equal), all_hold(known) if known else None)
     if all(place == spot for place, spot in spots.items()):
         return tree
-    found = [At(NOWHERE, spots[place], field.type) for place, field in enumerate(columns.fields)]
-    return project(tree, found, columns.fields)
+    outputs = [At(NOWHERE, spots[place], field.type) for place, field in enumerate(columns.fields)]
+    return project(tree, outputs, columns.fields)
 
 
 def _linked(
     input: int, spots: Mapping[int, int], classes: Iterable[Equals], columns: JoinColumns
 ) -> bool:
     return any(
-        any(place in spots for place in one) and any(columns.owner[p] == input for p in one)
-        for one in classes
+        any(place in spots for place in members) and any(columns.owner[p] == input for p in members)
+        for members in classes
     )

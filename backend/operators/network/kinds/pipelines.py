@@ -64,13 +64,13 @@ def key_columns(
 
     types: 'int64' or 'float64', of the columns of each input. places: store column of each.
     """
-    found = []
+    columns = []
     for group, members in enumerate(work.equal):
         floats = any(types[i][c] == "float64" for i, c in members)
         for i, c in members:
             if i == port:
-                found.append(KeyColumn(places[c], group, floats and types[i][c] == "int64"))
-    return tuple(sorted(set(found)))
+                columns.append(KeyColumn(places[c], group, floats and types[i][c] == "int64"))
+    return tuple(sorted(set(columns)))
 
 
 def pipeline(work: ProbedJoin, port: int, n_inputs: int) -> tuple[ProbeStep, ...]:

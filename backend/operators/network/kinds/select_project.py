@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from backend.cql.nodes import NOWHERE, At, Node
+from backend.cql.types import all_hold, each_of
 from backend.model.schema import Attribute
 from backend.operators.network.core.work import (
     JoinTrees,
@@ -18,9 +19,7 @@ from backend.operators.network.core.work import (
     kept_places,
 )
 from backend.operators.network.kinds.expressions import (
-    all_hold,
     composed,
-    each_of,
     expression_text,
     moved,
     places_in,
@@ -104,12 +103,12 @@ class ProjectOp(OperatorWork):
         return _projected(below, [moved(node, to) for node in kept], fields), kept_places(keep)
 
     def ways(self, tree: OperatorTree, inputs: Sequence[Sequence[Spread]]) -> list[Spread]:
-        found = []
+        spreads = []
         for way in inputs[0]:
             columns = enumerate(self.expressions)
             places = [k for k, e in columns if isinstance(e, At) and e.index in way.places]
-            found.append(tree.spread([way], places))
-        return sorted(found, key=lambda way: not way.places)
+            spreads.append(tree.spread([way], places))
+        return sorted(spreads, key=lambda way: not way.places)
 
     def window_of(
         self, planned: PlannedOperator, operators: Operators

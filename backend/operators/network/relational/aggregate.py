@@ -92,12 +92,12 @@ class AggregateOperator(OperatorFrame):
     def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:
         block = self._open.over(inputs[0], heartbeat)
         begin = self._beginning(heartbeat)
-        found = []
+        changes = []
         if begin != NEVER and not (len(block) and block.tau[0] == begin):
-            found.append(self._of_nothing(begin))
+            changes.append(self._of_nothing(begin))
         if len(block):
-            found.append(self._changes(block, begin))
-        return concat(found) if found else empty(self.fields)
+            changes.append(self._changes(block, begin))
+        return concat(changes) if changes else empty(self.fields)
 
     def _beginning(self, heartbeat: int) -> int:
         """The first tick, if it is over now and its tuple without groups was not told yet."""
@@ -130,11 +130,11 @@ class AggregateOperator(OperatorFrame):
             existed, exists = block.tau[episodes.first] > begin, np.ones(len(episodes), bool)
         self._take(block, episodes, deltas)
         results = [self._result(call, rows, episodes) for call in self._work.calls]
-        found = self._told(block, episodes, existed, exists, results)
+        changes = self._told(block, episodes, existed, exists, results)
         for values in self._values.values():
             values.tidy()
         self._groups.release(episodes.group[self._rows.of(episodes.group) == 0])
-        return found
+        return changes
 
     def _take(self, block: Block, episodes: Episodes, deltas: Ints) -> None:
         """Show the elements to all that follow them. deltas: their signs."""

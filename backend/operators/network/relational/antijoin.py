@@ -49,10 +49,10 @@ class AntiJoinOperator(OperatorFrame):
         work = planned.doing(AntiJoinOp)
         self._equal, self._null_aware = work.equal, work.null_aware
         left, right = dtypes_of(self.fields), dtypes_of(self.input_fields(1))
-        self._is_mixed = [left[one] != right[other] for one, other in self._equal]
+        self._is_mixed = [left[place] != right[other] for place, other in self._equal]
         keys = []
-        for (one, _), is_mixed in zip(self._equal, self._is_mixed, strict=True):
-            keys += [dtype_of("double"), dtype_of("bigint")] if is_mixed else [left[one]]
+        for (place, _), is_mixed in zip(self._equal, self._is_mixed, strict=True):
+            keys += [dtype_of("double"), dtype_of("bigint")] if is_mixed else [left[place]]
         self._facts = self._regions.array("facts", "int64", 3)
         self._tuples = KeyTable(self._regions.scope("tuples"), left)
         self._lefts = SlotValues(self._regions, "lefts", "int64", self._tuples, per_slot=3)
@@ -66,19 +66,19 @@ class AntiJoinOperator(OperatorFrame):
         if self._null_aware:
             return self._changes(left, right)
         unknown = self._has_null(left, 0)
-        found = self._changes(left.take(~unknown), right.take(~self._has_null(right, 1)))
+        changes = self._changes(left.take(~unknown), right.take(~self._has_null(right, 1)))
         passed = left.take(unknown)
-        return merged([Block(passed.tau, passed.sign, passed.columns), found])
+        return merged([Block(passed.tau, passed.sign, passed.columns), changes])
 
     def _has_null(self, block: Block, side: int) -> Bools:
-        found = np.zeros(len(block), bool)
+        is_null = np.zeros(len(block), bool)
         for pair in self._equal:
             column = block.columns[pair[side]]
-            found |= ~column.is_valid
+            is_null |= ~column.is_valid
             known = arithmetic.is_known(column.values)
             if known is not None:
-                found |= ~known
-        return found
+                is_null |= ~known
+        return is_null
 
     def _key_slots(self, block: Block, side: int) -> Ints:
         """The slot of each element's key; one for all with NULL in it."""
@@ -88,7 +88,10 @@ class AntiJoinOperator(OperatorFrame):
             column = block.columns[pair[side]]
             columns += exact_number(column) if is_mixed else [column]
         if unknown.any():
-            columns = [Column64(np.where(unknown, 0, one.values), ~unknown) for one in columns]
+            columns = [
+                Column64(np.where(unknown, 0, key_column.values), ~unknown)
+                for key_column in columns
+            ]
         slots = self._keys.slots(columns or key_columns(block, ()))
         if unknown.any():
             self._facts[_NULL_KEY] = slots[unknown][0] + 1
@@ -105,12 +108,14 @@ class AntiJoinOperator(OperatorFrame):
             keys[order],
             np.concatenate([left.sign, right.sign])[order],
         )
-        told = self._match(elements)
-        rows = np.repeat(np.arange(len(told.tuple)), np.abs(told.change))
-        columns = tuple(one.take(rows) for one in self._tuples.columns(told.tuple))
-        found = Block(tau[told.element][rows], np.sign(told.change)[rows].astype(np.int8), columns)
+        changes = self._match(elements)
+        rows = np.repeat(np.arange(len(changes.tuple)), np.abs(changes.change))
+        columns = tuple(column.take(rows) for column in self._tuples.columns(changes.tuple))
+        block = Block(
+            tau[changes.element][rows], np.sign(changes.change)[rows].astype(np.int8), columns
+        )
         self._release(tuples, keys)
-        return found
+        return block
 
     def _match(self, elements: _Elements) -> _Told:
         """Take the elements; in pieces, where much is to be told."""
@@ -170,24 +175,24 @@ class _Told(NamedTuple):
 
 @kernel
 def _take(
-    state: _Joined, elements: _Elements, first: int, n_tuples: int, told: _Told
+    state: _Joined, elements: _Elements, first: int, n_tuples: int, changes: _Told
 ) -> tuple[int, int]:
     """Take elements from ``first`` on; the first not taken for want of room, and how many told."""
     n_told = 0
     for i in range(first, len(elements.key)):
         slot, key, sign = elements.tuple[i], elements.key[i], elements.sign[i]
         if slot >= 0:
-            if n_told + 1 > len(told.tuple):
+            if n_told + 1 > len(changes.tuple):
                 return i, n_told
             _count_left(state, slot, key, sign)
             if not _is_matched(state, key):
-                told.tuple[n_told], told.change[n_told] = slot, sign
-                told.element[n_told] = i
+                changes.tuple[n_told], changes.change[n_told] = slot, sign
+                changes.element[n_told] = i
                 n_told += 1
         else:
-            if n_told + n_tuples > len(told.tuple):
+            if n_told + n_tuples > len(changes.tuple):
                 return i, n_told
-            n_told = _count_right(state, key, sign, i, told, n_told)
+            n_told = _count_right(state, key, sign, i, changes, n_told)
     return len(elements.key), n_told
 
 
@@ -227,7 +232,7 @@ def _count_left(state: _Joined, slot: int, key: int, sign: int) -> None:
 
 @inlined
 def _count_right(
-    state: _Joined, key: int, sign: int, element: int, told: _Told, n_told: int
+    state: _Joined, key: int, sign: int, element: int, changes: _Told, n_told: int
 ) -> int:
     """One more or less of a right tuple; tells the left ones that it lets go or brings back."""
     facts, null_key = state.facts, state.facts[_NULL_KEY] - 1
@@ -239,25 +244,25 @@ def _count_right(
         facts[_NULLS] += sign
     has_match = state.by_key[3 * key + _MATCHES] > 0
     if null_key >= 0 and had_any != (facts[_RIGHTS] > 0):
-        n_told = _tell(state, null_key, had_any, element, told, n_told)
+        n_told = _tell(state, null_key, had_any, element, changes, n_told)
     if had_null != (facts[_NULLS] > 0):
         for other in range(len(state.by_key) // 3):
             if other != null_key and state.by_key[3 * other + _MATCHES] <= 0:
-                n_told = _tell(state, other, had_null, element, told, n_told)
+                n_told = _tell(state, other, had_null, element, changes, n_told)
     elif key != null_key and had_match != has_match and not had_null:
-        n_told = _tell(state, key, had_match, element, told, n_told)
+        n_told = _tell(state, key, had_match, element, changes, n_told)
     return n_told
 
 
 @inlined
-def _tell(state: _Joined, key: int, comes: bool, element: int, told: _Told, n_told: int) -> int:
+def _tell(state: _Joined, key: int, comes: bool, element: int, changes: _Told, n_told: int) -> int:
     """All left tuples of a key come, or go."""
     slot = state.by_key[3 * key + _FIRST] - 1
     while slot >= 0:
         count = state.lefts[3 * slot + _COUNT]
-        told.tuple[n_told] = slot
-        told.change[n_told] = count if comes else -count
-        told.element[n_told] = element
+        changes.tuple[n_told] = slot
+        changes.change[n_told] = count if comes else -count
+        changes.element[n_told] = element
         n_told += 1
         slot = state.lefts[3 * slot + _NEXT] - 1
     return n_told

@@ -28,11 +28,11 @@ class DuplicateEliminate(OperatorFrame):
             return empty(self.fields)
         slots = self._table.slots(block.columns)
         counts = self._counts.array
-        told = np.empty(len(block), np.int8)
-        _count(counts, slots, block.sign, told)
+        changes = np.empty(len(block), np.int8)
+        _count(counts, slots, block.sign, changes)
         self._table.release(slots[counts[slots] == 0])
-        found = block.take(told != 0)
-        return Block(found.tau, told[told != 0], found.columns)
+        changed = block.take(changes != 0)
+        return Block(changed.tau, changes[changes != 0], changed.columns)
 
     @property
     def n_tuples(self) -> int:
@@ -44,10 +44,10 @@ class DuplicateEliminate(OperatorFrame):
 
 
 @kernel
-def _count(counts: Ints, slots: Ints, sign: Signs, told: Signs) -> None:
-    """told: what each element changes of the distinct tuples, -1, 0 or 1."""
+def _count(counts: Ints, slots: Ints, sign: Signs, changes: Signs) -> None:
+    """changes: what each element changes of the distinct tuples, -1, 0 or 1."""
     for i in range(len(slots)):
         before = counts[slots[i]]
         after = before + sign[i]
         counts[slots[i]] = after
-        told[i] = np.int8(after > 0) - np.int8(before > 0)
+        changes[i] = np.int8(after > 0) - np.int8(before > 0)

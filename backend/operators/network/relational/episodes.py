@@ -71,8 +71,8 @@ class GroupCounts:
 
     def of(self, slots: Ints) -> Ints:
         """The sums of some groups."""
-        found: Ints = self._sums.array[slots]
-        return found
+        sums: Ints = self._sums.array[slots]
+        return sums
 
 
 @kernel

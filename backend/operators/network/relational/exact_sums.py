@@ -37,28 +37,28 @@ class IntegerSums:
         """Add each value so many times, -1, 0 or 1."""
         high, low, high_after, low_after = np.empty((4, len(episodes)), np.int64)
         halves = self._high.array, self._low.array
-        told = high, low, high_after, low_after
-        _add_halves(*halves, episodes.slot, episodes.number, values, deltas, *told)
+        outputs = high, low, high_after, low_after
+        _add_halves(*halves, episodes.slot, episodes.number, values, deltas, *outputs)
         self._told = [(high, low), (high_after, low_after)]
 
     def sums(self, counts: BeforeAfter) -> list[Column64]:
         """Before and after the episodes; NULL of nothing, and where 64 bits are too few."""
-        found = []
+        columns = []
         for (high, low), count in zip(self._told, counts, strict=True):
             fits = (high >= -(2**31)) & (high < 2**31) & (count > 0)
-            found.append(Column64(np.where(fits, (high << 32) | low, 0), fits))
-        return found
+            columns.append(Column64(np.where(fits, (high << 32) | low, 0), fits))
+        return columns
 
     def means(self, counts: BeforeAfter) -> list[Column64]:
         """Before and after the episodes, rounded once; NULL of nothing."""
-        found = []
+        columns = []
         for (high, low), count in zip(self._told, counts, strict=True):
             n = np.maximum(count, 1)
             means = ((high << 32) | low) / n
             for place in np.flatnonzero((high < -(2**20)) | (high >= 2**20)):
                 means[place] = ((int(high[place]) << 32) + int(low[place])) / int(n[place])
-            found.append(Column64(np.where(count > 0, means, 0.0), count > 0))
-        return found
+            columns.append(Column64(np.where(count > 0, means, 0.0), count > 0))
+        return columns
 
 
 class FloatSums:
@@ -192,18 +192,18 @@ def _add(
     after: Values,
 ) -> None:
     """Add values to the sums of their groups and read those where an episode ends."""
-    told = words.view(np.float64)
+    floats = words.view(np.float64)
     n_begun = 0
     for i in range(len(slot)):
         at = slot[i] * stride
         if number[i] == n_begun:
-            before[n_begun] = told[at + _TOLD]
+            before[n_begun] = floats[at + _TOLD]
             n_begun += 1
         if deltas[i] != 0:
             _add_one(words, at, lowest, bits[i], deltas[i])
         if last[number[i]] == i:
             after[number[i]] = _read(words, at, stride - _LIMBS, lowest)
-            told[at + _TOLD] = after[number[i]]
+            floats[at + _TOLD] = after[number[i]]
 
 
 @inlined

@@ -103,19 +103,19 @@ def _key(order: _Order, slot: np.int64) -> int:
 
 
 @kernel
-def _meld(heaps: _Heaps, order: _Order, one: np.int64, other: np.int64) -> np.int64:
+def _meld(heaps: _Heaps, order: _Order, top: np.int64, other: np.int64) -> np.int64:
     """One heap of two, of which the first may be none; its top."""
-    if one == 0:
+    if top == 0:
         return other
-    if _key(order, other) < _key(order, one):
-        one, other = other, one
-    first = np.int64(heaps.child[one - 1])
+    if _key(order, other) < _key(order, top):
+        top, other = other, top
+    first = np.int64(heaps.child[top - 1])
     heaps.sibling[other - 1] = first
     if first != 0:
         heaps.before[first - 1] = other
-    heaps.child[one - 1] = other
-    heaps.before[other - 1] = one
-    return one
+    heaps.child[top - 1] = other
+    heaps.before[other - 1] = top
+    return top
 
 
 @kernel
@@ -153,10 +153,10 @@ def _pair_up(heaps: _Heaps, order: _Order, first: np.int64) -> np.int64:
         heaps.sibling[pair - 1] = pairs
         pairs = pair
         first = after
-    found = np.int64(0)
+    melded = np.int64(0)
     while pairs != 0:
         after = np.int64(heaps.sibling[pairs - 1])
         heaps.sibling[pairs - 1] = 0
-        found = _meld(heaps, order, found, pairs)
+        melded = _meld(heaps, order, melded, pairs)
         pairs = after
-    return found
+    return melded

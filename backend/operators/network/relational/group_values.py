@@ -73,8 +73,8 @@ class GroupValues:
         self._values.release(taken[self._counts.array[taken] == 0])
 
     def _column(self, slots: Ints) -> Column64:
-        found = self._values.columns(np.maximum(slots, 0))[1]
-        return Column64(np.where(slots >= 0, found.values, 0), slots >= 0)
+        column = self._values.columns(np.maximum(slots, 0))[1]
+        return Column64(np.where(slots >= 0, column.values, 0), slots >= 0)
 
 
 @kernel

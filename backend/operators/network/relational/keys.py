@@ -58,14 +58,14 @@ class KeyTable:
     def slots(self, columns: Sequence[Column64], insert: bool = True) -> Ints:
         """int64[n]: the slot of each row's key; those that are new come in, or are -1."""
         packed = pack(columns, len(columns[0]))
-        found = np.empty(len(packed), np.int64)
+        slots = np.empty(len(packed), np.int64)
         at = 0
         while True:
             at = _look_up(
-                packed, self._words, self._heads, self._next, self._facts, insert, found, at
+                packed, self._words, self._heads, self._next, self._facts, insert, slots, at
             )
             if at == len(packed):
-                return found
+                return slots
             self._grow()
 
     def release(self, slots: Ints) -> None:
@@ -138,9 +138,9 @@ def _bucket(words: Ints, at: int, width: int, n_buckets: int) -> int:
 
 
 @inlined
-def _is_equal(one: Ints, at: int, other: Ints, place: int, width: int) -> bool:
+def _is_equal(words: Ints, at: int, other: Ints, place: int, width: int) -> bool:
     for word in range(width):  # noqa: SIM110 -- numba compiles no generators without references
-        if one[at + word] != other[place + word]:
+        if words[at + word] != other[place + word]:
             return False
     return True
 
@@ -153,7 +153,7 @@ def _look_up(
     links: NDArray[np.int32],
     facts: Ints,
     insert: bool,
-    found: Ints,
+    slots: Ints,
     first: int,
 ) -> int:
     """Slots of the keys from ``first`` on; returns the first key not done for want of a slot."""
@@ -179,7 +179,7 @@ def _look_up(
                 words[slot * width + word] = flat[at + word]
             links[slot] = heads[bucket] - 1
             heads[bucket] = slot + 1
-        found[i] = slot
+        slots[i] = slot
     return int(n)
 
 

@@ -39,12 +39,12 @@ def net(block: Block, fields: Sequence[Attribute], strings: Strings, sign: int =
 def ordinals(columns: Sequence[Column64], fields: Sequence[Attribute], strings: Strings) -> Ints:
     """int64[k, n]: numbers for each tuple that are in the order of the tuples; equal where those
     are."""
-    found: list[Ints] = []
+    numbers: list[Ints] = []
     for column, field in zip(columns, fields, strict=True):
         if column.valid is not None:
-            found.append(column.valid.astype(np.int64))
-        found.append(ordinal(column, field.type, strings))
-    return np.stack(found)
+            numbers.append(column.valid.astype(np.int64))
+        numbers.append(ordinal(column, field.type, strings))
+    return np.stack(numbers)
 
 
 def ordinal(column: Column64, type_name: str, strings: Strings) -> Ints:
@@ -89,10 +89,10 @@ def _by_first_rank(tau: Ints, ranks: Ints) -> tuple[Ints, Ints]:
 
 
 @inlined
-def _compare(ranks: Ints, one: int, other: int) -> int:
+def _compare(ranks: Ints, row: int, other: int) -> int:
     for place in range(ranks.shape[0]):
-        if ranks[place, one] != ranks[place, other]:
-            return -1 if ranks[place, one] < ranks[place, other] else 1
+        if ranks[place, row] != ranks[place, other]:
+            return -1 if ranks[place, row] < ranks[place, other] else 1
     return 0
 
 
@@ -107,12 +107,12 @@ def _sort_groups(groups: Ints, ranks: Ints, order: Ints, spare: Ints) -> None:
             high += 1
         for first in range(low, high, _RUN):
             for i in range(first + 1, min(first + _RUN, high)):
-                one = order[i]
+                row = order[i]
                 at = i
-                while at > first and _compare(ranks, order[at - 1], one) > 0:
+                while at > first and _compare(ranks, order[at - 1], row) > 0:
                     order[at] = order[at - 1]
                     at -= 1
-                order[at] = one
+                order[at] = row
         width = _RUN
         while width < high - low:
             for first in range(low, high, 2 * width):

@@ -46,13 +46,13 @@ class OpenTick:
         block: the next elements, all with τ <= heartbeat.
         """
         n_over = int(np.searchsorted(block.tau, heartbeat))
-        found = block.take(slice(n_over))
+        elements = block.take(slice(n_over))
         if self._facts[_HELD] and self._facts[_TAU] < heartbeat:
-            found = concat([self._take(), found])
+            elements = concat([self._take(), elements])
             self._give_back_room()
         if n_over < len(block):
             self._keep(block.take(slice(n_over, None)))
-        return found
+        return elements
 
     def _take(self) -> Block:
         n = int(self._facts[_HELD])

@@ -32,9 +32,9 @@ def pack(columns: Sequence[Column64], n: int) -> Ints:
 def unpack(words: Ints, dtypes: Sequence[np.dtype[Any]]) -> tuple[Column64, ...]:
     """The columns of packed tuples. words: int64[n, n_words]."""
     flags = words[:, len(dtypes) :]
-    found = []
+    columns = []
     for place, dtype in enumerate(dtypes):
         is_null = (flags[:, place // _FLAGS] >> (place % _FLAGS)) & 1 == 1
         values = np.ascontiguousarray(words[:, place]).view(dtype)
-        found.append(Column64(values, ~is_null if is_null.any() else None))
-    return tuple(found)
+        columns.append(Column64(values, ~is_null if is_null.any() else None))
+    return tuple(columns)

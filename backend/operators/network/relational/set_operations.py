@@ -26,8 +26,8 @@ class BagUnion(OperatorFrame):
     """union: all elements of both inputs."""
 
     def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:
-        found = merged([typed(block, self.fields) for block in inputs])
-        return Block(found.tau, found.sign, found.columns)
+        union = merged([typed(block, self.fields) for block in inputs])
+        return Block(union.tau, union.sign, union.columns)
 
 
 class BagComparison(OperatorFrame):
@@ -46,18 +46,18 @@ class BagComparison(OperatorFrame):
     def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:
         if not any(map(len, inputs)):
             return empty(self.fields)
-        left, right = (typed(one, self.fields) for one in inputs)
+        left, right = (typed(side, self.fields) for side in inputs)
         order = by_time(left.tau, right.tau)
         block = concat([left, right]).take(order)
         is_right = order >= len(left)
         slots = self._table.slots(block.columns)
         counts = self._counts.array
-        told = np.empty(len(block), np.int8)
-        _compare(counts, slots, is_right, block.sign, self._is_except, told)
+        changes = np.empty(len(block), np.int8)
+        _compare(counts, slots, is_right, block.sign, self._is_except, changes)
         both = counts.reshape(-1, 2)[slots]
         self._table.release(slots[(both == 0).all(axis=1)])
-        found = block.take(told != 0)
-        return Block(found.tau, told[told != 0], found.columns)
+        changed = block.take(changes != 0)
+        return Block(changed.tau, changes[changes != 0], changed.columns)
 
     @property
     def n_tuples(self) -> int:
@@ -75,9 +75,9 @@ def _compare(
     is_right: NDArray[np.bool_],
     sign: Signs,
     is_except: bool,
-    told: Signs,
+    changes: Signs,
 ) -> None:
-    """told: what each element changes of the answer, -1, 0 or 1. counts: left, right by slot."""
+    """changes: what each element changes of the answer, -1, 0 or 1. counts: left, right by slot."""
     for i in range(len(slots)):
         at = 2 * slots[i]
         left = counts[at]
@@ -90,4 +90,4 @@ def _compare(
         after = max(0, left - right) if is_except else max(0, min(left, right))
         counts[at] = left
         counts[at + 1] = right
-        told[i] = after - before
+        changes[i] = after - before

@@ -71,10 +71,10 @@ class RelationStream(OperatorFrame):
                 f"{MOST_TOLD:,}. Give the stream a longer tick, or a timestamp that is a time: "
                 "numbers begin at tick 0"
             )
-        found = self._told(spans)
+        tuples = self._told(spans)
         slots = self._table.live()
         self._table.release(slots[self._counts.array[slots] == 0])
-        return found
+        return tuples
 
     def _spans(self, block: Block, begin: int, heartbeat: int) -> _Spans:
         """From when to when a tuple was there how often."""
@@ -97,8 +97,8 @@ class RelationStream(OperatorFrame):
         tau = begin[place] + nth // times[place]
         in_time = np.argsort(tau, kind="stable")
         rows = order[place[in_time]]
-        told = tuple(column.take(rows) for column in columns)
-        return Block(tau[in_time], np.ones(len(rows), np.int8), told)
+        ordered = tuple(column.take(rows) for column in columns)
+        return Block(tau[in_time], np.ones(len(rows), np.int8), ordered)
 
     @property
     def n_tuples(self) -> int:

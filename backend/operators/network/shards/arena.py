@@ -107,7 +107,7 @@ class Arena:
 
     def commit(self, batch: int, facts: Mapping[str, Any]) -> None:
         """Its regions are those after a batch. facts: can be written as JSON."""
-        told = {
+        state = {
             "batch": batch,
             "facts": facts,
             "regions": self._extents,
@@ -115,7 +115,7 @@ class Arena:
             "end": self._end,
         }
         hidden = self._folder / f".{_STATE}"
-        hidden.write_text(json.dumps(told), encoding="utf-8")
+        hidden.write_text(json.dumps(state), encoding="utf-8")
         hidden.replace(self._folder / _STATE)
         self.batch, self.facts, self._is_changing = batch, facts, False
 
@@ -125,12 +125,12 @@ class Arena:
     def _open(self) -> None:
         self._file = self._opened()
         try:
-            told = json.loads((self._folder / _STATE).read_text(encoding="utf-8"))
+            state = json.loads((self._folder / _STATE).read_text(encoding="utf-8"))
         except FileNotFoundError:
             return
-        self.batch, self.facts, self._end = told["batch"], told["facts"], told["end"]
-        self._extents = {name: _Extent(*extent) for name, extent in told["regions"].items()}
-        self._free = [(offset, room) for offset, room in told["free"]]
+        self.batch, self.facts, self._end = state["batch"], state["facts"], state["end"]
+        self._extents = {name: _Extent(*extent) for name, extent in state["regions"].items()}
+        self._free = [(offset, room) for offset, room in state["free"]]
         self._is_changing = False
 
     def view(self, name: str) -> NDArray[Any] | None:
@@ -150,10 +150,10 @@ class Arena:
         if old is not None:
             self._give_back(old)
         self._extents[name] = wanted
-        found = self._views[name] = self._view(wanted)
+        region = self._views[name] = self._view(wanted)
         if fill or not is_new:
-            found[:] = fill
-        return found
+            region[:] = fill
+        return region
 
     def forget(self, names: list[str]) -> None:
         """Give the room of regions free."""
@@ -190,7 +190,7 @@ class Arena:
         for place, (offset, room) in enumerate(self._free):
             if room >= extent.room:
                 self._free[place] = (offset + extent.room, room - extent.room)
-                self._free = [one for one in self._free if one[1]]
+                self._free = [gap for gap in self._free if gap[1]]
                 return extent._replace(offset=offset), False
         offset, self._end = self._end, self._end + extent.room
         return extent._replace(offset=offset), True
@@ -225,8 +225,8 @@ class ArenaRegions:
 
     def array(self, name: str, dtype: str, size: int, fill: int = 0) -> NDArray[Any]:
         key = self._prefix + name
-        found = self._arena.view(key)
-        return self._arena.make(key, dtype, size, fill) if found is None else found
+        region = self._arena.view(key)
+        return self._arena.make(key, dtype, size, fill) if region is None else region
 
     def resized(self, name: str, size: int, fill: int = 0) -> NDArray[Any]:
         key = self._prefix + name
@@ -235,9 +235,9 @@ class ArenaRegions:
             raise KeyError(key)
         if size <= len(old):
             return old
-        found = self._arena.make(key, old.dtype.str, size, fill)
-        found[: len(old)] = old
-        return found
+        region = self._arena.make(key, old.dtype.str, size, fill)
+        region[: len(old)] = old
+        return region
 
     def scope(self, name: str) -> ArenaRegions:
         return ArenaRegions(self._arena, f"{self._prefix}{name}/")

@@ -17,11 +17,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from backend.model.schema import Schema
+from backend.model.schema import Schema, ValidTimes
 from backend.operators.contract import KeptAside
 from backend.operators.network.core.blocks import FOREVER, NEVER, Bools, Ints
 from backend.operators.network.core.job import NetworkJob, StreamTime
 from backend.operators.network.expressions.arithmetic import DAY_US
+from backend.operators.network.shards.valid_intervals import what_is_invalid, without_instant
 from backend.operators.values import json_lines
 from backend.workloads.text_values import ARROW_TYPES
 
@@ -98,19 +99,26 @@ class Released:
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """Tuples that came too late, or have a time out of range. tau: int64[n]; awaited: int64[n], the
-    tick that their stream, or time itself, was at, or the last that could be ahead of it."""
+    """Tuples that came too late, have a time out of range, or are valid at no instant. tau:
+    int64[n]; awaited: int64[n], the tick that their stream, or time itself, was at, or the last
+    that could be ahead of it; invalid: bool[n], those that are valid at no instant, valid: what
+    says when they are."""
 
     tuples: pa.Table
     tau: Ints
     awaited: Ints
+    invalid: Bools | None = None
+    valid: ValidTimes | None = None
 
     def __len__(self) -> int:
         return len(self.tau)
 
     def kept_aside(self) -> list[KeptAside]:
         """With what is wrong."""
-        errors = map(_what_is_wrong, self.tau.tolist(), self.awaited.tolist())
+        errors = list(map(_what_is_wrong, self.tau.tolist(), self.awaited.tolist()))
+        if self.invalid is not None and self.valid is not None:
+            for place in np.flatnonzero(self.invalid):
+                errors[place] = what_is_invalid(self.tuples.slice(place, 1), self.valid)
         return [KeptAside(*pair) for pair in zip(json_lines(self.tuples), errors, strict=True)]
 
 
@@ -203,7 +211,7 @@ def _heartbeat(
         least = min(marks.values())
         slowest = frozenset(name for name, mark in marks.items() if mark == least)
         return max(state.heartbeat, least), slowest
-    return max([state.heartbeat, *(one.high + 1 for one in streams.values())]), frozenset()
+    return max([state.heartbeat, *(stream.high + 1 for stream in streams.values())]), frozenset()
 
 
 def _watermark(time: StreamTime, state: StreamState) -> int:
@@ -254,10 +262,14 @@ def _stamped(
         least = before.high - time.disorder
     timed = Timed(fresh.tuples, tau, arrivals)
     counted = _counted(tau, before.high, time)
+    invalid = without_instant(fresh.tuples, schema.valid)
+    if invalid is not None:
+        counted[invalid] = NEVER
     after = replace(
         after, n_arrived=int(arrivals[-1]) + 1, high=max(before.high, int(counted.max()))
     )
     is_ordered = bool((tau[1:] >= tau[:-1]).all()) and bool((counted == tau).all())
+    is_ordered &= invalid is None
     if is_ordered and tau[0] >= max(least, state.heartbeat, 0):
         return _Stamped(timed, Late(fresh.tuples.slice(0, 0), tau[:0], tau[:0]), after)
     awaited = np.full(len(tau), max(state.heartbeat, 0))
@@ -267,10 +279,17 @@ def _stamped(
         awaited = np.maximum(awaited, reached - time.disorder)
         awaited[aside] = (reached + time.max_leap)[aside]
     aside |= tau < awaited
-    places = np.flatnonzero(aside)
-    late = Late(fresh.tuples.take(pa.array(places)), tau[places], awaited[places])
     order = np.lexsort((arrivals, tau))
+    late = _late(timed, aside, awaited, invalid, schema)
     return _Stamped(timed.take(order[~aside[order]]), late, after)
+
+
+def _late(timed: Timed, aside: Bools, awaited: Ints, invalid: Bools | None, schema: Schema) -> Late:
+    """The tuples that are kept aside."""
+    places = np.flatnonzero(aside)
+    wrong = None if invalid is None else invalid[places]
+    tuples = timed.tuples.take(pa.array(places))
+    return Late(tuples, timed.tau[places], awaited[places], wrong, schema.valid)
 
 
 def _reached(counted: Ints, high: int) -> Ints:

@@ -40,8 +40,8 @@ def _numbers(column: pa.Array[Any]) -> NDArray[np.uint64]:
         coded = column.dictionary_encode()
         texts = (text.encode("utf-8", "surrogatepass") for text in coded.dictionary.to_pylist())
         own = np.array([zlib.crc32(text) for text in texts] or [0], np.uint64)
-        found: NDArray[np.uint64] = own[coded.indices.fill_null(0).to_numpy()]
-        return found
+        numbers: NDArray[np.uint64] = own[coded.indices.fill_null(0).to_numpy()]
+        return numbers
     if pa.types.is_floating(kind):
         return _of_floats(pc.fill_null(column, 0).to_numpy().astype(np.float64))
     if pa.types.is_date(kind):

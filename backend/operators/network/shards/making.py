@@ -7,15 +7,21 @@ from typing import Final
 
 from backend.operators.network.core.contract import NetworkOperator, Surroundings
 from backend.operators.network.core.work import OperatorWork, PlannedOperator
+from backend.operators.network.eddy.operator import EddyJoin
 from backend.operators.network.joins.joins import WindowJoin
 from backend.operators.network.kinds.aggregate import AggregateOp
 from backend.operators.network.kinds.antijoin import AntiJoinOp
+from backend.operators.network.kinds.coalesce import CoalesceOp, ReadingsOp
 from backend.operators.network.kinds.distinct import DistinctOp
+from backend.operators.network.kinds.eddy import EddyOp
 from backend.operators.network.kinds.joins import JoinOp
+from backend.operators.network.kinds.kmon import KMonOp
 from backend.operators.network.kinds.select_project import ProjectOp, SelectOp
 from backend.operators.network.kinds.set_operations import SetOp
+from backend.operators.network.kinds.shedding import ShedOp
 from backend.operators.network.kinds.to_stream import ToStreamOp
 from backend.operators.network.kinds.windows import WindowOp
+from backend.operators.network.kmon.operator import KMonJoin
 from backend.operators.network.relational.aggregate import AggregateOperator
 from backend.operators.network.relational.antijoin import AntiJoinOperator
 from backend.operators.network.relational.distinct import DuplicateEliminate
@@ -23,6 +29,9 @@ from backend.operators.network.relational.select_project import ProjectOperator,
 from backend.operators.network.relational.set_operations import set_operator
 from backend.operators.network.relational.to_stream import stream_operator
 from backend.operators.network.stores.windows import SeqWindow
+from backend.operators.network.temporal.coalesce import CoalesceOperator
+from backend.operators.network.temporal.readings import ReadingsOperator
+from backend.operators.network.temporal.shed import ShedOperator
 
 _MAKERS: Final[
     dict[type[OperatorWork], Callable[[PlannedOperator, Surroundings], NetworkOperator]]
@@ -31,10 +40,15 @@ _MAKERS: Final[
     ProjectOp: ProjectOperator,
     WindowOp: SeqWindow,
     JoinOp: WindowJoin,
+    EddyOp: EddyJoin,
+    KMonOp: KMonJoin,
     SetOp: set_operator,
     AntiJoinOp: AntiJoinOperator,
     AggregateOp: AggregateOperator,
     DistinctOp: DuplicateEliminate,
+    CoalesceOp: CoalesceOperator,
+    ShedOp: ShedOperator,
+    ReadingsOp: ReadingsOperator,
     ToStreamOp: stream_operator,
 }
 

@@ -83,7 +83,7 @@ class RedoLog:
     def keep_job(self, job: NetworkJob, pack: Pack = pickle.dumps) -> str:
         """Keep a job, unless it is there; its version. pack: pickles it for whoever rebuilds state,
         its relations apart."""
-        relations = {name: self._keep_relation(one) for name, one in job.relations.items()}
+        relations = {name: self._keep_relation(table) for name, table in job.relations.items()}
         data = _head({"relations": relations}) + pack(replace(job, relations={}))
         version = hashlib.sha256(data).hexdigest()[:16]
         if not self._exists(f"jobs/{version}"):
@@ -93,21 +93,21 @@ class RedoLog:
     def _keep_relation(self, table: pa.Table) -> str:
         """Keep a relation, unless it is there; its digest."""
         if id(table) not in self._digests:
-            told = _ipc(table)
-            digest = hashlib.sha256(told).hexdigest()[:16]
+            content = _ipc(table)
+            digest = hashlib.sha256(content).hexdigest()[:16]
             self._digests[id(table)] = table, digest
             if not self._exists(f"relations/{digest}"):
-                self._write(f"relations/{digest}", lambda out: out.write(told))
+                self._write(f"relations/{digest}", lambda out: out.write(content))
         return self._digests[id(table)][1]
 
     def job(self, version: str) -> NetworkJob:
         """A job that was kept. Raises StateDamaged."""
         if version not in self._jobs:
             source = io.BytesIO(self._read_kept("jobs", version))
-            told: dict[str, str] = _facts(source)["relations"]
+            digests: dict[str, str] = _facts(source)["relations"]
             relations = {
                 name: pa.ipc.open_stream(self._read_kept("relations", digest)).read_all()
-                for name, digest in told.items()
+                for name, digest in digests.items()
             }
             self._jobs[version] = replace(pickle.load(source), relations=relations)
         return self._jobs[version]
@@ -177,7 +177,7 @@ class RedoLog:
         first, segments = last + 1, set(self._batches("segments"))
         while first - 1 in segments:
             first -= 1
-        shards = sorted(int(one.base_name) for one in self._infos("images")) or [0]
+        shards = sorted(int(info.base_name) for info in self._infos("images")) or [0]
         for shard in shards:
             has_image = any(first - 1 <= image <= last for image in self.images(shard))
             if not has_image and not (first <= last and self.segment(first).is_first):
@@ -187,7 +187,7 @@ class RedoLog:
     def inputs(self, batch: int) -> InputState:
         """Raises StateDamaged."""
         facts, pending = self._read_rows(f"inputs/{_number(batch)}")
-        streams = {name: StreamState(**found) for name, found in facts.pop("streams").items()}
+        streams = {name: StreamState(**state) for name, state in facts.pop("streams").items()}
         return InputState(streams=streams, pending=pending, **facts)
 
     def write_image(
@@ -238,15 +238,17 @@ class RedoLog:
         """Keep those that follow an image which every shard has beside a newer one, and the jobs
         that they or images name."""
         images = {shard: self.images(shard) for shard in range(n_shards)}
-        if any(len(found) < 2 for found in images.values()):
+        if any(len(batches) < 2 for batches in images.values()):
             return
-        oldest = min(found[0] for found in images.values())
+        oldest = min(batches[0] for batches in images.values())
         segments = self._batches("segments")
         for batch in segments:
             if batch <= oldest:
                 self._delete(f"segments/{_number(batch)}")
         kept = [f"segments/{_number(batch)}" for batch in segments if batch > oldest]
-        kept += [f"images/{shard}/{_number(n)}" for shard, found in images.items() for n in found]
+        kept += [
+            f"images/{shard}/{_number(n)}" for shard, batches in images.items() for n in batches
+        ]
         self._prune_jobs(kept)
 
     def _prune_jobs(self, kept: Sequence[str]) -> None:
@@ -266,10 +268,10 @@ class RedoLog:
                 self._whole(name),
                 self._files.open_input_stream(f"{self._folder}/{name}") as source,
             ):
-                told = _facts(source)
+                head = _facts(source)
         except StateDamaged:
             return ""
-        version: str = told.get("facts", told)["version"]
+        version: str = head.get("facts", head)["version"]
         return version
 
     def _write_rows(self, name: str, facts: Mapping[str, Any], rows: Mapping[str, Timed]) -> int:
@@ -288,9 +290,9 @@ class RedoLog:
     def _read_rows(self, name: str) -> tuple[dict[str, Any], dict[str, Timed]]:
         with self._whole(name):
             source = io.BytesIO(self._read(name))
-            told = _facts(source)
-            tables = {stream: _timed(_exactly(source, n)) for stream, n in told["tables"].items()}
-        return told["facts"], tables
+            head = _facts(source)
+            tables = {stream: _timed(_exactly(source, n)) for stream, n in head["tables"].items()}
+        return head["facts"], tables
 
     @contextmanager
     def _whole(self, name: str) -> Iterator[None]:
@@ -324,8 +326,8 @@ class RedoLog:
         return data
 
     def _exists(self, name: str) -> bool:
-        found = self._files.get_file_info(f"{self._folder}/{name}")
-        return bool(found.type is fs.FileType.File)
+        info = self._files.get_file_info(f"{self._folder}/{name}")
+        return bool(info.type is fs.FileType.File)
 
     def _delete(self, name: str) -> None:
         if self._exists(name):
@@ -333,13 +335,13 @@ class RedoLog:
 
     def _batches(self, name: str) -> list[int]:
         names = (info.base_name for info in self._infos(name))
-        return sorted(int(one) for one in names if one.isdigit())
+        return sorted(int(entry) for entry in names if entry.isdigit())
 
     def _infos(self, name: str) -> list[fs.FileInfo]:
         """Of the files in a folder."""
         selector = fs.FileSelector(f"{self._folder}/{name}", allow_not_found=True)
-        found = self._files.get_file_info(selector)
-        return [info for info in found if not info.base_name.startswith(".")]
+        infos = self._files.get_file_info(selector)
+        return [info for info in infos if not info.base_name.startswith(".")]
 
 
 def _number(batch: int) -> str:
@@ -347,14 +349,14 @@ def _number(batch: int) -> str:
 
 
 def _head(facts: Mapping[str, Any]) -> bytes:
-    told = json.dumps(facts).encode()
-    return len(told).to_bytes(8, "little") + told
+    content = json.dumps(facts).encode()
+    return len(content).to_bytes(8, "little") + content
 
 
 def _facts(source: Any) -> dict[str, Any]:
     length = int.from_bytes(source.read(8), "little")
-    found: dict[str, Any] = json.loads(_exactly(source, length))
-    return found
+    facts: dict[str, Any] = json.loads(_exactly(source, length))
+    return facts
 
 
 def _exactly(source: Any, n_bytes: int) -> bytes:

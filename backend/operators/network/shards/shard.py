@@ -136,7 +136,7 @@ def run_shard(
         report = _told(sink, played, player, state, moved)
         logged = _read_alone(task.job, moved.released)
         segment = RedoSegment(task.version, logged, state.how == "new")
-        n_tuples = sum(one.n_tuples for one in played.operators.values())
+        n_tuples = sum(counts.n_tuples for counts in played.operators.values())
         done = Done(segment, moved.state, n_tuples, played.n_made)
         n_bytes = home.done(task.batch_id, done)
         report = replace(report, log_bytes=n_bytes)
@@ -206,28 +206,30 @@ class _Player:
         )
         self._synopses(surroundings, "")  # stores follow the plan, also where none is left
         members = _members(job.plan, self._shard)
-        own = [one for one in job.plan.operators if one.id in members]
-        operators = {one.id: self._make(one, surroundings) for one in own if one.inputs}
+        own = [operator for operator in job.plan.operators if operator.id in members]
+        operators = {
+            operator.id: self._make(operator, surroundings) for operator in own if operator.inputs
+        }
         network = Network(job, members, operators, surroundings, answers)
         arrivals = {
-            one.id: self._arrivals(one, work, released)
-            for one, work in job.plan.working(StreamInput)
-            if one.id in members
+            operator.id: self._arrivals(operator, work, released)
+            for operator, work in job.plan.working(StreamInput)
+            if operator.id in members
         }
         return network.step(arrivals, released.heartbeat, watch)
 
-    def _arrivals(self, one: PlannedOperator, work: StreamInput, released: Released) -> Block:
+    def _arrivals(self, operator: PlannedOperator, work: StreamInput, released: Released) -> Block:
         """What a stream's input takes in of a batch, in this shard."""
         timed = released.rows[work.stream]
         seq = released.first[work.stream] + np.arange(len(timed), dtype=np.int64)
         schema = self._job.schemas[work.stream]
         table = timed.tuples.select([schema.names[place] for place in work.columns])
         tau = timed.tau
-        if one.id in self._key_of and self._job.n_shards > 1:
-            key = table.column(self._key_of[one.id])
+        if operator.id in self._key_of and self._job.n_shards > 1:
+            key = table.column(self._key_of[operator.id])
             rows = np.flatnonzero(shards_of(key, self._job.n_shards) == self._shard)
             table, tau, seq = table.take(rows), tau[rows], seq[rows]
-        columns = columns64(table, one.fields, self.strings)
+        columns = columns64(table, operator.fields, self.strings)
         return Block(tau, np.ones(len(tau), np.int8), columns, seq)
 
 
@@ -238,16 +240,18 @@ class _Relations(Mapping[str, Block]):
         self, job: NetworkJob, shard: int, strings: Strings, key_of: Mapping[str, int]
     ) -> None:
         self._job, self._shard, self._strings, self._key_of = job, shard, strings, key_of
-        self._own = {one.id: (one, work) for one, work in job.plan.working(RelationInput)}
+        self._own = {
+            operator.id: (operator, work) for operator, work in job.plan.working(RelationInput)
+        }
 
     def __getitem__(self, id: str) -> Block:
-        one, work = self._own[id]
+        operator, work = self._own[id]
         table = self._job.relations[work.relation].select(list(work.columns))
         if id in self._key_of:
             key = table.column(self._key_of[id])
             table = table.filter(shards_of(key, self._job.n_shards) == self._shard)
         n = table.num_rows
-        columns = columns64(table, one.fields, self._strings)
+        columns = columns64(table, operator.fields, self._strings)
         return Block(np.zeros(n, np.int64), np.ones(n, np.int8), columns)
 
     def __iter__(self) -> Iterator[str]:
@@ -283,10 +287,10 @@ def _forget_gone(regions: Regions, before: NetworkPlan | None, now: NetworkPlan)
     """Drop the state of operators that are no more."""
     if before is None or before is now:
         return
-    remaining = {one.id for one in now.operators}
-    for one in before.operators:
-        if one.id not in remaining:
-            regions.scope(_OPERATORS).drop(one.id)
+    remaining = {operator.id for operator in now.operators}
+    for operator in before.operators:
+        if operator.id not in remaining:
+            regions.scope(_OPERATORS).drop(operator.id)
 
 
 def _answers(task: NetworkTask, shard: int, player: _Player, released: Released) -> NetworkAnswers:
@@ -317,8 +321,8 @@ def _told(
         pending={name: len(timed) for name, timed in moved.state.pending.items()},
         state_bytes=state.regions.n_bytes,
         attached={state.how: 1},
-        newest=max((one.high for one in moved.state.streams.values()), default=0),
-        stores={one.id: one for one in store_reports(player.plan, scopes)},
+        newest=max((stream.high for stream in moved.state.streams.values()), default=0),
+        stores={store.id: store for store in store_reports(player.plan, scopes)},
     )
 
 
@@ -335,14 +339,14 @@ def _report(
         report = replace(report, n_late={}, pending={})
         return ShardReport(task.unit, shard, report, parts)
     kept = {name: late.kept_aside() for name, late in moved.late.items()}
-    shown = {name: tuple(found[:MISFITS_SHOWN]) for name, found in kept.items()}
-    n_tuples = sum(one.tuples.num_rows for chunks in arrived.values() for one in chunks)
+    shown = {name: tuple(tuples[:MISFITS_SHOWN]) for name, tuples in kept.items()}
+    n_tuples = sum(chunk.tuples.num_rows for chunks in arrived.values() for chunk in chunks)
     return ShardReport(
         task.unit,
         shard,
         replace(report, late=shown),
         parts,
-        {name: _keep_aside(task, name, found) for name, found in kept.items()},
+        {name: _keep_aside(task, name, tuples) for name, tuples in kept.items()},
         n_tuples - sum(map(len, moved.late.values())),
         moved.slowest,
     )

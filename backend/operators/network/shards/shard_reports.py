@@ -62,10 +62,10 @@ class MergedShards:
 
 def merged_shards(reports: Sequence[ShardReport]) -> MergedShards:
     """The reports of a unit's shards as one, by their numbers; at least one."""
-    report = merged_network([one.network for one in reports])
+    report = merged_network([shard_report.network for shard_report in reports])
     parts: dict[str, tuple[str, ...]] = {}
-    for one in reports:
-        for query, names in one.parts.items():
+    for shard_report in reports:
+        for query, names in shard_report.parts.items():
             parts[query] = (*parts.get(query, ()), *names)
     first = reports[0]
     matched = {query: n for query, n in report.answers.items() if n}
@@ -76,55 +76,62 @@ def merged_shards(reports: Sequence[ShardReport]) -> MergedShards:
 def merged_network(reports: Sequence[NetworkReport]) -> NetworkReport:
     """The reports of a unit's shards as one; at least one."""
     return NetworkReport(
-        heartbeat=max(one.heartbeat for one in reports),
-        operators=_together((one.operators for one in reports), _added),
-        queues=_together((one.queues for one in reports), _summed),
-        answers=_counted(one.answers for one in reports),
-        net=_counted(one.net for one in reports),
-        recent=_together((one.recent for one in reports), _last),
-        n_late=_counted(one.n_late for one in reports),
-        late={name: found for one in reports for name, found in one.late.items()},
-        pending=_counted(one.pending for one in reports),
-        state_bytes=sum(one.state_bytes for one in reports),
-        log_bytes=sum(one.log_bytes for one in reports),
-        attached=_counted(one.attached for one in reports),
-        newest=max(one.newest for one in reports),
-        stores=_together((one.stores for one in reports), _store),
-        shards=tuple(_load(one) for one in reports) if len(reports) > 1 else (),
+        heartbeat=max(report.heartbeat for report in reports),
+        operators=_together((report.operators for report in reports), _added),
+        queues=_together((report.queues for report in reports), _summed),
+        answers=_counted(report.answers for report in reports),
+        net=_counted(report.net for report in reports),
+        recent=_together((report.recent for report in reports), _last),
+        n_late=_counted(report.n_late for report in reports),
+        late={name: tuples for report in reports for name, tuples in report.late.items()},
+        pending=_counted(report.pending for report in reports),
+        state_bytes=sum(report.state_bytes for report in reports),
+        log_bytes=sum(report.log_bytes for report in reports),
+        attached=_counted(report.attached for report in reports),
+        newest=max(report.newest for report in reports),
+        stores=_together((report.stores for report in reports), _store),
+        shards=tuple(_load(report) for report in reports) if len(reports) > 1 else (),
     )
 
 
 def _load(report: NetworkReport) -> ShardLoad:
     counts = report.operators.values()
-    n_in, busy_ns = sum(one.n_in for one in counts), sum(one.busy_ns for one in counts)
+    n_in, busy_ns = (
+        sum(operator.n_in for operator in counts),
+        sum(operator.busy_ns for operator in counts),
+    )
     return ShardLoad(n_in, busy_ns, report.state_bytes)
 
 
 def _counted(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    found: Counter[str] = Counter()
-    for one in counts:
-        for name, n in one.items():
-            found[name] += n
-    return dict(found)
+    sums: Counter[str] = Counter()
+    for shard_counts in counts:
+        for name, n in shard_counts.items():
+            sums[name] += n
+    return dict(sums)
 
 
 def _together(
     parts: Iterable[Mapping[str, _T]], join: Callable[[Sequence[_T]], _T]
 ) -> dict[str, _T]:
     """By name what several say, joined where more than one does."""
-    found: dict[str, list[_T]] = {}
-    for one in parts:
-        for name, value in one.items():
-            found.setdefault(name, []).append(value)
-    return {name: values[0] if len(values) == 1 else join(values) for name, values in found.items()}
+    by_name: dict[str, list[_T]] = {}
+    for part in parts:
+        for name, value in part.items():
+            by_name.setdefault(name, []).append(value)
+    return {
+        name: values[0] if len(values) == 1 else join(values) for name, values in by_name.items()
+    }
 
 
 def _added(counts: Sequence[OperatorCounts]) -> OperatorCounts:
-    names = dict.fromkeys(name for one in counts for name in one.counters)
-    profiles = [one.profile for one in counts if one.profile is not None]
+    names = dict.fromkeys(name for operator in counts for name in operator.counters)
+    profiles = [operator.profile for operator in counts if operator.profile is not None]
     return replace(
         added_fields(counts, ("counters", "profile")),
-        counters={name: sum(one.counters.get(name, 0.0) for one in counts) for name in names},
+        counters={
+            name: sum(operator.counters.get(name, 0.0) for operator in counts) for name in names
+        },
         profile=profiles[0].merged(profiles[1:]) if profiles else None,
     )
 
@@ -132,10 +139,10 @@ def _added(counts: Sequence[OperatorCounts]) -> OperatorCounts:
 def _store(parts: Sequence[StoreReport]) -> StoreReport:
     """A store of all shards: they are laid out alike, but for stubs still apart."""
     stubs: dict[tuple[str, int], StubReport] = {}
-    for one in (stub for part in parts for stub in part.stubs):
-        before = stubs.get((one.operator, one.port), StubReport(one.operator, one.port, 0, 0))
-        stubs[one.operator, one.port] = StubReport(
-            one.operator, one.port, before.n_tuples + one.n_tuples, before.behind + one.behind
+    for stub in (stub for part in parts for stub in part.stubs):
+        before = stubs.get((stub.operator, stub.port), StubReport(stub.operator, stub.port, 0, 0))
+        stubs[stub.operator, stub.port] = StubReport(
+            stub.operator, stub.port, before.n_tuples + stub.n_tuples, before.behind + stub.behind
         )
     return replace(added_fields(parts, ("id", "stubs")), stubs=tuple(stubs.values()))
 
@@ -143,13 +150,13 @@ def _store(parts: Sequence[StoreReport]) -> StoreReport:
 def _summed(curves: Sequence[QueueCurve]) -> QueueCurve:
     """Lengths added up tick by tick: shards have one time. high: as if all were highest at once
     where that was not seen."""
-    times = np.unique(np.concatenate([one.times for one in curves]))
-    tuples: Ints = np.sum([_at(times, one) for one in curves], axis=0, dtype=np.int64)
+    times = np.unique(np.concatenate([curve.times for curve in curves]))
+    tuples: Ints = np.sum([_at(times, curve) for curve in curves], axis=0, dtype=np.int64)
     return QueueCurve(
         times,
         tuples,
-        sum(one.high for one in curves),
-        sum(one.n_passed for one in curves),
+        sum(curve.high for curve in curves),
+        sum(curve.n_passed for curve in curves),
         curves[0].n_bytes,
     )
 
@@ -157,11 +164,13 @@ def _summed(curves: Sequence[QueueCurve]) -> QueueCurve:
 def _at(times: Ints, curve: QueueCurve) -> Ints:
     """What the queue held at some ticks: what it did when it was looked at last."""
     places = np.searchsorted(curve.times, times, side="right") - 1
-    found: Ints = np.where(places >= 0, np.append(curve.tuples, 0)[places], 0)
-    return found
+    lengths: Ints = np.where(places >= 0, np.append(curve.tuples, 0)[places], 0)
+    return lengths
 
 
 def _last(answers: Sequence[tuple[AnswerElement, ...]]) -> tuple[AnswerElement, ...]:
     """The last elements of all shards, in order of time."""
-    elements = sorted((one for answer in answers for one in answer), key=lambda one: one.tau)
+    elements = sorted(
+        (element for answer in answers for element in answer), key=lambda element: element.tau
+    )
     return tuple(elements[-RECENT_ELEMENTS:])

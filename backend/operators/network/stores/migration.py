@@ -102,9 +102,9 @@ def _progress(stub: StubPlan, known: Iterable[StubPlan], held: Mapping[_Owner, _
     return max(reached)
 
 
-def _knows_less(one: tuple[StubPlan, _Held]) -> int:
+def _knows_less(held_stub: tuple[StubPlan, _Held]) -> int:
     """Sorts those first whose tuples have all columns and the store's own words."""
-    return 0 if one[1].tuples is None else -len(one[1].tuples.own)
+    return 0 if held_stub[1].tuples is None else -len(held_stub[1].tuples.own)
 
 
 def _filled(
@@ -124,13 +124,13 @@ def _filled(
         for place, old in zip(stub.columns, part.columns, strict=True):
             columns[place].values[to] = part.tuples.columns[old].values[at]
             columns[place].is_valid[to] = part.tuples.columns[old].is_valid[at]
-        for words, found in zip(own, part.tuples.own, strict=False):
-            words[to] = found[at]
+        for words, values in zip(own, part.tuples.own, strict=False):
+            words[to] = values[at]
         covered[to] = True
     if not covered.all():
         owners = {stub.owner for stub in plan.stubs}
         singles = [store for store in alone if store.stubs[0].owner in owners]
-        return tuple(one for store in singles for one in _filled(stores, store, held, alone))
+        return tuple(filled for store in singles for filled in _filled(stores, store, held, alone))
     store = Store(stores.scope(plan.id), plan.format, len(plan.stubs))
     for place, part in enumerate(parts):
         store.stub(place).move(part.lo, part.shown, part.hi)

@@ -50,12 +50,12 @@ def group_hash(rows: Ints, base: int, nulls: int, columns: Ints) -> Any:
 
 
 @inlined
-def same_group(rows: Ints, one: int, other: int, nulls: int, columns: Ints) -> bool:
+def same_group(rows: Ints, base: int, other: int, nulls: int, columns: Ints) -> bool:
     """Whether two tuples are equal in the columns, NULL being a value."""
     for c in columns:
-        if rows[one + c] != rows[other + c]:
+        if rows[base + c] != rows[other + c]:
             return False
-        if is_null(rows, one, nulls, c) != is_null(rows, other, nulls, c):
+        if is_null(rows, base, nulls, c) != is_null(rows, other, nulls, c):
             return False
     return True
 
@@ -66,14 +66,14 @@ def gather(
 ) -> int:
     """out[k, i] = word words[k] of tuple seqs[i]. Returns what is set in any of their words
     ``nulls``."""
-    found = 0
+    bits = 0
     for i in range(len(seqs)):
         base = (seqs[i] & mask) * width
         for k in range(len(words)):
             out[k, i] = rows[base + words[k]]
         for word in nulls:
-            found |= rows[base + word]
-    return int(found)
+            bits |= rows[base + word]
+    return int(bits)
 
 
 @kernel
@@ -276,17 +276,17 @@ def take_away(
     next: Ints,
     columns: Ints,
     lo: int,
-    found: Ints,
+    seqs: Ints,
     signs: Signs,
 ) -> int:
-    """Find what elements take away from a bag. found: the numbers of their tuples, which all lie
+    """Find what elements take away from a bag. seqs: the numbers of their tuples, which all lie
     in the ring; those with sign - become the number of an equal one that is there, marked LEAVES.
     Returns the first element that takes away what is not there, or the number of elements."""
-    for i in range(len(found)):
-        base = (found[i] & mask) * width
+    for i in range(len(seqs)):
+        base = (seqs[i] & mask) * width
         bucket = np.int64(group_hash(rows, base, nulls, columns) & np.uint64(len(head) - 1))
         if signs[i] > 0:
-            next[found[i] & mask], head[bucket] = head[bucket], found[i]
+            next[seqs[i] & mask], head[bucket] = head[bucket], seqs[i]
             continue
         s = head[bucket]
         while s >= lo:
@@ -297,5 +297,5 @@ def take_away(
         if s < lo:
             return i
         rows[(s & mask) * width + own + STATE] = LEAVES
-        found[i] = s
-    return len(found)
+        seqs[i] = s
+    return len(seqs)

@@ -12,7 +12,7 @@ from backend.operators.network.stores.synopses import STORES, layout_alone, note
 
 def store_reports(plan: NetworkPlan, regions: Regions) -> tuple[StoreReport, ...]:
     """The stores of a shard that runs a plan, as they are; regions: all of the shard."""
-    alone = {one.stubs[0].owner: one for one in layout_alone(plan)}
+    alone = {store.stubs[0].owner: store for store in layout_alone(plan)}
     stores = regions.scope(STORES)
     return tuple(_report(store, stores.scope(store.id), alone) for store in noted_layout(stores))
 

@@ -137,10 +137,10 @@ class Store:
         """Some columns of tuples, in the order of ``seqs``."""
         masks = sorted({place >> 5 for place in places})
         words = [self.format.nulls + mask for mask in masks]
-        found, some = self._words(seqs, places, words)
+        value_words, some = self._words(seqs, places, words)
         nulls = dict(zip(masks, self.words(seqs, words) if some else (), strict=False))
         columns = []
-        for place, values in zip(places, found, strict=True):
+        for place, values in zip(places, value_words, strict=True):
             typed = values.view(np.dtype(self.format.types[place]))
             valid = (nulls[place >> 5] >> (place & 31)) & 1 == 0 if nulls else None
             columns.append(Column64(typed, None if valid is None or valid.all() else valid))

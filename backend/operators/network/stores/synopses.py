@@ -77,13 +77,13 @@ class Synopsis:
 def synopses(surroundings: Surroundings, operator: str) -> tuple[Synopsis, ...]:
     """The synopses of an operator, by its inputs, in the layout of the plan."""
     stores = surroundings.regions.scope(STORES)
-    found = {
+    by_port = {
         stub.port: Synopsis(_store(stores, plan), plan, place)
         for plan in _adopted(surroundings.plan, stores)
         for place, stub in enumerate(plan.stubs)
         if stub.operator == operator
     }
-    return tuple(found[port] for port in sorted(found))
+    return tuple(by_port[port] for port in sorted(by_port))
 
 
 def noted_layout(stores: Regions) -> tuple[StorePlan, ...]:
@@ -149,9 +149,9 @@ def _written(layout: tuple[StorePlan, ...]) -> bytes:
     return json.dumps([asdict(store) for store in layout]).encode()
 
 
-def _read_store(found: Mapping[str, Any]) -> StorePlan:
+def _read_store(stored: Mapping[str, Any]) -> StorePlan:
     stubs = tuple(
         StubPlan(s["operator"], s["port"], tuple(s["columns"]), s["feed"], tuple(s["indexes"]))
-        for s in found["stubs"]
+        for s in stored["stubs"]
     )
-    return StorePlan(found["kind"], tuple(found["types"]), stubs)
+    return StorePlan(stored["kind"], tuple(stored["types"]), stubs)

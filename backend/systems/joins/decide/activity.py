@@ -33,10 +33,13 @@ class Activity(NamedTuple):
     @classmethod
     def of(cls, profile: JoinProfile) -> Activity:
         """A batch."""
-        told = profile.pipelines
+        pipelines = profile.pipelines
         return cls(
             tuple(
-                InputActivity(one.n_plus + one.n_minus, one.n_probes, one.n_built) for one in told
+                InputActivity(
+                    pipeline.n_plus + pipeline.n_minus, pipeline.n_probes, pipeline.n_built
+                )
+                for pipeline in pipelines
             )
         )
 
@@ -48,7 +51,7 @@ class Activity(NamedTuple):
     @property
     def n_elements(self) -> int:
         """Of the join, at least one."""
-        return max(1, sum(one.came for one in self.inputs))
+        return max(1, sum(input.came for input in self.inputs))
 
     def others_came(self, usual: Activity, change_share: float) -> bool:
         """Whether the share of an input is another by more than that share of what is usual, and by
@@ -70,7 +73,11 @@ class Activity(NamedTuple):
         or less by that share of what is usual, and by more than chance has it. The join has to be
         executed in the same way."""
         n, n_usual = self.n_elements, usual.n_elements
-        few = _FEW_OPERATIONS * sum(one.n_probes + one.n_built for one in usual.inputs) / n_usual
+        few = (
+            _FEW_OPERATIONS
+            * sum(input.n_probes + input.n_built for input in usual.inputs)
+            / n_usual
+        )
 
         def moved(now: int, before: int, by: float) -> bool:
             return abs(now / n - before / n_usual) > by * max(before / n_usual, few)

@@ -26,7 +26,7 @@ class CachePages:
         """What caches want from now on; those that are pinned are served before all others."""
         pinned = self._settings.pinned
         self.wants = {
-            id: [one._replace(priority=math.inf) for one in tiers] if id in pinned else tiers
+            id: [tier._replace(priority=math.inf) for tier in tiers] if id in pinned else tiers
             for id, tiers in wants.items()
         }
 

@@ -68,11 +68,13 @@ class CacheSizes:
         else by the keys behind its look-ups and the tuples of its segment for each."""
         counts, n_shards = self._counts.get(candidate.id), self._settings.n_shards
         cell = max(_KEY_WORDS + len(candidate.key), _REFERENCE_WORDS + len(candidate.windows))
-        refs = max((one.leaving / one.lookups for one in readers if one.lookups), default=0.0)
+        refs = max(
+            (reader.leaving / reader.lookups for reader in readers if reader.lookups), default=0.0
+        )
         key_bytes = 8 * (cell + 1) * (1 + refs)
         expected = [
-            self._keys(self._shadow_keys.get((candidate.id, reader)), one)
-            for reader, one in zip(candidate.readers, readers, strict=True)
+            self._keys(self._shadow_keys.get((candidate.id, reader)), costs)
+            for reader, costs in zip(candidate.readers, readers, strict=True)
         ]
         n_keys = max(expected, default=0.0)
         if counts is None or not counts.n_entries:

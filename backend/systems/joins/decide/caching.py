@@ -74,13 +74,13 @@ class CacheKeeper:
         """Candidates that are profiled, with the readers not enough is known of."""
         if self._settings.caching == "off" or (known.waits_for_bare and not self.in_force):
             return ()
-        found = []
+        shadows = []
         for id in self.states.which("profiled"):
-            one = self.candidates[id]
-            open = [reader for reader in one.readers if not known.is_shadowed(one, reader)]
+            cache = self.candidates[id]
+            open = [reader for reader in cache.readers if not known.is_shadowed(cache, reader)]
             if open:
-                found.append(one.spec(open, PAGE_BYTES, self._settings.cache_ways))
-        return tuple(found)
+                shadows.append(cache.spec(open, PAGE_BYTES, self._settings.cache_ways))
+        return tuple(shadows)
 
     def used(self) -> dict[str, CacheCandidate]:
         """Caches in use, by id."""
@@ -111,11 +111,11 @@ class CacheKeeper:
         is_other_unit = settings.join_costs != self._settings.join_costs
         self._settings, self._shares = settings, ()
         self.pages.turn(settings)
-        found = self._offer()
+        offer = self._offer()
         if is_other_unit:
             self.weigh_anew()
         self._asked = not settings.pinned <= self.choice.keys()
-        return found
+        return offer
 
     def weigh_anew(self) -> None:
         """Nothing is known of what anything costs. Where time counts, that has to be seen without
@@ -131,28 +131,28 @@ class CacheKeeper:
 
     def _offer(self) -> list[Transition]:
         """The candidates there are now; those that were there keep their state."""
-        before, now = self.candidates, {one.id: one for one in self._offered()}
-        same = {id: kept for id, one in now.items() if (kept := self._kept_readers(one))}
+        before, now = self.candidates, {candidate.id: candidate for candidate in self._offered()}
+        same = {id: kept for id, cache in now.items() if (kept := self._kept_readers(cache))}
         gone = [
-            id for id, one in before.items() if id not in now or (now[id] != one and id not in same)
+            id for id, old in before.items() if id not in now or (now[id] != old and id not in same)
         ]
-        found = [self.states.step(id, "removed") for id in gone]
+        offer = [self.states.step(id, "removed") for id in gone]
         new = [id for id in now if id not in self.states]
-        found += [self.states.step(id, "new") for id in new]
+        offer += [self.states.step(id, "new") for id in new]
         self.candidates, self._selected = now, same
         self.choice = {id: readers for id, readers in same.items() if id in self.choice}
         self.pages.keep(self.choice)
         if new:
             self._compared = {id: of for id, of in self._compared.items() if id not in new}
             self._begin_profiling()
-        return found
+        return offer
 
     def _offered(self) -> list[CacheCandidate]:
         settings = self._settings
         if settings.caching == "off":
             return []
         offered = candidates(self._shape, self._orders, settings.candidates)
-        return [one for one in offered if one.id not in settings.forbidden]
+        return [candidate for candidate in offered if candidate.id not in settings.forbidden]
 
     def _kept_readers(self, candidate: CacheCandidate) -> tuple[Segment, ...]:
         """Of the selected readers, those that are there still."""
@@ -189,13 +189,13 @@ class CacheKeeper:
 
     def observe(self, known: JoinStatistics) -> list[CacheChange]:
         """Look at the batches that ``known`` has taken in."""
-        found = self._monitored(known)
+        changes = self._monitored(known)
         match self._next(known):
             case "selection":
-                found.append(self._select(known, is_forced=self._asked))
+                changes.append(self._select(known, is_forced=self._asked))
             case "profiling":
                 self._reprofile(known)
-        return found
+        return changes
 
     def _next(self, known: JoinStatistics) -> Literal["selection", "profiling", ""]:
         """What is to be done."""
@@ -212,7 +212,7 @@ class CacheKeeper:
 
     def _monitored(self, known: JoinStatistics) -> list[CacheChange]:
         """Drop caches whose benefit fell below their cost."""
-        found = []
+        changes = []
         for id in self._losing(known):
             estimates, old, before = self._estimates(known), dict(self.choice), self.states.all()
             problem = self.problem(known)
@@ -220,9 +220,9 @@ class CacheKeeper:
             del self.choice[id], self._selected[id]
             self._patience.selected(True)
             self._claim_pages(estimates, known)
-            told = self._change("monitor", "switched", estimates, problem, old, before)
-            found.append(told._replace(dropped=id, transitions=(step,)))
-        return found
+            change = self._change("monitor", "switched", estimates, problem, old, before)
+            changes.append(change._replace(dropped=id, transitions=(step,)))
+        return changes
 
     def _losing(self, known: JoinStatistics) -> list[str]:
         """Caches in use whose benefit is below their cost; equal is enough to stay. Where too
@@ -280,7 +280,7 @@ class CacheKeeper:
         """Go on where ``state`` was taken; candidates that are not there under these orders and
         settings are gone, new ones are profiled."""
         self._orders = orders
-        offered = {one.id: one for one in self._offered()}
+        offered = {candidate.id: candidate for candidate in self._offered()}
         states = {id: now for id, now in state["states"].items() if id in offered}
         self.states = CacheStates(states)
         self.candidates = {id: offered[id] for id in states}
@@ -304,30 +304,30 @@ class CacheKeeper:
         ones, at once; what is profiled goes on being so."""
         estimates, before = self._estimates(known), self.states.all()
         old = dict(self.choice if is_forced else self._selected)
-        open = {id: one for id, one in estimates.items() if before[id] != "unused"}
+        open = {id: estimate for id, estimate in estimates.items() if before[id] != "unused"}
         moved = largest_change(self._compared, open)
         is_new = is_forced or moved is None or moved > self._settings.change_share
         problem = self._problem(known, is_forced)  # with the misses that adopting forgets
-        found = new = old
+        selected = new = old
         if is_new:
             select = SELECTORS[self._settings.caching]
             gain = known.least_gain(problem.cost({}))
-            found = dict(select(problem)) if is_forced else chosen(problem, select, gain, old)
-            new = better_of(problem, found, old)
+            selected = dict(select(problem)) if is_forced else chosen(problem, select, gain, old)
+            new = better_of(problem, selected, old)
         steps = self._adopt(new, known, is_forced)
         if not is_forced:
             self.is_profiling, self._waited = False, 0
             if is_new:
-                self._compared = {id: benefit_and_cost(one) for id, one in estimates.items()}
+                self._compared = {id: benefit_and_cost(of) for id, of in estimates.items()}
         self._asked = False
         self._claim_pages(estimates, known)
         has_changed = new != old
         self._patience.selected(has_changed)
         verdict: Verdict = "switched" if has_changed else "below_threshold"
-        told = self._change("selection", verdict, estimates, problem, old, before)
-        told = told._replace(is_chosen=is_new, moved=moved, transitions=tuple(steps))
-        is_kept = new == old != found
-        return told._replace(verdict="kept", new=found) if is_kept else told
+        change = self._change("selection", verdict, estimates, problem, old, before)
+        change = change._replace(is_chosen=is_new, moved=moved, transitions=tuple(steps))
+        is_kept = new == old != selected
+        return change._replace(verdict="kept", new=selected) if is_kept else change
 
     def _adopt(self, new: Choice, known: JoinStatistics, is_forced: bool) -> list[Transition]:
         """Candidates become what was selected; a cache in use that is not steps back first."""
@@ -345,16 +345,15 @@ class CacheKeeper:
         """What is used, pinned and (unless forced) profiled."""
         pinned = self._settings.pinned & self.candidates.keys()
         states = ("used",) if is_forced else ("used", "profiled")
-        open = [
-            one for id, one in self.candidates.items() if self.states[id] in states or id in pinned
-        ]
+        caches = self.candidates.items()
+        open = [cache for id, cache in caches if self.states[id] in states or id in pinned]
         return CacheSelection(bare_costs(known.flows()), known.priced(open), frozenset(pinned))
 
     # ------------------------------------------------------------------ parts
 
     def _estimates(self, known: JoinStatistics) -> dict[str, CacheEstimate]:
         flows, units = known.flows(), known.units
-        return {id: known.estimate(one, flows, units) for id, one in self.candidates.items()}
+        return {id: known.estimate(cache, flows, units) for id, cache in self.candidates.items()}
 
     def _places(self, id: str, readers: Sequence[Segment]) -> tuple[int, ...]:
         """The places of readers among all of a candidate."""
@@ -381,7 +380,7 @@ class CacheKeeper:
         held, caches, n_elements = self.pages.held, [], self._elements
         for id, estimate in estimates.items():
             readers = self.choice.get(id) or old.get(id, ())
-            pays = [p for p, one in enumerate(estimate.readers) if one.benefit > 0]
+            pays = [p for p, reader in enumerate(estimate.readers) if reader.benefit > 0]
             places = self._places(id, readers) or tuple(pays)
             caches.append(
                 PricedCandidate(

@@ -93,20 +93,20 @@ class Calibration:
             self.of_probes = statistics.median_low(self._bare)
         self.of_operations = self.of_probes
         if self.knows_cached:
-            found = statistics.median_low(map(self._left, self._cached))
-            self.of_operations = max(found, _CHEAPER * self.of_probes)
+            median_low = statistics.median_low(map(self._left, self._cached))
+            self.of_operations = max(median_low, _CHEAPER * self.of_probes)
 
-    def _left(self, one: _Cached) -> float:
+    def _left(self, cached: _Cached) -> float:
         """What a batch took beside its index probes, to what was estimated of that."""
-        left = one.taken_ns - self.fixed_ns - self.of_probes * one.probes_ns
-        return _bounded(left / one.operations_ns)
+        left = cached.taken_ns - self.fixed_ns - self.of_probes * cached.probes_ns
+        return _bounded(left / cached.operations_ns)
 
     def state(self) -> dict[str, Any]:
         """As JSON-typed data."""
         return {
             "bare": list(self._bare),
             "fixed": list(self._fixed),
-            "cached": [list(one) for one in self._cached],
+            "cached": [list(batch) for batch in self._cached],
             "n_without": self._n_without,
         }
 
@@ -114,15 +114,15 @@ class Calibration:
         """Go on where ``state`` was taken."""
         self._bare.extend(state["bare"])
         self._fixed.extend(state["fixed"])
-        self._cached.extend(_Cached(*one) for one in state["cached"])
+        self._cached.extend(_Cached(*batch) for batch in state["cached"])
         self._n_without = int(state["n_without"])
         self._weigh()
 
 
 def n_operations(profile: JoinProfile) -> float:
     """Index probes and built tuples per element of a join, of all elements of a batch."""
-    n_elements = sum(one.n_plus + one.n_minus for one in profile.pipelines)
-    return sum(one.n_probes + one.n_built for one in profile.pipelines) / n_elements
+    n_elements = sum(pipeline.n_plus + pipeline.n_minus for pipeline in profile.pipelines)
+    return sum(pipeline.n_probes + pipeline.n_built for pipeline in profile.pipelines) / n_elements
 
 
 def _bounded(factor: float) -> float:

@@ -31,7 +31,7 @@ class CacheCandidate:
     @cached_property
     def id(self) -> str:
         """Stable: inputs and key, then witnesses and the pipeline of a relaxed one."""
-        inputs, key = (",".join(map(str, one)) for one in (self.windows, self.key))
+        inputs, key = (",".join(map(str, numbers)) for numbers in (self.windows, self.key))
         if not self.witnesses:
             return f"{inputs}|{key}"
         witnesses = ",".join(map(str, self.witnesses))
@@ -98,13 +98,13 @@ def prefix_sets(orders: Orders) -> tuple[frozenset[int], ...]:
     """The sets A of 2..n-1 inputs with the prefix invariant: the first |A|-1 operators of the
     pipeline of each of them are the others. By size, then by their inputs; a laminar family."""
     n = len(orders)
-    found = {
-        one
+    sets = {
+        prefix
         for size in range(2, n)
-        for one in ({frozenset((i, *orders[i][: size - 1])) for i in range(n)})
-        if is_prefix_set(one, orders)
+        for prefix in ({frozenset((i, *orders[i][: size - 1])) for i in range(n)})
+        if is_prefix_set(prefix, orders)
     }
-    return tuple(sorted(found, key=lambda one: (len(one), sorted(one))))
+    return tuple(sorted(sets, key=lambda inputs: (len(inputs), sorted(inputs))))
 
 
 def is_prefix_set(inputs: frozenset[int], orders: Orders) -> bool:
@@ -122,21 +122,24 @@ def candidates(shape: JoinShape, orders: Orders, quota: int = 0) -> tuple[CacheC
     """All prefix candidates and, when these are fewer than ``quota`` (m), relaxed ones up to it."""
     plain = prefix_candidates(shape, orders)
     relaxed = relaxed_candidates(shape, orders)
-    return (*plain, *(one for one, _ in zip(relaxed, range(quota - len(plain)), strict=False)))
+    return (
+        *plain,
+        *(candidate for candidate, _ in zip(relaxed, range(quota - len(plain)), strict=False)),
+    )
 
 
 def prefix_candidates(shape: JoinShape, orders: Orders) -> tuple[CacheCandidate, ...]:
     """One for each prefix set and key, with all segments that share it."""
-    found: dict[tuple[frozenset[int], tuple[int, ...]], list[Segment]] = {}
+    readers_of: dict[tuple[frozenset[int], tuple[int, ...]], list[Segment]] = {}
     for inputs in prefix_sets(orders):
         for pipeline, order in enumerate(orders):
             reader = _segment_of(inputs, pipeline, order)
             if reader is not None:
                 key = shape.key((pipeline, *order[: reader.first]), inputs)
-                found.setdefault((inputs, key), []).append(reader)
+                readers_of.setdefault((inputs, key), []).append(reader)
     return tuple(
         CacheCandidate(tuple(sorted(inputs)), key, tuple(readers))
-        for (inputs, key), readers in found.items()
+        for (inputs, key), readers in readers_of.items()
     )
 
 
@@ -158,7 +161,7 @@ def _relaxed(
     """The cache of a segment with the fewest witnesses that make it a prefix set; none where a hit
     could be incomplete (erratum 7 C)."""
     order, inputs = orders[reader.pipeline], frozenset(segment_inputs(reader, orders))
-    closure = next(one for one in sets if inputs < one)
+    closure = next(prefix for prefix in sets if inputs < prefix)
     witnesses = closure - inputs
     key = shape.key((reader.pipeline, *order[: reader.first]), inputs)
     if reader.pipeline in witnesses:
@@ -182,8 +185,8 @@ def conflicts(chosen: Sequence[tuple[CacheCandidate, Segment]]) -> Iterator[tupl
     """Pairs of chosen readers (by place) that cannot be used at once: their segments overlap, or a
     hit of one hides an update of the other."""
     for a, b in combinations(range(len(chosen)), 2):
-        (one, first), (other, second) = chosen[a], chosen[b]
-        if overlap(first, second) or one.hides(first, other) or other.hides(second, one):
+        (cache, first), (other, second) = chosen[a], chosen[b]
+        if overlap(first, second) or cache.hides(first, other) or other.hides(second, cache):
             yield a, b
 
 

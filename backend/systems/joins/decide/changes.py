@@ -50,7 +50,7 @@ class CacheChange(NamedTuple):
 
 def benefit_and_cost(estimate: CacheEstimate) -> tuple[float, float]:
     """Benefit of all readers, and cost."""
-    return sum(one.benefit for one in estimate.readers), estimate.cost
+    return sum(reader.benefit for reader in estimate.readers), estimate.cost
 
 
 def relative_change(old: float, new: float) -> float:
@@ -68,8 +68,8 @@ def largest_change(
     if not compared:
         return None
     changes = [0.0]
-    for id, one in estimates.items():
+    for id, estimate in estimates.items():
         old = compared.get(id)
-        now = benefit_and_cost(one)
+        now = benefit_and_cost(estimate)
         changes += [math.inf] if old is None else map(relative_change, old, now)
     return max(changes)

@@ -113,7 +113,7 @@ class JoinController:
     @property
     def orders(self) -> Orders:
         """Of all pipelines."""
-        return tuple(one.operators for one in self.pipelines)
+        return tuple(pipeline.operators for pipeline in self.pipelines)
 
     @property
     def totals(self) -> CachingTotals:
@@ -209,7 +209,7 @@ class JoinController:
         self._unpriced = _Since()
 
     def _look(self, batch_id: int) -> JoinLook:
-        seq, n = self._evaluations.count(), sum(one.n for one in self.known.pipelines)
+        seq, n = self._evaluations.count(), sum(pipeline.n for pipeline in self.known.pipelines)
         return JoinLook(seq, batch_id, n, self.shape, self.settings)
 
     # ------------------------------------------------------------------ orders
@@ -223,15 +223,15 @@ class JoinController:
     ) -> None:
         """Look at the order of each pipeline that something new is known of."""
         settings, changed, shares = self.settings, [], self.known.shares
-        for pipeline, told in zip(self.pipelines, profile.pipelines, strict=True):
-            pipeline.take(told, settings)
+        for pipeline, counts in zip(self.pipelines, profile.pipelines, strict=True):
+            pipeline.take(counts, settings)
             looks = pipeline.is_due(settings, self.caches.is_new) and not self._is_joint
             if not looks and not self._order_follow_ups[pipeline.input].is_on:
                 continue
             i = pipeline.input
             flow = self.known.flows()[i]
             costs = self._costs(pipeline, flow)
-            outcomes += self._follow_order(batch_id, pipeline, told, costs)
+            outcomes += self._follow_order(batch_id, pipeline, counts, costs)
             is_known = flow.n >= min(settings.order_samples, settings.keep_elements)
             check = pipeline.check(costs, settings, shares) if looks and is_known else None
             if check is None:
@@ -252,39 +252,39 @@ class JoinController:
         if not changed:
             return []
         self._price(self.caches.in_force)
-        found = self._cache_follow_up.end(batch_id)  # readers may be in other places
+        outcomes = self._cache_follow_up.end(batch_id)  # readers may be in other places
         self.known.reordered(changed)
         self._forget(self.caches.reordered(self.orders))
-        return found
+        return outcomes
 
     def _costs(self, pipeline: PipelineOrder, flow: PipelineFlow) -> list[float]:
         """By input: what joining a tuple with it costs in this pipeline; of one that no tuple came
         to, a probe."""
-        found = [0.0] * self.shape.n
+        costs = [0.0] * self.shape.n
         for step, input in enumerate(pipeline.operators):
-            found[input] = flow.step_costs[step] or self.known.probe_factor * self.known.probe_cost
-        return found
+            costs[input] = flow.step_costs[step] or self.known.probe_factor * self.known.probe_cost
+        return costs
 
     def _forget(self, steps: Iterable[Transition]) -> None:
         """Candidates that are gone may come again elsewhere: begin to watch them anew."""
-        for one in steps:
-            if one.after is None:
-                self.known.forget(one.cache)
-                self.known.forget_shadows(one.cache)
+        for step in steps:
+            if step.after is None:
+                self.known.forget(step.cache)
+                self.known.forget_shadows(step.cache)
 
     def _follow_order(
         self,
         batch_id: int,
         pipeline: PipelineOrder,
-        told: PipelineProfile,
+        profile: PipelineProfile,
         costs: Sequence[float],
     ) -> list[DecisionOutcome]:
         """What the new order of a pipeline costs the elements that were profiled."""
-        follow, n = self._order_follow_ups[pipeline.input], len(told.dropped_by)
+        follow, n = self._order_follow_ups[pipeline.input], len(profile.dropped_by)
         if not (follow.is_on and n):
             return []
-        spent = self.known.probe_factor * self.known.pipelines[pipeline.input].spent(told).sum()
-        follow.follow(n, float(spent), pipeline.sample(told, costs))
+        spent = self.known.probe_factor * self.known.pipelines[pipeline.input].spent(profile).sum()
+        follow.follow(n, float(spent), pipeline.sample(profile, costs))
         return follow.end(batch_id) if follow.n_tuples >= self.settings.order_samples else []
 
     # ------------------------------------------------------------------ trees
@@ -355,8 +355,8 @@ class JoinController:
     def state(self) -> dict[str, Any]:
         """What a run that goes on needs beside ``totals``, as JSON-typed data."""
         return {
-            "filters": [list(one.filters) for one in self.pipelines],
-            "literal": [one.is_literal for one in self.pipelines],
+            "filters": [list(pipeline.filters) for pipeline in self.pipelines],
+            "literal": [pipeline.is_literal for pipeline in self.pipelines],
             "caches": self.caches.state(),
             "known": self.known.state(),
             "decisions": self._evaluations.seq,
@@ -366,7 +366,9 @@ class JoinController:
         """Go on where ``state`` was taken, as far as the join is the same. totals: as they were
         published last."""
         filters, literal = state["filters"], state["literal"]
-        is_same = [sorted(one) for one in filters] == [sorted(p.filters) for p in self.pipelines]
+        is_same = [sorted(order) for order in filters] == [
+            sorted(p.filters) for p in self.pipelines
+        ]
         if is_same:
             self.pipelines = [
                 PipelineOrder(self.shape, i, order, is_literal)

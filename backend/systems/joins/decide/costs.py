@@ -107,10 +107,10 @@ def maintenance_cost(
     one probe for another one with that key (card 11).
     """
     step = candidate.update_step + 1
-    found = units.update * sum(flows[i].entering[step] for i in candidate.told_by)
+    cost = units.update * sum(flows[i].entering[step] for i in candidate.told_by)
     if candidate.keyed:
-        found += units.forward * sum(flows[i].minus_share for i in candidate.witnesses)
-    return found
+        cost += units.forward * sum(flows[i].minus_share for i in candidate.witnesses)
+    return cost
 
 
 def bare_costs(flows: Sequence[PipelineFlow]) -> tuple[tuple[float, ...], ...]:
@@ -124,6 +124,6 @@ def lookup_cost(
     flows: Sequence[PipelineFlow], readers: Sequence[Segment], units: UnitCosts
 ) -> float:
     """Of one look-up of a cache by its readers, on average, as assumed before it is measured."""
-    lookups = sum(flows[one.pipeline].entering[one.first] for one in readers)
-    leaving = sum(flows[one.pipeline].entering[one.last + 1] for one in readers)
+    lookups = sum(flows[reader.pipeline].entering[reader.first] for reader in readers)
+    leaving = sum(flows[reader.pipeline].entering[reader.last + 1] for reader in readers)
     return units.lookup + units.forward * leaving / lookups if lookups else 0.0

@@ -34,7 +34,7 @@ def greedy(problem: CacheSelection) -> Choice:
                 covered |= operators_of(reader)
     operators = {(i, step) for i, steps in enumerate(problem.bare) for step in range(len(steps))}
     while covered != operators:
-        best = min(_coverings(problem, covered, chosen), key=lambda one: one[0])
+        best = min(_coverings(problem, covered, chosen), key=lambda covering: covering[0])
         chosen += best[1]
         covered |= best[2]
     return _pruned(problem, _maximal(chosen))
@@ -55,7 +55,7 @@ def _coverings(
             if (pipeline, step) not in covered:
                 yield cost, [], {(pipeline, step)}
     for cache in problem.caches:
-        due = 0.0 if any(one is cache for one, _ in chosen) else cache.cost
+        due = 0.0 if any(other is cache for other, _ in chosen) else cache.cost
         fitting = []
         for place, reader in enumerate(cache.candidate.readers):
             new = operators_of(reader) - set(covered)
@@ -63,7 +63,7 @@ def _coverings(
                 fitting.append((cache.procs[place] / len(new), place, new))
         readers: list[PricedReader] = []
         operators: set[tuple[int, int]] = set()
-        for _, place, new in sorted(fitting, key=lambda one: one[:2]):
+        for _, place, new in sorted(fitting, key=lambda fit: fit[:2]):
             readers.append((cache, place))
             operators |= new
             due += cache.procs[place]
@@ -74,8 +74,8 @@ def _maximal(chosen: Sequence[PricedReader]) -> list[PricedReader]:
     """Readers that lie in no other chosen one."""
     readers = [cache.candidate.readers[place] for cache, place in chosen]
     return [
-        one
-        for one, reader in zip(chosen, readers, strict=True)
+        priced
+        for priced, reader in zip(chosen, readers, strict=True)
         if not any(lies_in(reader, other) for other in readers if other != reader)
     ]
 
@@ -85,9 +85,9 @@ def _pruned(problem: CacheSelection, chosen: list[PricedReader]) -> Choice:
     while True:
         value = problem.value(choice_of(chosen))
         removals = [
-            [one for one in chosen if one[0] is not cache]
-            for cache in {id(one): one for one, _ in chosen}.values()
-        ] + [[one for one in chosen if one is not gone] for gone in chosen]
+            [priced for priced in chosen if priced[0] is not cache]
+            for cache in {id(other): other for other, _ in chosen}.values()
+        ] + [[priced for priced in chosen if priced is not gone] for gone in chosen]
         removals = [
             rest for rest in removals if _pins_in(problem, rest) >= _pins_in(problem, chosen)
         ]
@@ -98,4 +98,4 @@ def _pruned(problem: CacheSelection, chosen: list[PricedReader]) -> Choice:
 
 
 def _pins_in(problem: CacheSelection, chosen: Sequence[PricedReader]) -> set[str]:
-    return {one.candidate.id for one, _ in chosen} & problem.pinned
+    return {cache.candidate.id for cache, _ in chosen} & problem.pinned

@@ -79,8 +79,8 @@ class JoinStatistics:
 
     def add(self, profile: JoinProfile, used: Mapping[str, CacheCandidate], choice: Choice) -> int:
         """Take in a batch; elements of the join in it. used: the caches that were in force."""
-        for one, told in zip(self.pipelines, profile.pipelines, strict=True):
-            one.add(told)
+        for pipeline, counted in zip(self.pipelines, profile.pipelines, strict=True):
+            pipeline.add(counted)
         n_elements = self._rates.add(profile)
         self._flows = None
         for id, segments in profile.shadows.items():
@@ -109,25 +109,28 @@ class JoinStatistics:
         taken_ns: float,
     ) -> None:
         """taken_ns: by the batch, per element."""
-        found, flows, units = self._calibration, self.flows(), self.units
+        calibration, flows, units = self._calibration, self.flows(), self.units
         probes_ns, operations_ns = sum(map(sum, bare_costs(flows))), 0.0
         for id, chosen in choice.items():
             operations_ns += maintenance_cost(used[id], flows, units)
             costs = self._readers(used[id], flows, units)
-            for at, one in zip(used[id].readers, costs, strict=True):
+            for at, cost in zip(used[id].readers, costs, strict=True):
                 if at in chosen:
-                    probes_ns -= (1 - one.miss_prob) * one.segment
-                    operations_ns += one.lookups * one.probe_cost + one.miss_prob * one.creates
-        probes_ns, operations_ns = probes_ns / found.of_probes, operations_ns / found.of_operations
+                    probes_ns -= (1 - cost.miss_prob) * cost.segment
+                    operations_ns += cost.lookups * cost.probe_cost + cost.miss_prob * cost.creates
+        probes_ns, operations_ns = (
+            probes_ns / calibration.of_probes,
+            operations_ns / calibration.of_operations,
+        )
         if choice:
-            found.add_cached(taken_ns, probes_ns, operations_ns)
+            calibration.add_cached(taken_ns, probes_ns, operations_ns)
         else:
-            found.add_bare(taken_ns, probes_ns, n_operations(profile))
+            calibration.add_bare(taken_ns, probes_ns, n_operations(profile))
 
     def reordered(self, pipelines: Sequence[int]) -> None:
         """These pipelines have other orders now."""
-        for one in pipelines:
-            self.pipelines[one].reordered()
+        for pipeline in pipelines:
+            self.pipelines[pipeline].reordered()
         self._flows = None
 
     def forget(self, cache: str) -> None:
@@ -155,15 +158,17 @@ class JoinStatistics:
     @property
     def units(self) -> UnitCosts:
         """Of operations of caches."""
-        found, factor = self._operations.units(self.probe_cost), self._calibration.of_operations
-        return UnitCosts(*(factor * cost for cost in found))
+        costs, factor = self._operations.units(self.probe_cost), self._calibration.of_operations
+        return UnitCosts(*(factor * cost for cost in costs))
 
     def flows(self) -> tuple[PipelineFlow, ...]:
         """Of all pipelines."""
         if self._flows is None:
             shares, factor = self._rates.shares, self._calibration.of_probes
             pairs = zip(self.pipelines, shares, strict=True)
-            self._flows = tuple(one.flow(plus, minus, factor) for one, (plus, minus) in pairs)
+            self._flows = tuple(
+                pipeline.flow(plus, minus, factor) for pipeline, (plus, minus) in pairs
+            )
         return self._flows
 
     @property
@@ -190,22 +195,23 @@ class JoinStatistics:
 
     def begin_profiling(self) -> None:
         """W observations of each pipeline are to be made from now on."""
-        for one in self.pipelines:
-            one.n_new = 0
+        for pipeline in self.pipelines:
+            pipeline.n_new = 0
 
     def profiled(self) -> tuple[bool, ...]:
         """By pipeline whether they were made; where nothing comes to it there is nothing to see."""
         keep, shares = self._settings.keep_elements, self.shares
         return tuple(
-            one.n_new >= keep or (not share and any(shares))
-            for one, share in zip(self.pipelines, shares, strict=True)
+            pipeline.n_new >= keep or (not share and any(shares))
+            for pipeline, share in zip(self.pipelines, shares, strict=True)
         )
 
     def are_full(self) -> bool:
         """Whether there are W observations of each pipeline that something comes to."""
         keep, shares = self._settings.keep_elements, self.shares
         return any(shares) and all(
-            one.n >= keep or not share for one, share in zip(self.pipelines, shares, strict=True)
+            pipeline.n >= keep or not share
+            for pipeline, share in zip(self.pipelines, shares, strict=True)
         )
 
     def is_watched(self, candidate: CacheCandidate, choice: Choice) -> bool:
@@ -241,18 +247,18 @@ class JoinStatistics:
         flows, units = self.flows(), self.units
         return tuple(
             PricedCache(
-                one,
-                maintenance_cost(one, flows, units),
-                tuple(reader.proc for reader in self._readers(one, flows, units)),
+                candidate,
+                maintenance_cost(candidate, flows, units),
+                tuple(reader.proc for reader in self._readers(candidate, flows, units)),
             )
-            for one in candidates
+            for candidate in candidates
         )
 
     def net(self, candidate: CacheCandidate, readers: Sequence[Segment]) -> float:
         """Benefit of these readers less cost, at the moment."""
         flows, units = self.flows(), self.units
         costs = zip(candidate.readers, self._readers(candidate, flows, units), strict=True)
-        benefit = sum(one.benefit for at, one in costs if at in readers)
+        benefit = sum(reader.benefit for at, reader in costs if at in readers)
         return benefit - maintenance_cost(candidate, flows, units)
 
     def misses(
@@ -267,16 +273,16 @@ class JoinStatistics:
         """What caches saved in a batch: what their hits bypassed, less what they did for it. The
         price of operations is that of this moment, their number that of the batch."""
         flows, units = self.flows(), self.units
-        n_elements = sum(one.n_plus + one.n_minus for one in profile.pipelines)
+        n_elements = sum(pipeline.n_plus + pipeline.n_minus for pipeline in profile.pipelines)
         total = 0.0
         for id, counts in profile.caches.items():
             if id not in used or id not in choice:
                 continue
             readers = [reader_costs(flows[r.pipeline], r, units, 0.0, 0) for r in choice[id]]
-            lookups = sum(one.lookups for one in readers)
+            lookups = sum(reader.lookups for reader in readers)
             if lookups:
-                bypassed = sum(one.segment for one in readers) / lookups
-                per_lookup = sum(one.lookups * one.probe_cost for one in readers) / lookups
+                bypassed = sum(reader.segment for reader in readers) / lookups
+                per_lookup = sum(reader.lookups * reader.probe_cost for reader in readers) / lookups
                 total += counts.hits * bypassed - counts.probes * per_lookup
             upkeep = maintenance_cost(used[id], flows, units)
             total -= units.update * counts.creates + n_elements * upkeep
@@ -300,7 +306,7 @@ class JoinStatistics:
             "tells_time": self._tells_time,
             "calibration": self._calibration.state(),
             "operations": self._operations.state(),
-            "pipelines": [one.state() for one in self.pipelines],
+            "pipelines": [pipeline.state() for pipeline in self.pipelines],
             "misses": self._misses.state(),
         }
 
@@ -312,8 +318,8 @@ class JoinStatistics:
         self._tells_time = bool(state["tells_time"])
         self._calibration.restore(state["calibration"])
         self._operations.restore(state["operations"])
-        for one, told in zip(self.pipelines, state["pipelines"], strict=True):
-            one.restore(told)
+        for pipeline, pipeline_state in zip(self.pipelines, state["pipelines"], strict=True):
+            pipeline.restore(pipeline_state)
         self._misses.restore(state["misses"])
         self._flows = None
         return True
@@ -324,12 +330,12 @@ class JoinStatistics:
         self, candidate: CacheCandidate, flows: Sequence[PipelineFlow], units: UnitCosts
     ) -> list[ReaderCosts]:
         """Of all readers of a candidate. flows, units: of this moment."""
-        found = []
+        readers = []
         for reader in candidate.readers:
             flow = flows[reader.pipeline]
             prob, n_probes = self._misses.prob(candidate, reader, flow)
-            found.append(reader_costs(flow, reader, units, prob, n_probes, candidate.n_counted))
-        return found
+            readers.append(reader_costs(flow, reader, units, prob, n_probes, candidate.n_counted))
+        return readers
 
     def _error(self, reader: Segment, flow: PipelineFlow, costs: ReaderCosts) -> float:
         """Standard error of a benefit: of the segment's cost, and of the miss probability."""

@@ -24,8 +24,10 @@ MOST_CACHES: Final = 3
 def cache_headroom(change: CacheChange, settings: JoinSettings, shape: JoinShape) -> list[Headroom]:
     """Of a look at the caches: how far a new selection is off, where there was one to compare with,
     and the caches nearest to going or to paying."""
-    told = [_told(one, shape, settings) for one in change.caches if _may_change(one, settings)]
-    nearest = sorted(told, key=lambda one: -one.near)[:MOST_CACHES]
+    of_caches = [
+        _told(cache, shape, settings) for cache in change.caches if _may_change(cache, settings)
+    ]
+    nearest = sorted(of_caches, key=lambda headroom: -headroom.near)[:MOST_CACHES]
     if change.cause == "monitor":
         return nearest
     moved = 0.0 if change.is_chosen or change.moved is None else change.moved
@@ -33,25 +35,25 @@ def cache_headroom(change: CacheChange, settings: JoinSettings, shape: JoinShape
     return [moving("a benefit or cost", moved, share, "caches are selected anew"), *nearest]
 
 
-def _may_change(one: PricedCandidate, settings: JoinSettings) -> bool:
+def _may_change(candidate: PricedCandidate, settings: JoinSettings) -> bool:
     """Whether its numbers decide: it is not pinned, and look-ups of it were seen. One that pays and
     is not in use gives way to others; what those would have to lose is not told."""
-    if one.candidate.id in settings.pinned:
+    if candidate.candidate.id in settings.pinned:
         return False
-    benefit, cost = _benefit(one), one.estimate.cost
-    is_seen = any(reader.n_probes for reader in one.estimate.readers)
-    return bool(one.after) or (is_seen and benefit <= cost)
+    benefit, cost = _benefit(candidate), candidate.estimate.cost
+    is_seen = any(reader.n_probes for reader in candidate.estimate.readers)
+    return bool(candidate.after) or (is_seen and benefit <= cost)
 
 
-def _benefit(one: PricedCandidate) -> float:
-    return sum(one.estimate.readers[place].benefit for place in one.places)
+def _benefit(candidate: PricedCandidate) -> float:
+    return sum(candidate.estimate.readers[place].benefit for place in candidate.places)
 
 
-def _told(one: PricedCandidate, shape: JoinShape, settings: JoinSettings) -> Headroom:
-    name, unit = one.candidate.said(shape), settings.cost_unit
-    benefit, cost = _benefit(one), one.estimate.cost
+def _told(candidate: PricedCandidate, shape: JoinShape, settings: JoinSettings) -> Headroom:
+    name, unit = candidate.candidate.said(shape), settings.cost_unit
+    benefit, cost = _benefit(candidate), candidate.estimate.cost
     missing = abs(benefit - cost)
-    if one.after:
+    if candidate.after:
         words, near = f"{name} goes if its benefit falls by", _share(cost, benefit)
     else:
         words, near = f"{name} pays if its benefit rises by", _share(benefit, cost)

@@ -50,20 +50,20 @@ class JoinModel(NamedTuple):
         misses: Mapping[LookupPlace, float],
     ) -> JoinModel:
         """To what the pipelines do under the present orders."""
-        rows, found = [], []
+        rows, logs_out = [], []
         for i, (order, flow) in enumerate(zip(orders, flows, strict=True)):
             for step, j in enumerate(order):
                 if flow.entering[step]:
                     row = [0.0] * (shape.n + len(shape.classes))
                     row[j] = 1.0
-                    for one in shape.key((i, *order[:step]), (j,)):
-                        row[shape.n + one] = 1.0
+                    for class_number in shape.key((i, *order[:step]), (j,)):
+                        row[shape.n + class_number] = 1.0
                     rows.append(row)
                     out = flow.entering[step + 1] / flow.entering[step]
-                    found.append(math.log(max(LEAST_FANOUT, out)))
+                    logs_out.append(math.log(max(LEAST_FANOUT, out)))
         fit = np.zeros(shape.n + len(shape.classes))
         if rows:
-            fit = np.linalg.lstsq(np.array(rows), np.array(found), rcond=None)[0]
+            fit = np.linalg.lstsq(np.array(rows), np.array(logs_out), rcond=None)[0]
         logs, shares = fit.tolist(), tuple(flow.share for flow in flows)
         sizes, selectivities = tuple(logs[: shape.n]), tuple(logs[shape.n :])
         return cls(shape, sizes, selectivities, shares, probe_cost, units, misses)
@@ -72,8 +72,10 @@ class JoinModel(NamedTuple):
         """Joined with these inputs, itself among them, what an element of the input makes."""
         inside = set(joined)
         said = sum(self.log_sizes[j] for j in inside if j != input)
-        for one, log_selectivity in zip(self.shape.classes, self.log_selectivities, strict=True):
-            said += log_selectivity * max(0, len(one & inside) - 1)
+        for members, log_selectivity in zip(
+            self.shape.classes, self.log_selectivities, strict=True
+        ):
+            said += log_selectivity * max(0, len(members & inside) - 1)
         return math.exp(said)
 
     def flow(self, input: int, order: Sequence[int]) -> PipelineFlow:
@@ -81,7 +83,7 @@ class JoinModel(NamedTuple):
         share = self.shares[input]
         made = [self.tuples(input, (input, *order[:step])) for step in range(len(order) + 1)]
         costs = tuple(self.probe_cost * (1 + after / before) for before, after in pairwise(made))
-        return PipelineFlow(share, 0.0, tuple(share * one for one in made), costs, 0)
+        return PipelineFlow(share, 0.0, tuple(share * n_made for n_made in made), costs, 0)
 
     def miss_prob(self, place: LookupPlace) -> float:
         """As known there; else the mean of what is known of the key, else of all look-ups."""

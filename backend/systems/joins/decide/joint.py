@@ -45,28 +45,32 @@ class _Way(NamedTuple):
 
 def best_tree(model: JoinModel) -> JoinTree:
     """The cheapest; of equally cheap ones that which keeps least."""
-    found: JoinTree | None = None
+    tree: JoinTree | None = None
     ways = [_Pipeline(model, i) for i in range(model.shape.n)]
     for kept in _families(model):
-        upkeep = sum(_upkeep(model, one) for one in kept)
-        if found is not None and upkeep >= found.cost:
+        upkeep = sum(_upkeep(model, join) for join in kept)
+        if tree is not None and upkeep >= tree.cost:
             continue
-        paths = [path for one in ways if (path := one.shortest(kept)) is not None]
+        paths = [path for pipeline in ways if (path := pipeline.shortest(kept)) is not None]
         cost = upkeep + sum(path.cost for path in paths)
-        if len(paths) == len(ways) and (found is None or cost < found.cost):
-            found = JoinTree(tuple(path.order for path in paths), kept, cost)
-    assert found is not None  # nothing may always be kept
-    return found
+        if len(paths) == len(ways) and (tree is None or cost < tree.cost):
+            tree = JoinTree(tuple(path.order for path in paths), kept, cost)
+    assert tree is not None  # nothing may always be kept
+    return tree
 
 
 def _families(model: JoinModel) -> Iterator[tuple[Kept, ...]]:
     """Every laminar family of 2..n-1 inputs, with any of the keys of its sets; smallest first."""
     n = model.shape.n
-    sets = [frozenset(one) for size in range(2, n) for one in combinations(range(n), size)]
+    sets = [
+        frozenset(combination)
+        for size in range(2, n)
+        for combination in combinations(range(n), size)
+    ]
     most = max(0, n - 2)
     for family in chain.from_iterable(combinations(sets, k) for k in range(most + 1)):
         if all(a <= b or b <= a or not a & b for a, b in combinations(family, 2)):
-            choices = [_some_keys(model, one) for one in family]
+            choices = [_some_keys(model, inside) for inside in family]
             for keys in product(*choices):
                 yield tuple((a, key) for a, some in zip(family, keys, strict=True) for key in some)
 
@@ -75,7 +79,7 @@ def _some_keys(model: JoinModel, inside: Joined) -> list[tuple[tuple[int, ...], 
     """All nonempty sets of keys by which pipelines may read a join."""
     outside = [i for i in range(model.shape.n) if i not in inside]
     prefixes = chain.from_iterable(combinations(outside, k) for k in range(1, len(outside) + 1))
-    keys = sorted({model.shape.key(one, inside) for one in prefixes})
+    keys = sorted({model.shape.key(prefix, inside) for prefix in prefixes})
     return [some for k in range(1, len(keys) + 1) for some in combinations(keys, k)]
 
 
@@ -104,9 +108,9 @@ class _Pipeline:
         own = [inside for inside, _ in kept if self._input in inside]
         best: dict[Joined, _Way] = {frozenset({self._input}): _Way(0.0, ())}
         for size in range(1, len(self._all)):
-            for joined in [one for one in best if len(one) == size]:
+            for joined in [inputs for inputs in best if len(inputs) == size]:
                 for after, way in self._steps(joined, kept):
-                    if all(after <= one or joined >= one for one in own):
+                    if all(after <= inside or joined >= inside for inside in own):
                         total = best[joined].cost + way.cost
                         if after not in best or total < best[after].cost:
                             best[after] = _Way(total, best[joined].order + way.order)
@@ -133,16 +137,16 @@ class _Pipeline:
     def _joined_one_by_one(self, before: Joined, after: Joined) -> _Way | None:
         if before == after:
             return _Way(0.0, ())
-        model, i, found = self._model, self._input, None
+        model, i, best = self._model, self._input, None
         for j in sorted(after - before):
             middle = before | {j}
             rest = self._joins(middle, after) if model.may_follow(before, j) else None
             if rest is not None:
                 made = model.tuples(i, before) + model.tuples(i, middle)
                 cost = model.shares[i] * model.probe_cost * made + rest.cost
-                if found is None or cost < found.cost:
-                    found = _Way(cost, (j, *rest.order))
-        return found
+                if best is None or cost < best.cost:
+                    best = _Way(cost, (j, *rest.order))
+        return best
 
     def _looks_up(self, before: Joined, inside: Joined) -> _Way | None:
         """A look-up of a kept join; its misses are joined one by one."""

@@ -59,7 +59,7 @@ class JointOrders:
             self.gain = min(_MOST_GAIN, 2 * self.gain)
         self._expected = None
         self._measured[orders] = _Measured(cost, _plain(model, orders))
-        after, new_cost = min(self._by_now(model).items(), key=lambda one: one[1])
+        after, new_cost = min(self._by_now(model).items(), key=lambda priced: priced[1])
         kept, is_measured = tuple[Kept, ...](), True
         tree = best_tree(model)
         if tree.orders not in self._measured:
@@ -75,9 +75,9 @@ class JointOrders:
     def _forget_stale(self, model: JoinModel, change_share: float) -> None:
         """What the model prices otherwise by now is another join."""
         kept = {
-            orders: one
-            for orders, one in self._measured.items()
-            if abs(_plain(model, orders) - one.plain) <= change_share * one.plain
+            orders: measured
+            for orders, measured in self._measured.items()
+            if abs(_plain(model, orders) - measured.plain) <= change_share * measured.plain
         }
         if len(kept) < len(self._measured):
             self.gain = LEAST_GAIN
@@ -86,11 +86,11 @@ class JointOrders:
     def _by_now(self, model: JoinModel) -> dict[Orders, float]:
         """What was measured, as far as the model says that elements take more or less by now."""
         return {
-            orders: one.cost * _plain(model, orders) / one.plain
-            for orders, one in self._measured.items()
+            orders: measured.cost * _plain(model, orders) / measured.plain
+            for orders, measured in self._measured.items()
         }
 
 
 def _plain(model: JoinModel, orders: Orders) -> float:
     """What orders cost without caches, by the model."""
-    return sum(map(sum, bare_costs([model.flow(i, one) for i, one in enumerate(orders)])))
+    return sum(map(sum, bare_costs([model.flow(i, order) for i, order in enumerate(orders)])))

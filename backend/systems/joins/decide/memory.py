@@ -73,25 +73,25 @@ class MissRatioCurve(NamedTuple):
             (pages(n * key_bytes, page_bytes), hit)
             for n, hit in zip(self.n_keys, self.hit_probs, strict=True)
         ]
-        found: list[Tier] = []
+        tiers: list[Tier] = []
         for (before, low), (after, high) in pairwise(_hull(at)):
-            found.append(Tier(after - before, gain * (high - low) / (after - before)))
-        return found
+            tiers.append(Tier(after - before, gain * (high - low) / (after - before)))
+        return tiers
 
 
 def _hull(points: Iterable[tuple[int, float]]) -> list[tuple[int, float]]:
     """The upper concave hull of points of rising x; points that add nothing are left out."""
-    found: list[tuple[int, float]] = []
+    hull: list[tuple[int, float]] = []
     for x, y in points:
-        if found and (x == found[-1][0] or y <= found[-1][1]):
-            if y > found[-1][1]:
-                found.pop()
+        if hull and (x == hull[-1][0] or y <= hull[-1][1]):
+            if y > hull[-1][1]:
+                hull.pop()
             else:
                 continue
-        while len(found) > 1 and _slope(found[-2], found[-1]) <= _slope(found[-1], (x, y)):
-            found.pop()
-        found.append((x, y))
-    return found
+        while len(hull) > 1 and _slope(hull[-2], hull[-1]) <= _slope(hull[-1], (x, y)):
+            hull.pop()
+        hull.append((x, y))
+    return hull
 
 
 def _slope(first: tuple[int, float], second: tuple[int, float]) -> float:

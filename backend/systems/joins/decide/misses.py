@@ -42,7 +42,7 @@ class CacheMisses:
 
     def forget_shadows(self, cache: str) -> None:
         """A candidate is profiled anew."""
-        self._shadows = {key: one for key, one in self._shadows.items() if key[0] != cache}
+        self._shadows = {key: shadow for key, shadow in self._shadows.items() if key[0] != cache}
 
     # ------------------------------------------------------------------ telling
 
@@ -71,8 +71,8 @@ class CacheMisses:
         prob, lookups = window.prob, flow.entering[reader.first]
         drops_empty = candidate.n_counted and reader.pipeline in candidate.witnesses
         if drops_empty and lookups and not is_observed:
-            found = min(1.0, flow.entering[candidate.update_step + 1] / lookups)
-            prob = 1 - (1 - prob) * found
+            nonempty = min(1.0, flow.entering[candidate.update_step + 1] / lookups)
+            prob = 1 - (1 - prob) * nonempty
         return prob, window.n_probes
 
     def by_place(
@@ -80,23 +80,25 @@ class CacheMisses:
     ) -> dict[LookupPlace, float]:
         """What is known of look-ups, by where they are made: of plain caches in use as observed,
         else as the shadow says, which asks for the key alone."""
-        found = dict[LookupPlace, float]()
-        for one in candidates:
-            is_seen = not one.witnesses and self.is_observed(one.id)
-            for at in one.readers:
-                window = self._seen(one, at, is_seen)
+        probs = dict[LookupPlace, float]()
+        for candidate in candidates:
+            is_seen = not candidate.witnesses and self.is_observed(candidate.id)
+            for at in candidate.readers:
+                window = self._seen(candidate, at, is_seen)
                 if window is not None and window.prob is not None:
                     joined = frozenset((at.pipeline, *orders[at.pipeline][: at.first]))
-                    found[at.pipeline, joined, one.key] = window.prob
-        return found
+                    probs[at.pipeline, joined, candidate.key] = window.prob
+        return probs
 
     # ------------------------------------------------------------------ going on
 
     def state(self) -> dict[str, Any]:
         """As JSON-typed data."""
         return {
-            "used": {id: one.state() for id, one in self._observed.items()},
-            "shadows": [[id, list(at), one.state()] for (id, at), one in self._shadows.items()],
+            "used": {id: observed.state() for id, observed in self._observed.items()},
+            "shadows": [
+                [id, list(at), shadow.state()] for (id, at), shadow in self._shadows.items()
+            ],
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:

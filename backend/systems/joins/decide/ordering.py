@@ -223,7 +223,7 @@ class PipelineOrder:
         rarer = self._rarer_first(situation, settings, shares) if looks else None
         if rarer is not None:
             verdict, (order, finding, tested, new) = "switched", rarer
-        found = OrderCheck(
+        order_check = OrderCheck(
             self.input,
             verdict,
             finding,
@@ -242,7 +242,7 @@ class PipelineOrder:
             self._by_algorithm(situation),
         )
         self._end_look(verdict == "switched")
-        return found
+        return order_check
 
     def _by_algorithm(self, s: Situation) -> dict[str, float]:
         """What each algorithm that sees all of the profile makes of it, planned anew; nothing of a
@@ -257,7 +257,9 @@ class PipelineOrder:
             "independent": ranked_order(by_filter, s.costs, order),
             "optimal": best or order,
         }
-        costs = {a: order_cost(one, s.columns, s.costs, s.n_tuples) for a, one in orders.items()}
+        costs = {
+            a: order_cost(order, s.columns, s.costs, s.n_tuples) for a, order in orders.items()
+        }
         return {a: _per_tuple(ps, s.n_tuples) or 0.0 for a, ps in costs.items()}
 
     def _end_look(self, switched: bool) -> None:
@@ -343,12 +345,12 @@ class PipelineOrder:
     def _verdict(
         self, finding: Finding, proposal: ProposedOrder, settings: JoinSettings
     ) -> Verdict:
-        found = self._policy.verdict(settings, len(self.window), finding, self.cooldown)
-        if found not in ("switched", "cooldown"):
-            return found
+        verdict = self._policy.verdict(settings, len(self.window), finding, self.cooldown)
+        if verdict not in ("switched", "cooldown"):
+            return verdict
         if proposal.order == self.view.order:
             return "below_threshold"
-        return "pinned" if settings.join_order == "fixed" else found
+        return "pinned" if settings.join_order == "fixed" else verdict
 
     def _needed(self, settings: JoinSettings) -> int:
         """Profiled elements a check takes."""
@@ -357,8 +359,8 @@ class PipelineOrder:
     def _drops(self, dropped_by: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """bool[k, filters]."""
         bits = np.array(self.targets, dtype=np.uint64)
-        found: NDArray[np.bool_] = (dropped_by[:, None] >> bits[None, :]) & np.uint64(1) == 1
-        return found
+        drops: NDArray[np.bool_] = (dropped_by[:, None] >> bits[None, :]) & np.uint64(1) == 1
+        return drops
 
 
 def _per_tuple(total_ps: Picoseconds | None, n_tuples: int) -> float | None:

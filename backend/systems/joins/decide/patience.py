@@ -88,10 +88,10 @@ class Patience:
         which it is out of use meanwhile: when something has moved, and once in ``MOST``
         intervals."""
         self._n_hidden += self.n_intervals
-        found = self._has_moved or self._n_hidden >= MOST
-        if found:
+        is_due = self._has_moved or self._n_hidden >= MOST
+        if is_due:
             self._has_moved, self._n_hidden = False, 0
-        return found
+        return is_due
 
     def state(self) -> dict[str, Any]:
         """As JSON-typed data; what is usual is seen anew."""

@@ -42,13 +42,13 @@ class CachingRegret:
         self._candidates = candidates
         self._bare: NDArray[np.float64] | None = None
         self._costs = np.zeros(len(candidates))
-        self._procs = [np.zeros(len(one.readers)) for one in candidates]
+        self._procs = [np.zeros(len(candidate.readers)) for candidate in candidates]
         self._best: Choice = {}
 
     def account(self, problem: CacheSelection, choice: Choice, n_elements: int) -> None:
         """So many elements came while ``choice`` was in force. problem: all candidates at the
         statistics of the time."""
-        candidates = tuple(one.candidate for one in problem.caches)
+        candidates = tuple(cache.candidate for cache in problem.caches)
         bare = np.array(problem.bare)
         if candidates != self._candidates:
             self.look_back()
@@ -82,7 +82,9 @@ class CachingRegret:
 
     def _summed(self, bare: NDArray[np.float64]) -> CacheSelection:
         caches = tuple(
-            PricedCache(one, float(cost), tuple(procs.tolist()))
-            for one, cost, procs in zip(self._candidates, self._costs, self._procs, strict=True)
+            PricedCache(candidate, float(cost), tuple(procs.tolist()))
+            for candidate, cost, procs in zip(
+                self._candidates, self._costs, self._procs, strict=True
+            )
         )
         return CacheSelection(tuple(map(tuple, bare.tolist())), caches)

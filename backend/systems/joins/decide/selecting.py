@@ -48,25 +48,25 @@ class _Option(NamedTuple):
 def exact(problem: CacheSelection) -> Choice:
     """The best choice; of equally good ones the one with fewest caches, first ones first. More than
     ``EXACT_UP_TO_CACHES`` worthwhile candidates are chosen among greedily."""
-    paying = [one for one in problem.caches if _is_worthwhile(problem, one)]
+    paying = [cache for cache in problem.caches if _is_worthwhile(problem, cache)]
     if len(paying) > EXACT_UP_TO_CACHES:
         return greedy(problem)
-    free = [one for one in paying if one.candidate.id not in problem.pinned]
+    free = [cache for cache in paying if cache.candidate.id not in problem.pinned]
     pinned = compatible_pins(problem)
     pipelines = _pipelines(problem, [*pinned, *free])
-    best, found = (0, float("-inf")), dict[str, tuple[Segment, ...]]()
+    best, best_choice = (0, float("-inf")), dict[str, tuple[Segment, ...]]()
     for size in range(len(free) + 1):
         for chosen in combinations(range(len(pinned), len(pinned) + len(free)), size):
             paid = sum(1 << place for place in (*range(len(pinned)), *chosen))
-            parts = [one.best(paid) for one in pipelines]
+            parts = [pipeline.best(paid) for pipeline in pipelines]
             n_pinned, bound = sum(part.n_pinned for part in parts), sum(p.benefit for p in parts)
             if (n_pinned, bound) < best:
                 continue  # even if nothing had to be kept up to date
             choice = _readers_of(parts)
             rank = n_pinned, problem.value(choice)
             if rank > best:
-                best, found = rank, choice
-    return found
+                best, best_choice = rank, choice
+    return best_choice
 
 
 def by_trees(problem: CacheSelection) -> Choice:
@@ -81,10 +81,10 @@ def by_trees(problem: CacheSelection) -> Choice:
             for place, reader in enumerate(cache.candidate.readers)
             if reader.pipeline == pipeline and not cache.candidate.witnesses
         ]
-        nested.sort(key=lambda one: -len(one[0].candidate.windows))
+        nested.sort(key=lambda priced: -len(priced[0].candidate.windows))
         while nested:
             _, best = _tree(problem, nested)
-            chosen += [one for one in best if fits(*one, chosen)]
+            chosen += [priced for priced in best if fits(*priced, chosen)]
     return choice_of(chosen)
 
 
@@ -97,13 +97,13 @@ def chosen(
     """What is worth its memory of what ``select`` finds. Where that saves less than ``least_gain``
     beside what there is of caches that were ``tried``, being in use until now, or are pinned,
     these alone."""
-    found = worthwhile(problem, select(problem))
+    choice = worthwhile(problem, select(problem))
     if not least_gain:
-        return found
-    known = [one for one in problem.caches if one.candidate.id in problem.pinned.union(tried)]
+        return choice
+    known = [cache for cache in problem.caches if cache.candidate.id in problem.pinned.union(tried)]
     kept = replace(problem, caches=tuple(known))
     best = worthwhile(kept, select(kept))
-    return found if problem.value(found) - problem.value(best) >= least_gain else best
+    return choice if problem.value(choice) - problem.value(best) >= least_gain else best
 
 
 def better_of(
@@ -111,7 +111,7 @@ def better_of(
 ) -> dict[str, tuple[Segment, ...]]:
     """What is to be used: what was found, or else what there was before without what is not worth
     its memory, where that has as many pinned caches and costs no more."""
-    ids = {one.candidate.id for one in problem.caches}
+    ids = {cache.candidate.id for cache in problem.caches}
     kept = worthwhile(problem, {id: readers for id, readers in before.items() if id in ids})
 
     def rank(choice: Choice) -> tuple[int, float]:
@@ -143,8 +143,8 @@ class _OnePipeline:
     def __init__(self, options: Sequence[_Option], n_steps: int) -> None:
         self._options, self._n_steps = options, n_steps
         self._concerns = 0
-        for one in options:
-            self._concerns |= one.own | one.hidden
+        for option in options:
+            self._concerns |= option.own | option.hidden
         self._known: dict[int, _Part] = {}
 
     def best(self, paid: int) -> _Part:
@@ -152,14 +152,18 @@ class _OnePipeline:
         caches that are kept up to date, a bit for each."""
         asked = paid & self._concerns
         if asked not in self._known:
-            usable = [one for one in self._options if one.own & asked and not one.hidden & asked]
+            usable = [
+                option
+                for option in self._options
+                if option.own & asked and not option.hidden & asked
+            ]
             self._known[asked] = self._pass(usable)
         return self._known[asked]
 
     def _pass(self, options: Sequence[_Option]) -> _Part:
         best = [_Part(0, 0.0, ())]
         for step in range(self._n_steps):
-            found = best[step]
+            part = best[step]
             for option in options:
                 if option.reader.last == step:
                     before = best[option.reader.first]
@@ -168,46 +172,48 @@ class _OnePipeline:
                         before.benefit + option.benefit,
                         (*before.options, option),
                     )
-                    if new[:2] > found[:2]:
-                        found = new
-            best.append(found)
+                    if new[:2] > part[:2]:
+                        part = new
+            best.append(part)
         return best[-1]
 
 
 def _pipelines(problem: CacheSelection, caches: Sequence[PricedCache]) -> list[_OnePipeline]:
     """All pipelines with the readers that may pay. caches: bit 0 first."""
-    found = []
+    pipelines = []
     for pipeline, steps in enumerate(problem.bare):
         options = []
-        for bit, one in enumerate(caches):
-            is_pinned = one.candidate.id in problem.pinned
-            for place, reader in enumerate(one.candidate.readers):
-                benefit = problem.benefit(one, place)
+        for bit, priced in enumerate(caches):
+            is_pinned = priced.candidate.id in problem.pinned
+            for place, reader in enumerate(priced.candidate.readers):
+                benefit = problem.benefit(priced, place)
                 if reader.pipeline == pipeline and (benefit > 0 or is_pinned):
                     hidden = sum(
                         1 << other
                         for other, cache in enumerate(caches)
-                        if one.candidate.hides(reader, cache.candidate)
+                        if priced.candidate.hides(reader, cache.candidate)
                     )
-                    id = one.candidate.id
+                    id = priced.candidate.id
                     options.append(_Option(reader, id, benefit, is_pinned, 1 << bit, hidden))
-        found.append(_OnePipeline(options, len(steps)))
-    return found
+        pipelines.append(_OnePipeline(options, len(steps)))
+    return pipelines
 
 
 def _readers_of(parts: Sequence[_Part]) -> dict[str, tuple[Segment, ...]]:
-    found: dict[str, list[Segment]] = {}
-    for option in (one for part in parts for one in part.options):
-        found.setdefault(option.id, []).append(option.reader)
-    return {id: tuple(readers) for id, readers in found.items()}
+    readers_by_cache: dict[str, list[Segment]] = {}
+    for option in (option for part in parts for option in part.options):
+        readers_by_cache.setdefault(option.id, []).append(option.reader)
+    return {id: tuple(readers) for id, readers in readers_by_cache.items()}
 
 
 def _tree(problem: CacheSelection, nested: list[PricedReader]) -> tuple[float, list[PricedReader]]:
     """Value and caches of the tree whose root stands first; its members are taken out."""
     root, place = nested.pop(0)
     reader = root.candidate.readers[place]
-    inside = [one for one in nested if lies_in(one[0].candidate.readers[one[1]], reader)]
-    nested[:] = [one for one in nested if one not in inside]
+    inside = [
+        priced for priced in nested if lies_in(priced[0].candidate.readers[priced[1]], reader)
+    ]
+    nested[:] = [priced for priced in nested if priced not in inside]
     value, chosen = 0.0, list[PricedReader]()
     while inside:
         below = _tree(problem, inside)

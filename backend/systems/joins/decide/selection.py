@@ -83,7 +83,7 @@ def fits(
     """Whether a reader can be used beside others. nested: it may hold others' steps, or lie in
     theirs; then the outer one is kept in the end."""
     reader = cache.candidate.readers[place]
-    pairs = [(one.candidate, one.candidate.readers[at]) for one, at in chosen]
+    pairs = [(priced.candidate, priced.candidate.readers[at]) for priced, at in chosen]
     for a, b in conflicts([*pairs, (cache.candidate, reader)]):
         other, theirs = pairs[a]
         if b != len(pairs):
@@ -96,10 +96,10 @@ def fits(
 
 def choice_of(chosen: Sequence[PricedReader]) -> dict[str, tuple[Segment, ...]]:
     """Readers by cache, ascending."""
-    found: dict[str, list[Segment]] = {}
+    readers_by_cache: dict[str, list[Segment]] = {}
     for cache, place in chosen:
-        found.setdefault(cache.candidate.id, []).append(cache.candidate.readers[place])
-    return {id: tuple(sorted(readers)) for id, readers in found.items()}
+        readers_by_cache.setdefault(cache.candidate.id, []).append(cache.candidate.readers[place])
+    return {id: tuple(sorted(readers)) for id, readers in readers_by_cache.items()}
 
 
 def all_readers(caches: Sequence[PricedCache]) -> list[PricedReader]:
@@ -114,13 +114,13 @@ def all_readers(caches: Sequence[PricedCache]) -> list[PricedReader]:
 
 def compatible_pins(problem: CacheSelection) -> list[PricedCache]:
     """Pinned caches of which none hides what another is told."""
-    found: list[PricedCache] = []
+    pins: list[PricedCache] = []
     for cache in problem.caches:
         if cache.candidate.id in problem.pinned and any(
-            fits(cache, place, all_readers(found)) for place in range(len(cache.procs))
+            fits(cache, place, all_readers(pins)) for place in range(len(cache.procs))
         ):
-            found.append(cache)
-    return found
+            pins.append(cache)
+    return pins
 
 
 def operators_of(reader: Segment) -> set[tuple[int, int]]:

@@ -37,7 +37,7 @@ class JoinShape:
         if n_inputs < 2:
             raise ValueError(f"a join of {n_inputs} inputs; at least 2 are needed")
         classes = tuple(frozenset(i for i, _ in members) for members in work.equal)
-        strange = sorted({i for one in classes for i in one if not 0 <= i < n_inputs})
+        strange = sorted({i for members in classes for i in members if not 0 <= i < n_inputs})
         if strange:
             raise ValueError(f"equality classes name inputs {strange}; there are 0..{n_inputs - 1}")
         if names and len(names) != n_inputs:
@@ -46,27 +46,27 @@ class JoinShape:
 
     def neighbours(self, input: int) -> tuple[int, ...]:
         """The inputs it shares a class with, ascending."""
-        found = {other for one in self.classes if input in one for other in one}
-        return tuple(sorted(found - {input}))
+        classes = {other for members in self.classes if input in members for other in members}
+        return tuple(sorted(classes - {input}))
 
     def component(self, input: int, within: Collection[int] | None = None) -> frozenset[int]:
         """The inputs one can get to from an input, itself included, over inputs ``within``."""
         allowed = set(range(self.n)) if within is None else set(within)
-        found, waiting = {input}, [input]
+        component, waiting = {input}, [input]
         while waiting:
             for other in self.neighbours(waiting.pop()):
-                if other in allowed and other not in found:
-                    found.add(other)
+                if other in allowed and other not in component:
+                    component.add(other)
                     waiting.append(other)
-        return frozenset(found)
+        return frozenset(component)
 
     def key(self, before: Collection[int], segment: Collection[int]) -> tuple[int, ...]:
         """The classes that have attributes on both sides: the key K of a cache of ``segment`` that
         is looked up with tuples of ``before``."""
         return tuple(
             number
-            for number, one in enumerate(self.classes)
-            if not one.isdisjoint(before) and not one.isdisjoint(segment)
+            for number, members in enumerate(self.classes)
+            if not members.isdisjoint(before) and not members.isdisjoint(segment)
         )
 
     def path(self, start: int, end: int) -> tuple[int, ...]:
@@ -102,12 +102,12 @@ class JoinShape:
 @lru_cache(maxsize=1024)
 def _paths(shape: JoinShape, start: int) -> tuple[tuple[int, ...], ...]:
     """By end: the path of the breadth-first spanning tree."""
-    found: dict[int, tuple[int, ...]] = {start: ()}
+    paths: dict[int, tuple[int, ...]] = {start: ()}
     waiting = deque([start])
     while waiting:
         here = waiting.popleft()
         for other in shape.neighbours(here):
-            if other not in found:
-                found[other] = (*found[here], other)
+            if other not in paths:
+                paths[other] = (*paths[here], other)
                 waiting.append(other)
-    return tuple(found.get(end, ()) for end in range(shape.n))
+    return tuple(paths.get(end, ()) for end in range(shape.n))

@@ -78,8 +78,8 @@ class CacheStates:
         """Begin anew: unused candidates are profiled; used ones go on being used, but for those
         with an unused candidate inside, whose look-ups they would hide. hidden_too: False leaves
         those unused, and so all that is used in use."""
-        known = [one for one in candidates if one.id in self._states]
-        inputs = {one.id: set(one.windows) for one in known}
+        known = [candidate for candidate in candidates if candidate.id in self._states]
+        inputs = {candidate.id: set(candidate.windows) for candidate in known}
         unused = [inputs[id] for id in inputs if self._states[id] == "unused"]
         used = [inputs[id] for id in inputs if self._states[id] == "used"]
 

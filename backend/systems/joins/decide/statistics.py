@@ -70,8 +70,8 @@ class PipelineStatistics:
         if not self._counted:
             return profile.busy_ns.astype(np.float64)
         entering = profile.entering.astype(np.float64)
-        found: NDArray[np.float64] = entering[:, :-1] + entering[:, 1:] + SCAN * profile.scanned
-        return found
+        costs: NDArray[np.float64] = entering[:, :-1] + entering[:, 1:] + SCAN * profile.scanned
+        return costs
 
     def flow(self, share: float, minus_share: float, factor: float = 1.0) -> PipelineFlow:
         """share: elements of the input per element of the join. factor: of all costs."""
@@ -82,8 +82,8 @@ class PipelineStatistics:
     def segment_costs(self, reader: Segment) -> NDArray[np.float64]:
         """float64[n]: what the steps of a segment cost for each observed element."""
         spent = self._observed[:, self._n :]
-        found: NDArray[np.float64] = spent[:, reader.first : reader.last + 1].sum(axis=1)
-        return found
+        costs: NDArray[np.float64] = spent[:, reader.first : reader.last + 1].sum(axis=1)
+        return costs
 
     def state(self) -> dict[str, Any]:
         """As JSON-typed data: of how many elements, and their means."""
@@ -161,7 +161,9 @@ class Rates:
 
     def add(self, profile: JoinProfile) -> int:
         """Take in a batch; elements of all inputs in it. An empty one says nothing of shares."""
-        batch = [(one.n_plus + one.n_minus, one.n_minus) for one in profile.pipelines]
+        batch = [
+            (pipeline.n_plus + pipeline.n_minus, pipeline.n_minus) for pipeline in profile.pipelines
+        ]
         n_elements = _n_elements(batch)
         if n_elements:
             self._batches.append(batch)
@@ -204,12 +206,12 @@ class OperationCosts:
 
     def state(self) -> list[list[list[float]]]:
         """What was timed, as JSON-typed data: look-ups, updates."""
-        return [[list(one) for one in parts] for parts in (self._lookups, self._updates)]
+        return [[list(part) for part in parts] for parts in (self._lookups, self._updates)]
 
     def restore(self, state: Sequence[Sequence[tuple[float, float]]]) -> None:
         """Go on with what was timed."""
-        for parts, told in zip((self._lookups, self._updates), state, strict=True):
-            parts.extend((taken, expected) for taken, expected in told)
+        for parts, timed in zip((self._lookups, self._updates), state, strict=True):
+            parts.extend((taken, expected) for taken, expected in timed)
 
     def prior(self, probe_cost: float) -> UnitCosts:
         """What is assumed. probe_cost: of an index probe, or of building a tuple."""
@@ -217,13 +219,13 @@ class OperationCosts:
 
     def units(self, probe_cost: float) -> UnitCosts:
         """What is known by now."""
-        found = self.prior(probe_cost)
+        prior = self.prior(probe_cost)
         if self._counted:
-            return found
+            return prior
         if self._lookups:
             scale = _ratio(self._lookups)
-            found = UnitCosts(scale * found.lookup, scale * found.forward, found.update)
-        return found._replace(update=_ratio(self._updates)) if self._updates else found
+            prior = UnitCosts(scale * prior.lookup, scale * prior.forward, prior.update)
+        return prior._replace(update=_ratio(self._updates)) if self._updates else prior
 
 
 def probe_cost(pipelines: Sequence[PipelineStatistics], counted: bool) -> float:

@@ -62,7 +62,7 @@ def cache_decision(look: JoinLook, change: CacheChange) -> Decision:
         predicted_new=new,
         detail={
             "cost_unit": look.settings.cost_unit,
-            "caches": [_cache_detail(one, change, look.shape) for one in change.caches],
+            "caches": [_cache_detail(cache, change, look.shape) for cache in change.caches],
             "transitions": [step._asdict() for step in change.transitions],
             "moved": None if change.moved is None else finite(change.moved),
             "change_share": look.settings.change_share,
@@ -78,8 +78,11 @@ def cache_decision(look: JoinLook, change: CacheChange) -> Decision:
 def _other_choices(change: CacheChange, now: float) -> dict[str, Any]:
     """What the join would cost with the caches that each way of choosing finds, and without."""
     problem, is_small = change.problem, len(change.caches) <= MOST_PRICED
-    ways = {name: one for name, one in SELECTORS.items() if is_small or name == "greedy"}
-    costs = {name: problem.cost(worthwhile(problem, one(problem))) for name, one in ways.items()}
+    ways = {name: selector for name, selector in SELECTORS.items() if is_small or name == "greedy"}
+    costs = {
+        name: problem.cost(worthwhile(problem, selector(problem)))
+        for name, selector in ways.items()
+    }
     return choices_detail("caching", now, costs | {"off": problem.cost({})})
 
 
@@ -177,7 +180,7 @@ def _tree_explained(look: JoinLook, check: TreeCheck, kept: Sequence[str]) -> st
 
 
 def _all_pipelines(shape: JoinShape, orders: Orders) -> list[str]:
-    return [f"{shape.names[i]}: {arrows(_names(shape, one))}" for i, one in enumerate(orders)]
+    return [f"{shape.names[i]}: {arrows(_names(shape, order))}" for i, order in enumerate(orders)]
 
 
 def reader_said(shape: JoinShape, reader: Segment) -> str:
@@ -191,7 +194,7 @@ def _tested(
 ) -> tuple[float | None, str, float | None, str]:
     """The inequality: lhs, relation, rhs, of what."""
     if change.cause == "monitor":
-        gone = next(one for one in change.caches if one.candidate.id == change.dropped)
+        gone = next(cache for cache in change.caches if cache.candidate.id == change.dropped)
         benefit = sum(gone.estimate.readers[place].benefit for place in gone.places)
         return benefit, "<", gone.estimate.cost, "benefit of a cache against its cost"
     if not change.is_chosen:
@@ -213,7 +216,7 @@ def _n_worthless(change: CacheChange) -> int:
 
 def _explained(look: JoinLook, change: CacheChange, old: float, new: float) -> str:
     unit, shape = look.settings.cost_unit, look.shape
-    by_id = {one.candidate.id: one.candidate.said(shape) for one in change.caches}
+    by_id = {cache.candidate.id: cache.candidate.said(shape) for cache in change.caches}
     if change.cause == "monitor":
         lhs, _, rhs, _ = _tested(change, old, new, look.settings)
         assert lhs is not None
@@ -237,11 +240,16 @@ def _explained(look: JoinLook, change: CacheChange, old: float, new: float) -> s
     return said if change.verdict == "switched" else f"{said}; as before"
 
 
-def _cache_detail(one: PricedCandidate, change: CacheChange, shape: JoinShape) -> dict[str, Any]:
+def _cache_detail(
+    priced_candidate: PricedCandidate, change: CacheChange, shape: JoinShape
+) -> dict[str, Any]:
     """All of a candidate that a decision rests on. low, high: of benefit - cost, 95 %."""
-    candidate, estimate = one.candidate, one.estimate
-    readers = [_reader_detail(one, change, place, shape) for place in range(len(estimate.readers))]
-    low, high = estimate.interval(one.places)
+    candidate, estimate = priced_candidate.candidate, priced_candidate.estimate
+    readers = [
+        _reader_detail(priced_candidate, change, place, shape)
+        for place in range(len(estimate.readers))
+    ]
+    low, high = estimate.interval(priced_candidate.places)
     return {
         "cache": candidate.id,
         "name": candidate.said(shape),
@@ -250,23 +258,23 @@ def _cache_detail(one: PricedCandidate, change: CacheChange, shape: JoinShape) -
         "key": list(candidate.key),
         "keyed": candidate.keyed,
         "readers": readers,
-        "benefit": sum(estimate.readers[place].benefit for place in one.places),
+        "benefit": sum(estimate.readers[place].benefit for place in priced_candidate.places),
         "cost": estimate.cost,
         "low": low,
         "high": high,
-        "n": sum(estimate.readers[place].n_probes for place in one.places),
+        "n": sum(estimate.readers[place].n_probes for place in priced_candidate.places),
         "n_keys": estimate.n_keys,
         "n_bytes": estimate.n_bytes,
-        "pages": one.n_pages,
-        "state_before": one.state_before,
-        "state": one.state,
+        "pages": priced_candidate.n_pages,
+        "state_before": priced_candidate.state_before,
+        "state": priced_candidate.state,
     }
 
 
 def _reader_detail(
-    one: PricedCandidate, change: CacheChange, place: int, shape: JoinShape
+    candidate: PricedCandidate, change: CacheChange, place: int, shape: JoinShape
 ) -> dict[str, Any]:
-    reader, costs = one.candidate.readers[place], one.estimate.readers[place]
+    reader, costs = candidate.candidate.readers[place], candidate.estimate.readers[place]
     return {
         **reader._asdict(),
         "said": reader_said(shape, reader),
@@ -275,21 +283,21 @@ def _reader_detail(
         "miss_prob": costs.miss_prob if costs.n_probes else None,
         "n_probes": costs.n_probes,
         "benefit": costs.benefit,
-        "used_before": reader in one.before,
-        "chosen": reader in change.new.get(one.candidate.id, ()),
-        "used": reader in one.after,
+        "used_before": reader in candidate.before,
+        "chosen": reader in change.new.get(candidate.candidate.id, ()),
+        "used": reader in candidate.after,
     }
 
 
 def _order_explained(
     look: JoinLook, check: OrderCheck, old: Sequence[str], new: Sequence[str]
 ) -> str:
-    found, said = check.finding, f"pipeline of {look.shape.names[check.input]}: "
-    own, other = (check.names[x] for x in (found.own, found.other))
+    finding, said = check.finding, f"pipeline of {look.shape.names[check.input]}: "
+    own, other = (check.names[x] for x in (finding.own, finding.other))
     passed = (
-        f"of {count(found.n_row)} elements that get so far {other} drops {count(found.v_other)}"
+        f"of {count(finding.n_row)} elements that get so far {other} drops {count(finding.v_other)}"
     )
-    said += f"{passed}, {own} {count(found.v_own)}"
+    said += f"{passed}, {own} {count(finding.v_own)}"
     settings = look.settings
     needed, spell = check.policy.least_window(settings), settings.cooldown_tuples
     kept = why_kept(check.verdict, check.n_window, needed, spell)

@@ -58,11 +58,11 @@ def _fill(
     queues: Sequence[deque[tuple[int, float]]],
 ) -> set[int]:
     """Put the burst into the first queues; the places of the paths' last operators."""
-    place, found = 0, set()
+    place, ends = 0, set()
     for path in paths:
         size = arrivals.get(path[0].id, 0.0) / N_BLOCKS
         if size > 0:
             queues[place].extend((block, size) for block in range(N_BLOCKS))
         place += len(path)
-        found.add(place - 1)
-    return found
+        ends.add(place - 1)
+    return ends

@@ -82,9 +82,9 @@ class ChainWatch:
         """Whether to go over to other chains. n_tuples: that came in; steps: of the plan with the
         profile; names: of operators."""
         seq, first = self.evaluations.count(), not running.slopes
-        found = _Comparison.of(steps, profile, policy, running)
-        verdict = self._lasting(found.verdict(policy, n_tuples), running)
-        adopted = found.fresh if verdict == "switched" else None
+        comparison = _Comparison.of(steps, profile, policy, running)
+        verdict = self._lasting(comparison.verdict(policy, n_tuples), running)
+        adopted = comparison.fresh if verdict == "switched" else None
         decision = Decision(
             seq=seq,
             batch=batch_id,
@@ -92,20 +92,20 @@ class ChainWatch:
             kind="chains",
             verdict=verdict,
             metric="n_chains" if first else "memory_gain",
-            lhs=float(len(found.fresh.chains)) if first else found.gain,
+            lhs=float(len(comparison.fresh.chains)) if first else comparison.gain,
             relation=">" if first else ">=",
             rhs=0.0 if first else MIN_GAIN,
             n=n_tuples,
             n_sample=round(sum(profile.n_in.values())),
             knob_version=knob_version,
-            explanation=found.explained(verdict, policy, n_tuples, self._in_a_row),
-            old=found.listed(running, names),
-            new=found.listed(found.fresh, names),
-            predicted_old=found.before,
-            predicted_new=found.after,
-            detail=found.detail(running, names, policy, self._in_a_row)
-            | _other_policies(found, policy)
-            | recorded(self._headroom(verdict, found, policy, n_tuples, names)),
+            explanation=comparison.explained(verdict, policy, n_tuples, self._in_a_row),
+            old=comparison.listed(running, names),
+            new=comparison.listed(comparison.fresh, names),
+            predicted_old=comparison.before,
+            predicted_new=comparison.after,
+            detail=comparison.detail(running, names, policy, self._in_a_row)
+            | _other_policies(comparison, policy)
+            | recorded(self._headroom(verdict, comparison, policy, n_tuples, names)),
         )
         if adopted is not None:
             self._followed, self._in_a_row = (seq, running, adopted), 0
@@ -122,7 +122,7 @@ class ChainWatch:
     def _headroom(
         self,
         verdict: Verdict,
-        found: _Comparison,
+        comparison: _Comparison,
         policy: Policy,
         n_tuples: int,
         names: Mapping[str, str],
@@ -131,17 +131,17 @@ class ChainWatch:
         if verdict == "thin":
             return [waiting_for(n_tuples, MIN_TUPLES, "tuples of a batch")]
         if verdict == "below_threshold":
-            return chain_headroom(policy, found.steps, names)
+            return chain_headroom(policy, comparison.steps, names)
         if verdict != "kept":
             return []
-        if found.gain >= MIN_GAIN:
+        if comparison.gain >= MIN_GAIN:
             n = self._in_a_row
             words = f"that gain has to last for {IN_A_ROW} batches in a row, so far {n}"
             lasting = waiting_for(n, IN_A_ROW, "batches")
             return [lasting._replace(words=words, unit="")]
-        least, held = percent(MIN_GAIN), numbers(found.after, found.before)
+        least, held = percent(MIN_GAIN), numbers(comparison.after, comparison.before)
         words = f"other chains would have to keep {least} less in queues than those in force"
-        cost = saving("", found.before, found.after, MIN_GAIN, "tuples")
+        cost = saving("", comparison.before, comparison.after, MIN_GAIN, "tuples")
         return [cost._replace(words=f"{words} ({held[0]} against {held[1]})")]
 
     def outcomes(
@@ -161,7 +161,9 @@ class ChainWatch:
         seq, old, new = followed
         by_chains: Policy = policy if policy in BY_CHAINS else "chain"
         arrivals = _arrivals(steps, profile)
-        before, after = (waiting(by_chains, steps, arrivals, one.slopes) for one in (old, new))
+        before, after = (
+            waiting(by_chains, steps, arrivals, chaining.slopes) for chaining in (old, new)
+        )
         n = round(sum(profile.n_in.values()))
         return (DecisionOutcome(seq, batch_id, waited, n_tuples, after, before, n),)
 
@@ -214,11 +216,11 @@ class _Comparison(NamedTuple):
             return f"the same {chains}, {number(self.after)} of a burst waits"
         if not self.running.slopes:
             return f"the operators were measured: {chains}, {number(self.after)} of a burst waits"
-        told = f"other chains: {after} of a burst waits, {before} under those in force"
+        words = f"other chains: {after} of a burst waits, {before} under those in force"
         gain, needed = percent(self.gain, signed=True), percent(MIN_GAIN)
         if verdict == "kept" and in_a_row:
-            return f"{told}; {gain}, in {in_a_row} of the {IN_A_ROW} batches in a row it takes"
-        return f"{told}; {gain}, {needed} are needed"
+            return f"{words}; {gain}, in {in_a_row} of the {IN_A_ROW} batches in a row it takes"
+        return f"{words}; {gain}, {needed} are needed"
 
     @staticmethod
     def listed(chaining: Chaining, names: Mapping[str, str]) -> list[str]:
@@ -240,28 +242,32 @@ class _Comparison(NamedTuple):
         }
 
 
-def _other_policies(found: _Comparison, policy: Policy) -> dict[str, Any]:
+def _other_policies(comparison: _Comparison, policy: Policy) -> dict[str, Any]:
     """What would wait under each scheduler; nothing where what waits now is not predicted, or where
     elements go on in other paths, which a prediction leaves out."""
-    is_whole = not any(step.beside for path in found.steps for step in path)
-    if policy not in PREDICTED or not found.running.slopes or not is_whole:
+    is_whole = not any(step.beside for path in comparison.steps for step in path)
+    if policy not in PREDICTED or not comparison.running.slopes or not is_whole:
         return {}
     costs: dict[str, float] = {
-        one: waiting(one, found.steps, found.arrivals, _fresh(one, found).slopes)
-        for one in PREDICTED
+        scheduler: waiting(
+            scheduler, comparison.steps, comparison.arrivals, _fresh(scheduler, comparison).slopes
+        )
+        for scheduler in PREDICTED
     }
-    now = found.before if policy in BY_CHAINS else costs[policy]
+    now = comparison.before if policy in BY_CHAINS else costs[policy]
     return choices_detail("scheduler", now, costs)
 
 
-def _fresh(policy: Policy, found: _Comparison) -> Chaining:
-    return Chaining(slopes_of(policy if policy in BY_CHAINS else "chain", found.steps))
+def _fresh(policy: Policy, comparison: _Comparison) -> Chaining:
+    return Chaining(slopes_of(policy if policy in BY_CHAINS else "chain", comparison.steps))
 
 
 def _arrivals(steps: Paths, profile: NetworkProfile) -> dict[str, float]:
     taken = [profile.n_in.get(path[0].id, 0.0) for path in steps]
     n = sum(taken)
-    return {path[0].id: one / n for path, one in zip(steps, taken, strict=True)} if n else {}
+    return (
+        {path[0].id: n_taken / n for path, n_taken in zip(steps, taken, strict=True)} if n else {}
+    )
 
 
 def _told(chaining: Chaining, names: Mapping[str, str]) -> list[dict[str, Any]]:

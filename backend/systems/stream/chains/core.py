@@ -165,7 +165,7 @@ class SchedulingCores:
     knobs: tuple[KnobSpec, ...] = ChainKnobs.specs()
 
     def claims(self, plan: NetworkPlan) -> frozenset[str] | Refusal:
-        return frozenset(one.id for one in plan.operators if one.inputs)
+        return frozenset(operator.id for operator in plan.operators if operator.inputs)
 
     def core(self, evaluations: Evaluations) -> OperatorCore:
         return Scheduling(evaluations)

@@ -38,17 +38,17 @@ def chain_headroom(policy: str, steps: Paths, names: Mapping[str, str]) -> list[
     """The slopes nearest to passing another one, nearest first. policy: 'chain', or 'greedy', whose
     chains are single operators; names: of operators."""
     cut = [chains_of(policy, path) for path in steps]
-    found = list(_scheduled(cut))
+    pairs = list(_scheduled(cut))
     if policy == "chain":
-        found += [one for path in steps for one in _divided(path)]
-    told = [_told(one, names) for one in found if one.over.slope - one.own.slope > EQUAL]
-    return sorted(told, key=lambda one: -one.near)[:MOST_PAIRS] or [_ALIKE]
+        pairs += [pair for path in steps for pair in _divided(path)]
+    of_pairs = [_told(pair, names) for pair in pairs if pair.over.slope - pair.own.slope > EQUAL]
+    return sorted(of_pairs, key=lambda headroom: -headroom.near)[:MOST_PAIRS] or [_ALIKE]
 
 
 def _scheduled(cut: Sequence[Sequence[Chain]]) -> Iterator[_Rivals]:
     """Each chain and the one that runs next. On a path the one behind would be cut with it."""
     next_on_path = {pair for path in cut for pair in pairwise(path)}
-    chains = sorted((one for path in cut for one in path), key=lambda one: -one.slope)
+    chains = sorted((chain for path in cut for chain in path), key=lambda chain: -chain.slope)
     for over, own in pairwise(chains):
         yield _Rivals(own, over, "joins" if (over, own) in next_on_path else "runs before")
 
@@ -83,7 +83,7 @@ def _near(own: float, over: float) -> float:
 
 
 def _firsts(pair: _Rivals, names: Mapping[str, str]) -> tuple[str, str]:
-    own, over = (one.operators[0] for one in (pair.own, pair.over))
+    own, over = (chain.operators[0] for chain in (pair.own, pair.over))
     return names.get(own, own), names.get(over, over)
 
 

@@ -11,6 +11,9 @@ from backend.operators.network.core.reports import OperatorCounts
 
 #: What a batch keeps of its weight when another one is over.
 FADING: Final = 0.5
+#: Of an operator that took less than this in all batches together, faded, nothing is known: what
+#: has faded for a thousand batches is too small to divide by.
+LEAST_ELEMENTS: Final = 1e-100
 #: Operators that were never seen busy cost this, us per element.
 LEAST_US: Final = 1e-3
 
@@ -24,10 +27,13 @@ class OperatorProfile:
     busy_us: float = 0.0
 
     def add(self, counts: OperatorCounts) -> None:
-        """Another batch; those before it fade."""
+        """Another batch; those before it fade. What it took to find that nothing had come is no
+        cost of elements."""
         self.n_in = self.n_in * FADING + counts.n_in
         self.n_out = self.n_out * FADING + counts.n_out
-        self.busy_us = self.busy_us * FADING + counts.busy_ns / 1e3
+        self.busy_us = self.busy_us * FADING + (counts.busy_ns / 1e3 if counts.n_in else 0.0)
+        if self.n_in < LEAST_ELEMENTS:
+            self.n_in = self.n_out = self.busy_us = 0.0
 
 
 @dataclass
@@ -38,36 +44,40 @@ class NetworkProfile:
 
     def ran(self, counts: Mapping[str, OperatorCounts]) -> None:
         """A batch is over."""
-        for id, one in counts.items():
-            self.operators.setdefault(id, OperatorProfile()).add(one)
+        for id, count in counts.items():
+            self.operators.setdefault(id, OperatorProfile()).add(count)
 
     def only(self, plan: NetworkPlan) -> None:
         """Forget operators that are not in the plan."""
-        known = {one.id for one in plan.operators}
-        self.operators = {id: one for id, one in self.operators.items() if id in known}
+        known = {operator.id for operator in plan.operators}
+        self.operators = {id: operator for id, operator in self.operators.items() if id in known}
 
     @property
     def selectivities(self) -> dict[str, float]:
         """Operator -> elements out for each taken in; of those that took some."""
-        return {id: one.n_out / one.n_in for id, one in self.operators.items() if one.n_in > 0}
+        return {
+            id: operator.n_out / operator.n_in
+            for id, operator in self.operators.items()
+            if operator.n_in > 0
+        }
 
     @property
     def costs(self) -> dict[str, float]:
         """Operator -> processing time for each element it took, us; of those that took some."""
         return {
-            id: max(one.busy_us / one.n_in, LEAST_US)
-            for id, one in self.operators.items()
-            if one.n_in > 0
+            id: max(operator.busy_us / operator.n_in, LEAST_US)
+            for id, operator in self.operators.items()
+            if operator.n_in > 0
         }
 
     @property
     def n_in(self) -> dict[str, float]:
         """Operator -> elements it took."""
-        return {id: one.n_in for id, one in self.operators.items()}
+        return {id: operator.n_in for id, operator in self.operators.items()}
 
     def work_us(self, plan: NetworkPlan) -> float:
         """Processing time of all operators for each element that came in; 0: unknown."""
-        inputs = {one.id for one in plan.operators if not one.inputs}
-        n = sum(one.n_in for id, one in self.operators.items() if id in inputs)
+        inputs = {operator.id for operator in plan.operators if not operator.inputs}
+        n = sum(operator.n_in for id, operator in self.operators.items() if id in inputs)
         costs, taken = self.costs, self.n_in
         return sum(costs[id] * taken[id] for id in costs if id not in inputs) / n if n else 0.0

@@ -58,25 +58,25 @@ class ChartPoint(NamedTuple):
 
 def progress(path: Sequence[Step]) -> tuple[ChartPoint, ...]:
     """The chart of a path: (0, 1), then a point behind each operator."""
-    found = [ChartPoint(0.0, 1.0)]
+    points = [ChartPoint(0.0, 1.0)]
     time, size, beside = 0.0, 1.0, 0.0
     for step in path:
         time += size * step.cost
         beside += size * step.beside
         size *= step.passed
-        found.append(ChartPoint(time, size + beside))
-    return tuple(found)
+        points.append(ChartPoint(time, size + beside))
+    return tuple(points)
 
 
 def partition(path: Sequence[Step]) -> tuple[Chain, ...]:
     """The chains of a path, in its order."""
-    found: list[Chain] = []
+    chains: list[Chain] = []
     at = 0
     while at < len(path):
         chain = _steepest(path[at:])
-        found.append(chain)
+        chains.append(chain)
         at += len(chain.operators)
-    return tuple(found)
+    return tuple(chains)
 
 
 def _steepest(path: Sequence[Step]) -> Chain:
@@ -109,15 +109,15 @@ def paths_of(plan: NetworkPlan) -> tuple[tuple[str, ...], ...]:
     A path goes on with the first consumer of its last operator's elements, unless that is on
     another path already; a join is on the path of its first input.
     """
-    scheduled = [one for one in plan.operators if one.inputs]
+    scheduled = [operator for operator in plan.operators if operator.inputs]
     after: dict[str, str] = {}
     heads = []
-    for one in scheduled:
-        free = [i for i in one.inputs if i not in after and plan.operator(i).inputs]
+    for operator in scheduled:
+        free = [i for i in operator.inputs if i not in after and plan.operator(i).inputs]
         if free:
-            after[free[0]] = one.id
+            after[free[0]] = operator.id
         else:
-            heads.append(one.id)
+            heads.append(operator.id)
     return tuple(tuple(_along(head, after)) for head in heads)
 
 
@@ -136,7 +136,7 @@ def steps_of(
     """The paths of a plan with what was measured. selectivities: operator -> elements out for each
     taken in; costs: time for each taken in; absent: 1."""
     consumers = plan.consumers()
-    found = []
+    paths = []
     for path in paths_of(plan):
         steps = []
         for place, id in enumerate(path):
@@ -145,5 +145,5 @@ def steps_of(
             goes_on = place + 1 < len(path)
             beside = out * (n_queues - goes_on)
             steps.append(Step(id, out if goes_on else 0.0, beside, costs.get(id, 1.0)))
-        found.append(tuple(steps))
-    return tuple(found)
+        paths.append(tuple(steps))
+    return tuple(paths)

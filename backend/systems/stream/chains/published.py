@@ -22,8 +22,10 @@ def with_chains(graph: PlanGraph, network: LaidOutNetwork, chaining: Chaining) -
         for id, (slope, number) in chaining.slopes.items()
     }
     nodes = (
-        replace(one, properties={**one.properties, **facts[one.id]}) if one.id in facts else one
-        for one in graph.nodes
+        replace(node, properties={**node.properties, **facts[node.id]})
+        if node.id in facts
+        else node
+        for node in graph.nodes
     )
     return replace(graph, nodes=tuple(nodes))
 

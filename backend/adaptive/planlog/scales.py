@@ -1,0 +1,87 @@
+"""How far apart two vectors of statistics are, in moves usual for each statistic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.adaptive.planlog.records import LogJson, PlanLogRefused, cost_number, whole_number
+
+#: A move counts as so many usual ones at most, so that a change of regime is not taken for noise.
+CLIPPED_AT: Final = 3.0
+#: Moves that are remembered: later ones weigh 1/200 each.
+MEMORY: Final = 200
+#: The least scale of a statistic, as a share of its largest value so far.
+LEAST_SHARE: Final = 0.01
+_TINY: Final = 1e-12
+
+
+class UsualMoves:
+    """The scale of each statistic: its mean absolute move from one evaluation to the next.
+
+    A clipped running mean. Of noise with standard deviation σ about a constant it is 2σ/√π; a
+    drift moves it little, a jump by 2/n of itself at most. n: statistics.
+    """
+
+    def __init__(self, n: int) -> None:
+        self._n_moves = 0
+        self._moves = np.zeros(n)
+        self._largest = np.zeros(n)
+        self._last: NDArray[np.float64] | None = None
+
+    @property
+    def scale(self) -> NDArray[np.float64]:
+        """float64[n], above 0, in the units of the statistics."""
+        least: NDArray[np.float64] = np.maximum(LEAST_SHARE * self._largest, _TINY)
+        return np.maximum(self._moves, least)
+
+    def learn(self, statistics: Sequence[float]) -> None:
+        """One more evaluation, S float[n]."""
+        new = np.asarray(statistics, dtype=np.float64)
+        self._largest = np.maximum(self._largest, np.abs(new))
+        if self._last is not None:
+            move = np.abs(new - self._last)
+            if self._n_moves:
+                move = np.minimum(move, CLIPPED_AT * self.scale)
+            self._n_moves = min(self._n_moves + 1, MEMORY)
+            self._moves = self._moves + (move - self._moves) / self._n_moves
+        self._last = new
+
+    def state(self) -> dict[str, LogJson]:
+        """As JSON."""
+        return {
+            "n_moves": self._n_moves,
+            "moves": self._moves.tolist(),
+            "largest": self._largest.tolist(),
+            "last": None if self._last is None else self._last.tolist(),
+        }
+
+    def restore(self, state: LogJson) -> None:
+        """Take up ``state()``. Raises PlanLogRefused."""
+        n = len(self._moves)
+        try:
+            vectors = [state["moves"], state["largest"], state["last"] or [0.0] * n]
+            if any(len(vector) != n for vector in vectors):
+                raise PlanLogRefused("the log's scales are of another number of statistics")
+            for number in (*vectors[0], *vectors[1]):
+                cost_number(number, "a scale of the log")
+            self._n_moves = whole_number(state["n_moves"], "the moves of the log")
+            self._moves, self._largest = np.array(vectors[0]), np.array(vectors[1])
+            self._last = None if state["last"] is None else np.array(vectors[2], dtype=np.float64)
+        except (KeyError, TypeError) as exc:
+            raise PlanLogRefused("the log's scales have another form") from exc
+
+
+def distances(
+    rows: NDArray[np.float64], statistics: Sequence[float], scale: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """float64[R]: of each row of float64[R, n] from S, the largest difference of a statistic in its
+    usual moves."""
+    if not len(rows):
+        return np.zeros(0)
+    apart = np.abs(rows - np.asarray(statistics, dtype=np.float64)) / scale
+    largest: NDArray[np.float64] = apart.max(axis=1, initial=0.0)
+    return largest

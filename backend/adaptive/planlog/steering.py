@@ -1,0 +1,328 @@
+"""The autopilot of one unit: what its batches sampled, when to look, and a record of each look.
+
+A core gives S, a search and cost(P, sample); the rest is the same for all. Looks can be taken again
+from their records, so that a run that was killed decides as one that was not. [B05] §7
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.adaptive.planlog.autopilot import (
+    Autopilot,
+    PilotLook,
+    PilotOffer,
+    PilotOptions,
+    PilotVerdict,
+)
+from backend.adaptive.planlog.confidence import PairedSample, paired_sample
+from backend.adaptive.planlog.log import PlanLog
+from backend.adaptive.planlog.records import (
+    LogJson,
+    LogSchema,
+    PlanLogRefused,
+    whole_number,
+)
+from backend.adaptive.stats import thinned
+from storage.vocabulary.planlog import KEEP_EVERY
+from storage.vocabulary.records import Event
+
+#: Sampled tuples: rows of any dtype.
+PilotSample = NDArray[Any]
+#: What a switch costs, and a look: as much as so many tuples of input under the plan in force.
+#: Counted, not timed, so that a run decided again from its record decides the same.
+SWITCH_TUPLES: Final = 1_000
+LOOK_TUPLES: Final = 200
+#: Sampled tuples of a look, at most, of the newest batches; and those a search goes by.
+_MOST: Final = 512
+_MOST_SEARCHED: Final = 1024
+
+
+class SteeredPlans(Protocol):
+    """What a core knows of its plans. A sample is rows of tuples, float64[T] their costs."""
+
+    @property
+    def schema(self) -> LogSchema:
+        """Names and units of ``statistics``, and the unit of ``prices``."""
+
+    def statistics(self, sample: PilotSample) -> Sequence[float]:
+        """S on a sample that is not empty."""
+
+    def search(self, sample: PilotSample) -> Sequence[LogJson]:
+        """Plans that may be the best on the sample."""
+
+    def prices(self, plan: LogJson, sample: PilotSample) -> NDArray[np.float64]:
+        """What each tuple costs under a plan."""
+
+    def worst(self, old: LogJson, new: LogJson) -> float | None:
+        """The most a tuple can cost more under another plan; None = not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class SteeredLook:
+    """A look, and what it came to. present: the plan in force; rival: the other that came nearest
+    to it, None: there is none. ran: tuples under the plan in force since the last look, and their
+    cost. n_sample: sampled tuples. is_known: the rival was in the log near these statistics. due:
+    tuples to the next look, None where none is to be expected.
+    """
+
+    look: PilotLook
+    verdict: PilotVerdict
+    cost_unit: str
+    present: LogJson
+    rival: LogJson | None
+    n_sample: int
+    ran: tuple[int, float]
+    is_known: bool
+    due: int | None
+    record: dict[str, LogJson]
+
+    @property
+    def plan(self) -> LogJson:
+        """To run from now on."""
+        return self.rival if self.verdict.is_switch else self.present
+
+    @property
+    def offer(self) -> PilotOffer | None:
+        """That of the rival."""
+        return next((o for o in self.look.offers if o.plan == self.verdict.rival), None)
+
+
+class Steering:
+    """Says when to look, looks, and keeps the log."""
+
+    def __init__(self, schema: LogSchema, t: int = 0) -> None:
+        self.pilot = Autopilot(PlanLog(schema))
+        self._t = self._began = t
+        self._chunks: list[PilotSample] = []
+        self._older: PilotSample | None = None
+        self._ran = (0, 0.0)
+        self._is_replaced = False
+        self._chosen: str | None = None
+        self._written: set[str] = set()
+        self._forms: dict[str, LogJson] = {}
+
+    @property
+    def schema(self) -> LogSchema:
+        """Of its log."""
+        return self.pilot.log.schema
+
+    @property
+    def t(self) -> int:
+        """Tuples of input that it was told of."""
+        return self._t
+
+    def sampled(self, n_tuples: int, sample: PilotSample) -> None:
+        """A batch of input, with its sampled tuples, whatever plan it ran under."""
+        self._t += n_tuples
+        if len(sample):
+            self._chunks.append(sample)
+        held = sum(map(len, self._chunks))
+        while self._chunks and held - len(self._chunks[0]) >= _MOST:
+            held -= len(self._chunks.pop(0))
+
+    def ran(self, n_tuples: int, cost: float) -> None:
+        """So many tuples of input ran under the plan in force."""
+        self._ran = self._ran[0] + n_tuples, self._ran[1] + cost
+
+    def look(
+        self, plans: SteeredPlans, present: LogJson, least: int, caution: float
+    ) -> SteeredLook | None:
+        """Look if it is due and ``least`` tuples were sampled since the last look. present: the
+        plan in force; where it is not the one that the last look chose, rivals are measured against
+        it anew."""
+        if sum(map(len, self._chunks)) < max(2, least):
+            return None
+        sample = thinned(np.concatenate(self._chunks), _MOST)
+        statistics = self.schema.checked(plans.statistics(sample))
+        digest = self.pilot.log.learn(present)
+        if self._chosen not in (None, digest):
+            self._is_replaced, self._ran = True, (0, 0.0)
+        if not (self._is_replaced or self.pilot.is_due(self._t, statistics)):
+            return None
+        self._chunks.clear()
+        self._set(caution)
+        searched = [self.pilot.log.learn(plan) for plan in self._search(plans, sample, statistics)]
+        samples = {plan: sample[1::2] for plan in searched}
+        samples |= dict.fromkeys(self.pilot.candidates(statistics, digest), sample)
+        samples.pop(digest, None)
+        look = self._priced(plans, digest, sample, samples, statistics)
+        return self._taken(look, len(sample))
+
+    def resume(self, records: Sequence[Mapping[str, LogJson]]) -> list[Event]:
+        """Go on from the looks on record; where they cannot be read, with an empty log, and say
+        so."""
+        t = self._t
+        try:
+            self.take_again(records)
+        except PlanLogRefused as exc:
+            self._begin(t)
+            self._t, self._chosen, self._is_replaced, self._ran = t, None, False, (0, 0.0)
+            return [Event("run", "the plan log begins anew", str(exc), "warning")]
+        return []
+
+    def take_again(self, records: Sequence[Mapping[str, LogJson]]) -> None:
+        """Take the looks of these records again, oldest first: those of the newest log, if it is of
+        this schema, since the last that kept the state. Raises PlanLogRefused for records of
+        another form."""
+        for record in records:
+            try:
+                if record["schema"] != self.schema.form():
+                    continue
+                if record["began"] != self._began:
+                    self._begin(record["began"])
+                if "state" in record:
+                    self._restore(record)
+                elif self.pilot.log.n_evaluations or record["number"] == 1:
+                    self._take_again(record)
+            except (KeyError, TypeError, ValueError) as exc:
+                if isinstance(exc, PlanLogRefused):
+                    raise
+                raise PlanLogRefused(f"a look on record has another form: {exc!r}") from exc
+
+    def _take_again(self, record: Mapping[str, LogJson]) -> None:
+        log = self.pilot.log
+        for digest, plan in record["plans"].items():
+            if log.learn(plan) != digest:
+                raise PlanLogRefused(f"plan {digest} of the record is not what it was")
+        self._forms |= record["plans"]
+        for digest in (record["plan"], *(offer[0] for offer in record["offers"])):
+            log.learn(self._forms[digest])
+        offers = [
+            PilotOffer(plan, cost, PairedSample(*sample))
+            for plan, cost, *sample in record["offers"]
+        ]
+        self._t = whole_number(record["t"], "the time of a look")
+        self._ran = record["ran"][0], record["ran"][1]
+        self._is_replaced = record["replaced"]
+        self._set(record["caution"])
+        look = PilotLook(
+            record["t"],
+            tuple(record["statistics"]),
+            record["plan"],
+            record["cost"],
+            tuple(offers),
+            record["switching"],
+            record["deciding"],
+        )
+        self._taken(look, record["n_sample"])
+
+    def _begin(self, t: int) -> None:
+        self.pilot = Autopilot(PlanLog(self.schema), self.pilot.options)
+        self._began = t
+        self._written.clear()
+
+    def _restore(self, record: Mapping[str, LogJson]) -> None:
+        """Go on behind a look that kept the state."""
+        state = record["state"]
+        self.pilot = Autopilot(PlanLog.restored(state["log"], self.schema))
+        self.pilot.restore(state)
+        self._set(record["caution"])
+        self._t, self._chosen = whole_number(record["t"], "the time of a look"), record["chosen"]
+        self._forms = dict(self.pilot.log.plans)
+        self._written = set(self._forms)
+
+    def _search(
+        self, plans: SteeredPlans, sample: PilotSample, statistics: tuple[float, ...]
+    ) -> Sequence[LogJson]:
+        """Plans found on half of a sample, and on those of looks before under like conditions: the
+        other half judges them, and is in no search before it has."""
+        older = self._older
+        if older is None or self.pilot.has_left(statistics):
+            older = sample[:0]
+        plans_found = plans.search(np.concatenate([older, sample[::2]]))
+        self._older = np.concatenate([older, sample])[-_MOST_SEARCHED:]
+        return plans_found
+
+    def _set(self, caution: float) -> None:
+        if self.pilot.options.caution != caution:
+            self.pilot.options = PilotOptions(caution)
+
+    def _priced(
+        self,
+        plans: SteeredPlans,
+        present: str,
+        sample: PilotSample,
+        samples: Mapping[str, PilotSample],
+        statistics: tuple[float, ...],
+    ) -> PilotLook:
+        """samples: plan -> the tuples it is judged on."""
+        known = self.pilot.log.plans
+        now = float(plans.prices(known[present], sample).mean())
+        offers = []
+        for digest, rows in samples.items():
+            old, new = plans.prices(known[present], rows), plans.prices(known[digest], rows)
+            saving = paired_sample(old, new, plans.worst(known[present], known[digest]))
+            offers.append(PilotOffer(digest, max(0.0, now - saving.mean), saving))
+        switching, deciding = SWITCH_TUPLES * now, LOOK_TUPLES * now
+        return PilotLook(self._t, statistics, present, now, tuple(offers), switching, deciding)
+
+    def _taken(self, look: PilotLook, n_sample: int) -> SteeredLook:
+        """Decide, and write down what it takes to decide again."""
+        if self._is_replaced:
+            self.pilot.replaced()
+        log, ran, was_replaced = self.pilot.log, self._ran, self._is_replaced
+        offered = [offer.plan for offer in look.offers]
+        known = {plan for plan in offered if log.region_of(look.statistics, plan) is not None}
+        self.pilot.ran(*ran)
+        verdict = self.pilot.look(look)
+        self._ran, self._is_replaced, self._chosen = (0, 0.0), False, verdict.plan
+        record = {"ran": list(ran), "replaced": was_replaced, "n_sample": n_sample}
+        rival = verdict.rival
+        return SteeredLook(
+            look,
+            verdict,
+            self.schema.cost_unit,
+            log.plans[look.plan],
+            None if rival is None else log.plans[rival],
+            n_sample,
+            ran,
+            rival in known,
+            self.pilot.due(),
+            {**record, **self._looked_at(look), **self._decided(look, verdict), **self._kept()},
+        )
+
+    def _kept(self) -> dict[str, LogJson]:
+        """The number of a look in its log; and the state behind it at times, so that no more than
+        ``KEEP_EVERY`` looks have to be taken again."""
+        log = self.pilot.log
+        if log.n_evaluations % KEEP_EVERY:
+            return {"number": log.n_evaluations}
+        self._written = set(log.plans)
+        return {"number": log.n_evaluations, "state": self.pilot.state()}
+
+    def _looked_at(self, look: PilotLook) -> dict[str, LogJson]:
+        """What a look decided on, as a part of its record."""
+        named = {look.plan, *(offer.plan for offer in look.offers)}
+        new = sorted(named - self._written)
+        self._written |= named
+        return {
+            "schema": self.schema.form(),
+            "began": self._began,
+            "t": look.t,
+            "statistics": list(look.statistics),
+            "plan": look.plan,
+            "cost": look.cost,
+            "offers": [[o.plan, o.cost, *astuple(o.saving)] for o in look.offers],
+            "plans": {digest: self.pilot.log.plans[digest] for digest in new},
+            "switching": look.switching,
+            "deciding": look.deciding,
+            "caution": self.pilot.options.caution,
+        }
+
+    def _decided(self, look: PilotLook, verdict: PilotVerdict) -> dict[str, LogJson]:
+        """What it came to."""
+        return {
+            "chosen": verdict.plan,
+            "rival": verdict.rival,
+            "saving": None if math.isinf(verdict.saving) else verdict.saving,
+            "region": self.pilot.log.region_of(look.statistics, verdict.plan),
+            "dwell": verdict.dwell,
+            "is_transient": verdict.is_transient,
+        }

@@ -1,0 +1,126 @@
+"""A state's bit-address index in regions, by partitions of consecutive tuples (AMRI, section 4).
+
+It holds numbers of tuples, so it stays as it is when its store grows or is shared; one that cannot
+stay (tuples of a bag have new numbers, partitions another size) is emptied and filled anew.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from backend.operators.network.core.blocks import Ints
+from backend.operators.network.core.regions import Regions
+from backend.operators.network.eddy import words as w
+from backend.operators.network.eddy.migration_kernel import migrate_partition
+from backend.operators.network.eddy.tuning import PartitionReport, StateTuning
+from backend.operators.network.kinds.eddy import even_split
+
+#: Bits of a code that a directory tells apart, at most.
+_MOST_DEPTH: Final = 12
+#: Of a state of which nothing is decided yet.
+DEFAULT_BITS: Final = 12
+#: Partitions there is room for at first.
+_FIRST_ROOM: Final = 4
+
+
+class BitIndex:
+    """Of one input. n_attributes: N of its join attributes."""
+
+    def __init__(self, regions: Regions, tuning: StateTuning, n_attributes: int) -> None:
+        self._regions, self._tuning, self._n = regions, tuning, n_attributes
+        self.migrated = self.migration_ns = 0
+        self._bits = np.array(tuning.bits or (0,) * n_attributes, np.int64)
+        size = tuning.partition
+        self._scratch = np.zeros(2 * size + w.DIGITS, np.int64)
+        self._depth = min(_MOST_DEPTH, (size - 1).bit_length())
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the state has one."""
+        return self._tuning.bits is not None and self._n > 0
+
+    def row(self, n_tuples: int) -> Ints:
+        """int64[N_INDEX]: where it lies, with room for so many tuples; good until the next call."""
+        row = np.zeros(w.N_INDEX, np.int64)
+        if not self.is_there:
+            self._regions.drop()
+            return row
+        size = self._tuning.partition
+        layout = self._regions.array("layout", "int64", 2)
+        room = max(_FIRST_ROOM, int(layout[1]))
+        while n_tuples > (room - 2) * size:
+            room *= 2
+        if layout.tolist() != [size, room]:
+            self.empty()
+            self._regions.array("layout", "int64", 2)[:] = size, room
+        words = w.FIRST_BITS + self._n
+        mask = (1 << (2 * size - 1).bit_length()) - 1
+        row[: w.PARTITION_WORDS + 1] = size, room, self._depth, mask, words
+        sizes = {
+            "codes": room * size,
+            "numbers": room * size,
+            "directories": room * ((1 << self._depth) + 1),
+            "partitions": room * words,
+            "heads": mask + 1,
+            "older": size,
+        }
+        self._arrays = [
+            *(
+                self._regions.array(name, "int64", n, -1 if name == "partitions" else 0)
+                for name, n in sizes.items()
+            ),
+            self._regions.array("facts", "int64", w.N_FACT, fill=-1),
+            self._bits,
+            self._scratch,
+        ]
+        row[w.CODES :] = [array.ctypes.data for array in self._arrays]
+        return row
+
+    def empty(self) -> None:
+        """Forget all tuples: they are taken in again from the store."""
+        self._regions.drop()
+
+    def migrate(self, arrays: Ints, port: int, until_ns: int) -> None:
+        """Give partitions that are to migrate the bits of new ones while there is time."""
+        if not self.is_there:
+            return
+        begun = time.thread_time_ns()
+        wanted = set(self._tuning.migrating)
+        for number, facts in self._partitions():
+            is_other = facts[w.FIRST_BITS :].tolist() != self._bits.tolist()
+            if number in wanted and is_other and time.thread_time_ns() < until_ns:
+                self.migrated += migrate_partition(arrays, port, number, self._bits)
+        self.migration_ns += time.thread_time_ns() - begun
+
+    def _partitions(self) -> Iterator[tuple[int, Ints]]:
+        """Those with tuples: number and facts, oldest first."""
+        words = w.FIRST_BITS + self._n
+        rows = self._regions.array("partitions", "int64", words, fill=-1).reshape(-1, words)
+        held = [row for row in rows if row[w.NUMBER] >= 0]
+        for row in sorted(held, key=lambda row: int(row[w.NUMBER])):
+            yield int(row[w.NUMBER]), row
+
+    def report(self, oldest: int) -> tuple[PartitionReport, ...]:
+        """Its partitions that still have tuples from number ``oldest`` on."""
+        if not self.is_there:
+            return ()
+        size = self._tuning.partition
+        return tuple(
+            PartitionReport(number, int(facts[w.COUNT]), tuple(facts[w.FIRST_BITS :].tolist()))
+            for number, facts in self._partitions()
+            if (number + 1) * size > oldest
+        )
+
+    @property
+    def n_bytes(self) -> int:
+        """Of all its arrays."""
+        return self._regions.n_bytes if self.is_there else 0
+
+
+def default_states(n_attributes: Sequence[int]) -> tuple[StateTuning, ...]:
+    """An even split where nothing is decided yet."""
+    return tuple(StateTuning(even_split(n, DEFAULT_BITS) if n else None) for n in n_attributes)

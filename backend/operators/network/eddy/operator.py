@@ -1,0 +1,231 @@
+"""The eddy at work: elements take routes past states with access methods of their own.
+
+[AMRI] sections 2 and 4. Results are those of the join whatever routes, access methods, bits,
+partitions and migrations; what is decided on those comes with the tuning.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from backend.operators.network.core.addressing import addressed
+from backend.operators.network.core.blocks import Ints
+from backend.operators.network.core.contract import Surroundings
+from backend.operators.network.core.merging import Came
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.eddy import words as w
+from backend.operators.network.eddy.bit_index import BitIndex, default_states
+from backend.operators.network.eddy.eddy_kernel import link_states, route_elements
+from backend.operators.network.eddy.tuning import (
+    EddyProfile,
+    EddyTuning,
+    Route,
+    StateReport,
+    StateTuning,
+)
+from backend.operators.network.joins import join_kernel as kernel
+from backend.operators.network.joins.join_tables import addresses, key_table
+from backend.operators.network.joins.stored_joins import StoredJoin
+from backend.operators.network.kinds.eddy import (
+    MOST_ATTRIBUTES,
+    MOST_BITS,
+    EddyOp,
+    join_attributes,
+    module_for,
+    requested_pattern,
+)
+from backend.operators.network.kinds.pipelines import (
+    KeyColumn,
+    classes_of,
+    index_name,
+    key_columns,
+    probe_orders,
+)
+
+#: Of so many elements ``explored`` take another route.
+_ALL: Final = 1 << 32
+
+
+class EddyJoin(StoredJoin):
+    """A join whose elements choose their routes. Raises ValueError: the operator is none."""
+
+    def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
+        super().__init__(planned, surroundings)
+        work, n = planned.doing(EddyOp), len(planned.inputs)
+        tuning = surroundings.tunings.get(planned.id)
+        self._tuning = tuning if isinstance(tuning, EddyTuning) else EddyTuning()
+        self._jas = [join_attributes(work, port) for port in range(n)]
+        states = self._tuning.states or default_states(
+            [len(attributes) for attributes in self._jas]
+        )
+        types = [surroundings.plan.operator(input).column_types for input in planned.inputs]
+        self._keys = [
+            key_columns(work, port, types, synopsis.columns)
+            for port, synopsis in enumerate(self._synopses)
+        ]
+        self._states = [self._checked(states[port], port) for port in range(n)]
+        self._modules = _modules(self._states, self._jas, self._keys)
+        self._regions = surroundings.regions.scope(planned.id)
+        self._indexes = [
+            BitIndex(self._regions.scope(f"bits {port}"), state, len(self._jas[port]))
+            for port, state in enumerate(self._states)
+        ]
+        self._routes = self._tuning.routes or _routes(work, n)
+        self._key_table = key_table(self._keys)
+        self._steps = self._step_table(work)
+        n_routes, n_patterns = (
+            self._steps.shape[1],
+            1 << max(len(attributes) for attributes in self._jas),
+        )
+        self._counts = np.zeros((n, n_patterns, w.BUCKETS + 1), np.int64)
+        self._route_counts = np.zeros((n, n_routes, w.COMPARED + 1), np.int64)
+        share = int(self._tuning.exploration * _ALL)
+        self._explored = np.full(n, share, np.int64)
+        values, tally = np.zeros(max(1, len(work.equal)), np.int64), np.zeros((n - 1, 4), np.int64)
+        searches = np.zeros((n - 1, w.N_SEARCH), np.int64)
+        self._scratch = values, np.zeros(n, np.int64), np.zeros(n, np.int64), tally, searches
+
+    def _checked(self, state: StateTuning, port: int) -> StateTuning:
+        n, bits = len(self._jas[port]), state.bits
+        if n > MOST_ATTRIBUTES:
+            raise ValueError(
+                f"input {port} has {n} join attributes, {MOST_ATTRIBUTES} are the most"
+            )
+        if bits is not None and len(bits) != n:
+            raise ValueError(f"{len(bits)} numbers of bits for {n} join attributes")
+        if bits is not None and (min(bits, default=0) < 0 or sum(bits) > MOST_BITS):
+            raise ValueError(f"bits {bits} of input {port}; they come to 0 to {MOST_BITS}")
+        return state
+
+    def _step_table(self, work: EddyOp) -> Ints:
+        """int64[n, routes, n-1, N_STEP]."""
+        n, most = len(self._synopses), max(len(routes) for routes in self._routes)
+        table = np.zeros((n, most, n - 1, w.N_STEP), np.int64)
+        for port, routes in enumerate(self._routes):
+            for place, route in enumerate(routes):
+                known = classes_of(work, port)
+                for level, target in enumerate(route):
+                    pattern = requested_pattern(self._jas[target], known)
+                    method = self._method(target, pattern)
+                    table[port, place, level] = target, known, method, pattern
+                    known |= classes_of(work, target)
+        return table
+
+    def _method(self, target: int, pattern: int) -> int:
+        """What answers a pattern: where there are bits the hash index that is to serve it or has
+        its attributes, else the bits; where there are none a hash index that can, else a scan."""
+        own = {module: m for m, (port, module, _) in enumerate(self._modules) if port == target}
+        if self._indexes[target].is_there:
+            serving = dict(self._states[target].serves).get(pattern, pattern)
+            return own.get(serving, w.BY_BITS)
+        module = module_for(pattern, own)
+        return w.SCAN if module is None else own[module]
+
+    def _probe(self, came: Came) -> Iterator[tuple[Ints, Ints]]:
+        """Runs of results: the element of each, and the tuple of each input."""
+        for synopsis in self._synopses:
+            synopsis.store.take_up()
+        stubs = [synopsis.stub for synopsis in self._synopses]
+        progress = np.array([[stub.lo, stub.hi, stub.n_gone] for stub in stubs])
+        begun = time.thread_time_ns()
+        at = addresses(self._synopses, self._keys, *self._module_names)
+        rows = [
+            index.row(synopsis.store.hi - synopsis.store.lo)
+            for index, synopsis in zip(self._indexes, self._synopses, strict=True)
+        ]
+        kept = self._arrays(at.inputs, at.indexes, progress, np.stack(rows))
+        arrays = addressed(kept)
+        link_states(arrays)
+        until_ns = time.thread_time_ns() + 1000 * self._tuning.migration_us
+        for port, index in enumerate(self._indexes):
+            index.migrate(arrays, port, until_ns)
+        n, n_elements = len(stubs), len(came.tau)
+        done, room = 0, 2 * n_elements
+        while done < n_elements:
+            out, elements = np.empty((n, room), np.int64), np.empty(room, np.int64)
+            begin = done
+            done, n_out = route_elements(
+                arrays, came.ports, came.seqs, came.signs, begin, out, elements
+            )
+            self._processor_ns += time.thread_time_ns() - begun
+            yield elements[:n_out], out[:, :n_out]
+            begun, room = time.thread_time_ns(), room if done > begin else 4 * room
+        for stub, (lo, hi, n_gone) in zip(stubs, progress.tolist(), strict=True):
+            stub.move(lo, hi, hi, n_gone)
+
+    @property
+    def _module_names(self) -> tuple[list[tuple[int, str]], dict[int, int]]:
+        names = [(port, index_name(self._keys[port], known)) for port, _, known in self._modules]
+        return names, {m: known for m, (_, _, known) in enumerate(self._modules)}
+
+    def _arrays(self, inputs: Ints, indexes: Ints, progress: Ints, bits: Ints) -> w.EddyArrays:
+        n = len(self._synopses)
+        numbers = self._regions.array("numbers", "int64", n)
+        n_routes = np.array([len(routes) for routes in self._routes], np.int64)
+        steps = self._steps.reshape(-1, n - 1, w.N_STEP)
+        return w.EddyArrays(
+            inputs, self._key_table, indexes, progress, bits, steps, n_routes, numbers,
+            self._explored, self._counts, self._route_counts, *self._scratch,
+        )  # fmt: skip
+
+    def _renumbered(self, port: int, lo: int, moved: Ints) -> None:
+        self._indexes[port].empty()
+
+    @property
+    def n_bytes(self) -> int:
+        return super().n_bytes + sum(index.n_bytes for index in self._indexes)
+
+    def counters(self) -> Mapping[str, float]:
+        """Search requests, tuples compared and matches."""
+        sums = self._counts.sum(axis=(0, 1)).tolist()
+        names = {"probes": kernel.PROBES, "matches": kernel.MATCHES, "pairs": kernel.SCANNED}
+        return {name: float(sums[place]) for name, place in names.items()}
+
+    def profile(self) -> EddyProfile:
+        """What it saw since it was made."""
+        return EddyProfile(
+            self._came.copy(),
+            self._counts.copy(),
+            self._route_counts.copy(),
+            tuple(self._state_report(port) for port in range(len(self._synopses))),
+            self._processor_ns,
+        )
+
+    def _state_report(self, port: int) -> StateReport:
+        synopsis, index = self._synopses[port], self._indexes[port]
+        n_modules = sum(1 for owner, _, _ in self._modules if owner == port)
+        n_tuples = synopsis.n_tuples
+        return StateReport(
+            n_tuples,
+            index.n_bytes + 24 * n_modules * n_tuples,
+            index.report(synopsis.stub.lo),
+            index.migrated,
+            index.migration_ns,
+        )
+
+
+def _modules(
+    states: Sequence[StateTuning],
+    attributes: Sequence[tuple[int, ...]],
+    keys: Sequence[Sequence[KeyColumn]],
+) -> list[tuple[int, int, int]]:
+    """Of each hash index: input, pattern and the classes of its attributes, as bits."""
+    modules = []
+    for port, state in enumerate(states):
+        own = attributes[port]
+        for pattern in sorted(state.modules):
+            places = range(len(own))
+            classes = {own[k] for k in places if pattern >> (len(own) - 1 - k) & 1}
+            known = sum(1 << group for group in classes)
+            if index_name(keys[port], known):
+                modules.append((port, pattern, known))
+    return modules
+
+
+def _routes(work: EddyOp, n: int) -> tuple[tuple[Route, ...], ...]:
+    """As the text has them."""
+    return tuple((order,) for order in probe_orders(work, n))

@@ -1,0 +1,117 @@
+"""How an eddy is to be executed, and what it tells of that. Nothing of it touches results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from backend.operators.network.core.blocks import Ints
+from backend.operators.network.core.work import OperatorWork
+from backend.operators.network.kinds.eddy import EddyOp
+
+#: The inputs that an element joins after its own, in order.
+Route = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StateTuning:
+    """The access methods of a state (AMRI, sections 4 and 9.3).
+
+    bits: of each join attribute in the bit-address index of new partitions; None: no such index.
+    modules: access patterns with a hash index on their attributes. partition: tuples of a
+    partition. migrating: partitions, by number, that take on the bits of new ones. serves: where
+    there are bits, too, patterns with the hash index that answers them though it has fewer
+    attributes.
+    """
+
+    bits: tuple[int, ...] | None = None
+    modules: tuple[int, ...] = ()
+    partition: int = 1024
+    migrating: tuple[int, ...] = ()
+    serves: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EddyTuning:
+    """routes: of each input, first the one in force, then those that are explored; exploration: the
+    share of elements that take one of these, chosen by a hash of ``seed`` and their number.
+    migration_us: time that partitions may migrate in a batch and shard."""
+
+    routes: tuple[tuple[Route, ...], ...] = ()
+    exploration: float = 0.0
+    states: tuple[StateTuning, ...] = ()
+    migration_us: int = 2000
+    seed: int = 0
+
+    def planned(self, work: OperatorWork) -> EddyOp:
+        """The eddy with its routes in force. Raises TypeError: the operator is none."""
+        if not isinstance(work, EddyOp):
+            raise TypeError(f"{type(work).__name__} is no eddy")
+        return (
+            replace(work, orders=tuple(routes[0] for routes in self.routes))
+            if self.routes
+            else work
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionReport:
+    """A partition of a state: its number, the tuples in its index, the bits of each attribute."""
+
+    number: int
+    n_tuples: int
+    bits: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StateReport:
+    """A state at the end of a batch. index_bytes: of its access methods. migrated: tuples that
+    were bucketed anew, in migration_ns."""
+
+    n_tuples: int
+    index_bytes: int
+    partitions: tuple[PartitionReport, ...]
+    migrated: int
+    migration_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class EddyProfile:
+    """An eddy of n inputs in a batch.
+
+    came: int64[n, 2], elements with sign + and - of each input. requests: int64[n, 2^N, 4], of the
+    search requests to each state by access pattern: how many, tuples matched, tuples compared,
+    buckets visited. routes: int64[n, routes, 3], by origin and route: elements, requests, tuples
+    compared. processor_ns: all its elements took.
+    """
+
+    came: Ints
+    requests: Ints
+    routes: Ints
+    states: tuple[StateReport, ...]
+    processor_ns: int
+
+    def merged(self, others: Sequence[EddyProfile]) -> EddyProfile:
+        """With those of other shards."""
+        parts = [self, *others]
+        return EddyProfile(
+            came=np.sum([part.came for part in parts], axis=0),
+            requests=np.sum([part.requests for part in parts], axis=0),
+            routes=np.sum([part.routes for part in parts], axis=0),
+            states=tuple(
+                _added(states) for states in zip(*(part.states for part in parts), strict=True)
+            ),
+            processor_ns=sum(part.processor_ns for part in parts),
+        )
+
+
+def _added(parts: Sequence[StateReport]) -> StateReport:
+    return StateReport(
+        sum(part.n_tuples for part in parts),
+        sum(part.index_bytes for part in parts),
+        tuple(partition for part in parts for partition in part.partitions),
+        sum(part.migrated for part in parts),
+        sum(part.migration_ns for part in parts),
+    )

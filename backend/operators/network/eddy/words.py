@@ -1,0 +1,61 @@
+"""What an eddy is to its kernel: tables of integers, and room for an element at work."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+#: Of bit-address indexes: tuples of a partition (0: there is no such index) and partitions there is
+#: room for; bits that a directory tells apart, at most; buckets of the open partition's chains less
+#: one; words of a row of partitions; where codes, numbers of tuples, directories, partitions,
+#: chains, facts, the bits of new partitions and room to sort in lie.
+SIZE, ROOM, MOST_DEPTH, HEAD_MASK, PARTITION_WORDS = range(5)
+CODES, NUMBERS, DIRECTORIES, PARTITIONS, HEADS, OLDER, FACTS, BITS, SCRATCH = range(5, 14)
+N_INDEX: Final = 14
+#: Buckets of a pass of sorting by codes.
+DIGITS: Final = 256
+#: Facts: tuples below this number are in the index; the partition that takes new ones, -1: none.
+LINKED, OPEN = range(2)
+N_FACT: Final = 2
+#: Of a partition: its number, -1: the place is free; tuples in it; whether it is sealed; bits of
+#: its codes, those that its directory tells apart; then the bits of each attribute.
+NUMBER, COUNT, SEALED, N_BITS, DEPTH, FIRST_BITS = range(6)
+#: Of a search at a level: the partition, how it is searched; the code with wild cards 0, the bits
+#: that are no wild cards, the wild ones that are enumerated, how many lie below these; the values
+#: of the enumerated ones at work, and how many are left; where the search is, and ends.
+PART, MODE, FIXED, MASK, WILD, BELOW, COMBINATION, LEFT, AT, END = range(10)
+N_SEARCH: Final = 10
+IN_CODES, IN_STRETCHES, IN_CHAINS = range(3)
+#: Of steps, behind those of join_kernel: the access pattern. STEP_INDEX: a hash index, or these.
+PATTERN: Final = 3
+N_STEP: Final = 4
+SCAN, BY_BITS = -1, -2
+#: Of what is counted of requests, behind those of join_kernel: buckets visited. Of routes.
+BUCKETS: Final = 3
+ELEMENTS, REQUESTS, COMPARED = range(3)
+
+
+class EddyArrays(NamedTuple):
+    """int64 arrays. steps: [n, routes, n-1, N_STEP] with the first two as one; n_routes: [n];
+    numbers: [n], elements of each input so far; explored: [n], of 2^32 elements those that take
+    another route; counts: [n, patterns, 4]; routes: [n, routes, 3]; the rest is of the element at
+    work."""
+
+    inputs: Any
+    keys: Any
+    indexes: Any
+    progress: Any
+    bits: Any
+    steps: Any
+    n_routes: Any
+    numbers: Any
+    explored: Any
+    counts: Any
+    routes: Any
+    values: Any
+    cursor: Any
+    chosen: Any
+    tally: Any
+    searches: Any
+
+
+A: Final = EddyArrays(*range(len(EddyArrays._fields)))

@@ -1,0 +1,61 @@
+"""The eddy of AMRI in a plan: a join whose elements take routes of their own past states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from backend.operators.network.core.work import Operators, PlannedOperator
+from backend.operators.network.kinds.joins import JoinOp
+
+#: Join attributes of a state, at most: access patterns are counted exactly, 2^N of them.
+MOST_ATTRIBUTES: Final = 8
+#: Of a bit-address index.
+MOST_BITS: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class EddyOp(JoinOp):
+    """eddy: the combinations of all inputs, each state with access methods of its own. orders: of
+    each input the route in force."""
+
+    def named(self, n_inputs: int) -> str:
+        return "eddy"
+
+    def _probed(
+        self, planned: PlannedOperator, port: int, operators: Operators, columns: tuple[int, ...]
+    ) -> list[str]:
+        return []  # its access methods come and go with its tuning
+
+
+def join_attributes(work: JoinOp, port: int) -> tuple[int, ...]:
+    """JAS of an input: the classes of its join attributes, in the order of its columns (A1)."""
+    own = [
+        (place, group)
+        for group, members in enumerate(work.equal)
+        for i, place in members
+        if i == port
+    ]
+    return tuple(group for _, group in sorted(own))
+
+
+def requested_pattern(attributes: Sequence[int], known: int) -> int:
+    """The access pattern of a request when some classes have values: a bit an attribute, the first
+    one the most significant. known: these classes, as bits."""
+    pattern = 0
+    for group in attributes:
+        pattern = pattern << 1 | (known >> group & 1)
+    return pattern
+
+
+def even_split(n_attributes: int, n_bits: int) -> tuple[int, ...]:
+    """As many bits for each attribute, one more for the first ones where some are left over."""
+    return tuple((n_bits + n_attributes - 1 - a) // n_attributes for a in range(n_attributes))
+
+
+def module_for(pattern: int, modules: Iterable[int]) -> int | None:
+    """The hash index that answers a request: of those all of whose attributes it specifies one
+    with most attributes, of equal ones the larger mask; None: a scan (card A2b)."""
+    fitting = [m for m in modules if m and m & pattern == m]
+    return max(fitting, key=lambda m: (m.bit_count(), m), default=None)

@@ -1,0 +1,159 @@
+"""What constraints say of tuples that are held: kernels of k-Mon's join ([B05] 6.6 to 6.8, B4).
+
+Of what is dropped for good, keys are remembered for a while: a partner that comes after all is a
+loss, and is told (card F5).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from backend.operators.network.core.addressing import Pointer
+from backend.operators.network.kmon import words as w
+from backend.operators.network.kmon.arrays import (
+    constraints,
+    edges,
+    facts,
+    ghosts,
+    inputs,
+    known,
+    link,
+    points,
+    settings,
+    uses,
+    word,
+)
+from backend.operators.network.kmon.estimates import KEPT, K
+from backend.operators.network.kmon.linking import hashed
+from backend.operators.selection.bits import called
+
+#: Of a cell that remembers a key: the bits that count how often it was dropped.
+_COUNT_BITS: Final = 0xFFF
+
+
+@called
+def is_active(m: Pointer, c: int) -> bool:
+    """Whether tuples are let go by a constraint."""
+    if c < 0 or not constraints(m)[c, w.USED]:
+        return False
+    k, most = known(m)[c, K], settings(m)[w.THRESHOLD]
+    return bool(k >= 0 and (most < 0 or k <= most))
+
+
+@called
+def hopeless_by(m: Pointer, e: int, slot: int) -> int:
+    """The constraint by which the child of a tuple, which is not there, cannot come; -1: none."""
+    c = int(edges(m)[e, w.RIDS_OF])
+    if is_active(m, c) and not link(m, slot, w.FACTS) & w.SAMPLED:
+        stamp = word(m, slot, int(edges(m)[e, w.WAITS_AT]))
+        if stamp + known(m)[c, KEPT] <= inputs(m)[edges(m)[e, w.CHILD], w.COUNT]:
+            return c
+    for u in range(len(uses(m))):
+        c = int(uses(m)[u, w.USE_OF])
+        if uses(m)[u, w.USE_EDGE] == e and constraints(m)[c, w.TYPE] == w.OAC and is_active(m, c):
+            ring, at = constraints(m)[c, w.RING], newest_point(m, c, int(known(m)[c, K]))
+            value = word(m, slot, int(uses(m)[u, w.USE_PARENT_AT]))
+            if at >= 0 and value < points(m)[ring, at, 1]:
+                return c
+    return -1
+
+
+@called
+def newest_point(m: Pointer, c: int, k: int) -> int:
+    """Where the running maximum is that there was k arrivals ago: no later value is below; -1: it
+    is not known."""
+    until = inputs(m)[constraints(m)[c, w.WHOSE], w.COUNT] - k
+    n, room, ring = constraints(m)[c, w.N_POINTS], points(m).shape[1], constraints(m)[c, w.RING]
+    low, high = 0, int(n)
+    while low < high:
+        middle = (low + high) >> 1
+        at = (constraints(m)[c, w.FIRST_POINT] + middle) % room
+        if points(m)[ring, at, 0] <= until:
+            low = middle + 1
+        else:
+            high = middle
+    return int((constraints(m)[c, w.FIRST_POINT] + low - 1) % room) if low > 0 else -1
+
+
+@called
+def bound_waiting(m: Pointer) -> None:
+    """Look anew at which joins a constraint bounds the waiting, and which inputs store No."""
+    for e in range(len(edges(m))):
+        bounded = is_active(m, int(edges(m)[e, w.RIDS_OF]))
+        for u in range(len(uses(m))):
+            c = int(uses(m)[u, w.USE_OF])
+            if uses(m)[u, w.USE_EDGE] == e and constraints(m)[c, w.TYPE] == w.OAC:
+                bounded = bounded or is_active(m, c)
+        edges(m)[e, w.BOUNDED] = bounded
+    for port in range(len(inputs(m))):
+        stores = False
+        for e in range(len(edges(m))):
+            if edges(m)[e, w.CHILD] == port and not edges(m)[e, w.BOUNDED]:
+                stores = settings(m)[w.KEEPS_NO] != 0
+        if inputs(m)[port, w.STORES_NO] and not stores:
+            facts(m)[w.HAS_LESS] = 1
+        inputs(m)[port, w.STORES_NO] = stores
+    facts(m)[w.IS_STALE] = 0
+
+
+# ---------------------------------------------------------------------- what is lost
+
+
+@called
+def _cell(m: Pointer, slot: int, reads: int) -> int:
+    return int(hashed(m, slot, reads) & np.uint64(ghosts(m).shape[2] - 1))
+
+
+@called
+def _tag(m: Pointer, slot: int, reads: int) -> int:
+    return int(hashed(m, slot, reads) >> np.uint64(1)) & ~_COUNT_BITS
+
+
+@called
+def remember_gone(m: Pointer, e: int, side: int, slot: int, reads: int) -> None:
+    """The key of a tuple that is dropped. side 0: a parent that waits; 1: a child."""
+    at, tag = _cell(m, slot, reads), _tag(m, slot, reads)
+    held = ghosts(m)[e, side, at]
+    if held & ~_COUNT_BITS != tag:
+        held = tag
+    if held & _COUNT_BITS < _COUNT_BITS:
+        ghosts(m)[e, side, at] = held + 1
+
+
+@called
+def partners_gone(m: Pointer, e: int, side: int, slot: int, reads: int) -> int:
+    """How many tuples that a new one would join have been dropped; forgets them."""
+    at, tag = _cell(m, slot, reads), _tag(m, slot, reads)
+    held = int(ghosts(m)[e, side, at])
+    if held & ~_COUNT_BITS != tag:
+        return 0
+    if side == 0:
+        ghosts(m)[e, side, at] = 0
+    return held & _COUNT_BITS
+
+
+@called
+def blamed_below(m: Pointer, e: int) -> int:
+    """The constraint by which parents do not wait for the child of a join; -1: none is used."""
+    if is_active(m, int(edges(m)[e, w.RIDS_OF])):
+        return int(edges(m)[e, w.RIDS_OF])
+    return _used_for(m, e, True)
+
+
+@called
+def blamed_above(m: Pointer, e: int) -> int:
+    """The constraint by which children do not wait for parents of a join; -1: none is used."""
+    constraint = _used_for(m, e, False)
+    return constraint if constraint >= 0 else int(edges(m)[e, w.BACK_OF])
+
+
+@called
+def _used_for(m: Pointer, e: int, is_child: bool) -> int:
+    for u in range(len(uses(m))):
+        c = int(uses(m)[u, w.USE_OF])
+        fits = uses(m)[u, w.USE_EDGE] == e and (constraints(m)[c, w.TYPE] == w.OAC) == is_child
+        if fits and is_active(m, c):
+            return c
+    return -1

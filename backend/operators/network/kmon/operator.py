@@ -1,0 +1,173 @@
+"""The join of k-Mon at work: many-one equijoins that keep what future results need ([B05] ch. 6).
+
+The inputs are merged by τ; kernels take arrival by arrival. Their results, and when these end, are
+columns again: a result ends with the first of its tuples that leaves its window (erratum D4).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from backend.operators.network.core.addressing import addressed
+from backend.operators.network.core.blocks import FOREVER, Block, Ints, concat, empty
+from backend.operators.network.core.contract import Surroundings
+from backend.operators.network.core.frame import OperatorFrame, dtypes_of
+from backend.operators.network.core.merging import Came, merged_inputs
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.expressions.expressions import compile_expression
+from backend.operators.network.kinds.kmon import KMonOp
+from backend.operators.network.kmon import words as w
+from backend.operators.network.kmon.arrivals import ArrivingSlots
+from backend.operators.network.kmon.holding import TuplePlaces
+from backend.operators.network.kmon.payloads import Payloads, changed, misplaced, relocate
+from backend.operators.network.kmon.playing import leave, play
+from backend.operators.network.kmon.results import Results
+from backend.operators.network.kmon.shape import KMonShape
+from backend.operators.network.kmon.state import JoinState
+from backend.operators.network.kmon.telling import BatchTelling
+from backend.operators.network.kmon.tuning import KMonProfile, KMonTuning
+from backend.operators.network.kmon.words import Memory
+
+#: Arrivals that are taken at once; slots of those among them that are let go are free again after.
+_CHUNK: Final = 2048
+
+
+class KMonJoin(OperatorFrame):
+    """A tree of many-one joins under k-constraints. Raises ValueError: the operator is none."""
+
+    def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
+        super().__init__(planned, surroundings)
+        self._work = planned.doing(KMonOp)
+        tuning = surroundings.tunings.get(planned.id)
+        self._tuning = tuning if isinstance(tuning, KMonTuning) else KMonTuning()
+        self._shape = KMonShape(self._work)
+        n = len(self._work.inputs)
+        fields = [self.input_fields(port) for port in range(n)]
+        self._state = JoinState(self._regions, self._shape, self._tuning, _CHUNK)
+        self._arrivals = ArrivingSlots(self._shape, fields, self._tuning, surroundings)
+        self._places = TuplePlaces(self._regions)
+        self._payloads = Payloads(
+            self._regions, [dtypes_of(input_fields) for input_fields in fields]
+        )
+        self._results = Results(self._regions, self._work, dtypes_of(self.fields))
+        self._told = BatchTelling(self._regions, self._work, self._shape)
+        self._memory = self._state.memory(self._places)
+        self._residual = None
+        if self._work.residual is not None:
+            self._residual = compile_expression(
+                self._work.residual, self.fields, surroundings.strings, surroundings.functions
+            )
+
+    def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:
+        """The results that the arrivals make and end. Inputs give elements with sign + alone."""
+        begun = time.thread_time_ns()
+        came = merged_inputs(inputs, [np.arange(len(block)) for block in inputs])
+        made = [
+            self._take(inputs, _piece(came, slice(first, first + _CHUNK)))
+            for first in range(0, len(came.tau), _CHUNK)
+        ]
+        before = self._ended(came, heartbeat)
+        facts = self._memory.facts
+        now = max(heartbeat - 1, int(facts[w.NOW]))
+        leave(addressed(self._memory), now)
+        facts[w.NOW] = now if heartbeat < FOREVER else facts[w.NOW]
+        self._tidy(np.zeros(0, np.int64), inputs)
+        self._told.processor_ns += time.thread_time_ns() - begun
+        return _in_time([*made, before], self.fields)
+
+    def _take(self, inputs: Sequence[Block], came: Came) -> Block:
+        """Some arrivals; the results they make."""
+        slots, inside = (
+            places.take(len(came.tau)) for places in (self._places.slots, self._places.inside)
+        )
+        self._memory = m = self._state.memory(self._places)
+        self._told.counts(self._arrivals.enter(m, slots, inside, inputs, came), came, m)
+        order, at, made = slots.astype(np.int32), 0, list[Block]()
+        while True:
+            at = play(addressed(m), order, at, len(order))
+            made.append(self._made(m, inputs))
+            if at == len(order):
+                break
+        self._tidy(slots, inputs)
+        return concat([block for block in made if len(block)] or made[:1])
+
+    def _made(self, m: Memory, inputs: Sequence[Block]) -> Block:
+        """The results in the buffer, which is empty then."""
+        n = int(m.facts[w.N_OUT])
+        slots, taus = m.out[:, :n].astype(np.int64), m.taus[:n].copy()
+        m.facts[w.N_OUT] = 0
+        if not n:
+            return empty(self.fields)
+        by_input = [
+            self._payloads.columns(m, slots[port], port, block) for port, block in enumerate(inputs)
+        ]
+        columns = tuple(by_input[port][place] for port, place in self._work.outputs)
+        block = Block(taus, np.ones(n, np.int8), columns)
+        if self._residual is not None:
+            verdict = self._residual(block)
+            rows = np.flatnonzero((verdict.values != 0) & verdict.is_valid)
+            block, slots = block.take(rows), slots[:, rows]
+        self._told.n_results += len(block)
+        self._results.keep(m, slots, block)
+        return block
+
+    def _tidy(self, arrived: Ints, inputs: Sequence[Block]) -> None:
+        """After a call: tuples lie where they belong, slots of those let go are free."""
+        m = self._memory
+        self._told.take(m)
+        slots, freed = changed(m, arrived), m.freed[: m.facts[w.N_FREED]].astype(np.int64)
+        m.facts[[w.N_FREED, w.N_THINNED, w.N_MOVED]] = 0
+        leaving, coming = misplaced(m, slots)
+        aside = self._places.aside.take(len(leaving))
+        inside = self._places.inside.take(len(coming))
+        if len(leaving) or len(coming):
+            self._memory = m = self._state.memory(self._places)
+        self._payloads.settle(m, slots, inputs, leaving, aside)
+        moved, places = np.append(leaving, coming), np.append(aside + w.ASIDE, inside)
+        self._places.give(relocate(m, moved, places))
+        self._places.give(m.entry(freed, w.PLACE).astype(np.int64))
+        self._places.slots.give(freed)
+
+    def _ended(self, came: Came, heartbeat: int) -> Block:
+        """The results that end until the heartbeat, with sign -."""
+        taus = [came.tau[came.ports == port] for port in range(len(self._work.inputs))]
+        counts = self._memory.inputs[:, w.COUNT]
+        columns, when = self._results.ended(taus, counts, heartbeat)
+        return Block(when, np.full(len(when), -1, np.int8), columns)
+
+    @property
+    def n_tuples(self) -> int:
+        """Tuples in Yes, No and Unknown."""
+        states = self._memory.inputs[:, w.N_STATES :]
+        return int(states[:, [w.YES, w.UNKNOWN, w.NO]].sum())
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(
+            component.n_bytes for component in self._told.components(self._memory, self._payloads)
+        )
+
+    def counters(self) -> Mapping[str, float]:
+        return {"matches": float(self._told.n_results)}
+
+    def profile(self) -> KMonProfile | None:
+        """What it saw since it was made."""
+        return self._told.profile(self._memory, self._payloads)
+
+
+def _piece(came: Came, part: slice) -> Came:
+    return Came(came.ports[part], came.seqs[part], came.signs[part], came.tau[part])
+
+
+def _in_time(blocks: Sequence[Block], fields: Sequence[object]) -> Block:
+    """All elements by τ; of one τ in the order they are given."""
+    filled = [block for block in blocks if len(block)]
+    if not filled:
+        return blocks[0]
+    whole = concat(filled)
+    order = np.argsort(whole.tau, kind="stable")
+    return whole.take(order)

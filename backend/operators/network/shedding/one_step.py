@@ -1,0 +1,102 @@
+"""cals-m: the drop after which the accuracy of the coalesced tuples is highest. Card B3
+
+Looks at the best candidates of all runs for each drop. Accuracies are compared as fractions, so
+that equal ones are equal.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from backend.operators.network.shedding.candidates import ByRun
+from backend.operators.network.shedding.options import ShedOptions
+from backend.operators.network.shedding.runs import RunIndex, ShedRun
+
+
+class DropStep(NamedTuple):
+    """A drop from an exact coalesced tuple of length ``base``, of which k pieces are kept and
+    k_left are then. length: that is lost; kept: before it."""
+
+    number: int
+    base: int
+    kept: int
+    length: int
+    k: int
+    k_left: int
+
+    @property
+    def kind(self) -> tuple[int, int]:
+        """How Σ min(1, k) and Σ max(1, k) change."""
+        return min(1, self.k_left) - min(1, self.k), max(1, self.k_left) - max(1, self.k)
+
+    @property
+    def cost(self) -> tuple[float, int]:
+        """Of drops of one kind the lowest is best: ρ⁻, ties to the oldest."""
+        return self.length / self.base, self.number
+
+    @property
+    def divided_cost(self) -> tuple[float, int]:
+        """What R3 loses, times the exact tuples; ties to the oldest."""
+        now, then = max(1, self.k), max(1, self.k_left)
+        lost = self.kept * then - (self.kept - self.length) * now
+        return lost / (self.base * now * then), self.number
+
+
+class OneStepBest(ByRun):
+    """Under the metric in force."""
+
+    def __init__(self, options: ShedOptions, memory: RunIndex, exact: RunIndex) -> None:
+        super().__init__(memory, exact)
+        self._metric = options.accuracy_metric
+
+    def choose(self) -> int | None:
+        self.dirty()
+        kept, pieces = self._kept()
+        steps = [
+            DropStep(number, run.length, kept[run], loss.length, k, k + loss.pieces - 1)
+            for run, k in pieces.items()
+            for number, loss in self.tops(run)
+        ]
+        if not steps:
+            return None
+        if self._metric == "R3":
+            return min(steps, key=lambda step: step.divided_cost).number
+        best: dict[tuple[int, int], DropStep] = {}
+        for step in sorted(steps, key=lambda step: step.cost):
+            best.setdefault(step.kind, step)
+        if len(best) == 1:
+            return next(iter(best.values())).number
+        return self._most_accurate(list(best.values()), kept, pieces)
+
+    def _kept(self) -> tuple[Counter[ShedRun], Counter[ShedRun]]:
+        """By exact run: the length that is kept of it, and in how many pieces."""
+        kept: Counter[ShedRun] = Counter()
+        pieces: Counter[ShedRun] = Counter()
+        for piece in self.memory.runs():
+            run = self.base.run_of(piece.members[0].number)
+            assert run is not None, "what is in memory is in the window"
+            kept[run] += piece.length
+            pieces[run] += 1
+        return kept, pieces
+
+    def _most_accurate(
+        self, steps: Sequence[DropStep], kept: Counter[ShedRun], pieces: Counter[ShedRun]
+    ) -> int:
+        by_base: Counter[int] = Counter()
+        for run, length in kept.items():
+            by_base[run.length] += length
+        reduction = sum((Fraction(length, base) for base, length in by_base.items()), Fraction())
+        n_pieces = pieces.total() + self.base.n_runs - len(pieces)
+
+        def accuracy(step: DropStep) -> tuple[Fraction, int]:
+            surviving, n_more = step.kind
+            value = reduction - Fraction(step.length, step.base)
+            value /= n_pieces + n_more
+            if self._metric == "R2":
+                value *= len(pieces) + surviving
+            return value, -step.number
+
+        return max(steps, key=accuracy).number

@@ -1,0 +1,132 @@
+"""Temporal tuples and coalescing: equal values in touching intervals become one. [AL11], card B1
+
+Times are whole numbers in one unit; intervals are half-open.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Final, NamedTuple, TypeAlias
+
+#: The attributes a query coalesces on; None is NULL, equal to NULL only.
+Values: TypeAlias = tuple[Hashable, ...]
+
+
+class IntervalRefused(ValueError):
+    """A valid time that is empty or reversed; the message says of what and what is allowed."""
+
+
+class TemporalTuple(NamedTuple):
+    """number: of its arrival, unique; valid in [start, end)."""
+
+    number: int
+    values: Values
+    start: int
+    end: int
+
+
+class RunSpan(NamedTuple):
+    """A coalesced tuple: values, and the interval [start, end) they hold in without a gap."""
+
+    values: Values
+    start: int
+    end: int
+
+    @property
+    def length(self) -> int:
+        """In the unit of times."""
+        return self.end - self.start
+
+
+class ValidCondition(NamedTuple):
+    """A condition on the length of a coalesced tuple: least <= length, <= most unless None."""
+
+    least: int = 0
+    most: int | None = None
+
+    def holds(self, length: int) -> bool:
+        """Whether a coalesced tuple of this length is in the answer."""
+        return self.least <= length and (self.most is None or length <= self.most)
+
+
+#: Every coalesced tuple is in the answer.
+EVERY_LENGTH: Final = ValidCondition()
+
+
+class AnswerShape(NamedTuple):
+    """Which coalesced tuples are in the answer of a temporal selection: a condition on values
+    (None: there is none), then one on lengths."""
+
+    wanted: Callable[[Values], bool] | None = None
+    lengths: ValidCondition = EVERY_LENGTH
+
+    def wants(self, values: Values) -> bool:
+        """Whether the condition on values holds."""
+        return self.wanted is None or self.wanted(values)
+
+    def takes(self, run: RunSpan) -> bool:
+        """Whether both conditions hold."""
+        return self.lengths.holds(run.length) and self.wants(run.values)
+
+
+#: No condition at all.
+WHOLE_ANSWER: Final = AnswerShape()
+
+
+class KeyReading(NamedTuple):
+    """A value that holds from ``start`` until the next reading of its key."""
+
+    number: int
+    key: Hashable
+    values: Values
+    start: int
+
+
+def temporal_tuple(
+    number: int, values: Values, start: int, end: int, closed: bool = False
+) -> TemporalTuple:
+    """closed: ``end`` is the last instant it is valid in. Raises IntervalRefused."""
+    end += closed
+    if end <= start:
+        what = "is empty" if end == start else "ends before it begins"
+        raise IntervalRefused(
+            f"tuple {number}: its valid time [{start}, {end}) {what}; allowed: an end after {start}"
+        )
+    return TemporalTuple(number, values, start, end)
+
+
+class ReadingBook:
+    """Which reading of each key is the newest one: its interval is open until the next."""
+
+    def __init__(self) -> None:
+        self._newest: dict[Hashable, KeyReading] = {}
+
+    def read(self, reading: KeyReading) -> TemporalTuple | None:
+        """Take a reading; the key's one before, which ends now. Raises IntervalRefused: it is no
+        later than that one, and is not taken."""
+        before = self._newest.get(reading.key)
+        closed = None
+        if before is not None:
+            closed = temporal_tuple(before.number, before.values, before.start, reading.start)
+        self._newest[reading.key] = reading
+        return closed
+
+
+def coalesced(tuples: Iterable[TemporalTuple]) -> list[RunSpan]:
+    """Maximal runs of value-equivalent tuples whose intervals are adjacent or overlap; those of
+    equal values one behind the other, by start."""
+    groups = defaultdict(list)
+    for each in tuples:
+        groups[each.values].append((each.start, each.end))
+    return [run for values, spans in groups.items() for run in _merged(values, sorted(spans))]
+
+
+def _merged(values: Values, spans: Sequence[tuple[int, int]]) -> list[RunSpan]:
+    runs: list[RunSpan] = []
+    for start, end in spans:
+        if runs and start <= runs[-1].end:
+            runs[-1] = runs[-1]._replace(end=max(end, runs[-1].end))
+        else:
+            runs.append(RunSpan(values, start, end))
+    return runs

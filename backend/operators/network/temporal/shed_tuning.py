@@ -1,0 +1,120 @@
+"""How a window that sheds is to be executed, and what it tells of that."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from backend.adaptive.stats import Mean
+from backend.operators.network.core.work import OperatorWork
+from backend.operators.network.kinds.shedding import ShedOp
+from backend.operators.network.shedding.accuracy import AccuracyParts, total
+from backend.operators.network.shedding.audits import MeasuredAccuracy
+from backend.operators.network.shedding.candidates import drop_rank
+from backend.operators.network.shedding.options import ShedOptions
+from backend.operators.network.shedding.receipts import ShedReceipt
+from backend.operators.network.shedding.temporal import EVERY_LENGTH, ValidCondition
+from backend.operators.network.temporal.shed_groups import ShedGroup, bounded
+
+#: Receipts of a batch that are changes, the lowest hashes of numbers.
+MOST_RECEIPTS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ShedTuning:
+    """options: what is dropped, and when. lengths: the condition on valid times of the answer.
+    Answers are the exact ones where options have no limit; else nothing is in them that is in no
+    exact one."""
+
+    options: ShedOptions = field(default_factory=ShedOptions)
+    lengths: ValidCondition = EVERY_LENGTH
+
+    def planned(self, work: OperatorWork) -> ShedOp:
+        """The work as it is. Raises TypeError: the operator does not shed."""
+        if not isinstance(work, ShedOp):
+            raise TypeError(f"{type(work).__name__} does not shed")
+        return work
+
+
+@dataclass(frozen=True, slots=True)
+class ShedProfile:
+    """What a window did in a batch, and what it holds at its end.
+
+    n_arrived, n_dropped: tuples; n_resident: in memory; n_window: in the window, as far as known,
+    None: it is not; n_runs: in memory; tuple_bytes, run_bytes: of both forms; audit_bytes: of what
+    is kept beside; expected: accuracy (R1) by receipts; measured: None: nothing was compared.
+    is_whole: nothing that was dropped would be in the window still. receipts: of some drops;
+    groups: those of which most was dropped; values of both as people read them.
+    """
+
+    n_arrived: int = 0
+    n_dropped: int = 0
+    n_resident: int = 0
+    n_window: int | None = None
+    n_runs: int = 0
+    tuple_bytes: int = 0
+    run_bytes: int = 0
+    audit_bytes: int = 0
+    expected: float = 1.0
+    measured: MeasuredAccuracy | None = None
+    is_whole: bool = True
+    receipts: tuple[ShedReceipt, ...] = ()
+    groups: tuple[ShedGroup, ...] = ()
+
+    @property
+    def parts(self) -> AccuracyParts:
+        """Of the exact tuples that were compared."""
+        return AccuracyParts() if self.measured is None else self.measured.parts
+
+    def merged(self, others: Sequence[ShedProfile]) -> ShedProfile:
+        """With those of other shards; expected accuracies by resident tuples."""
+        every = [self, *others]
+        weights = [max(1, profile.n_resident) for profile in every]
+        windows = [profile.n_window for profile in every if profile.n_window is not None]
+        expected = sum(p.expected * w for p, w in zip(every, weights, strict=True)) / sum(weights)
+        return ShedProfile(
+            sum(profile.n_arrived for profile in every),
+            sum(profile.n_dropped for profile in every),
+            sum(profile.n_resident for profile in every),
+            sum(windows) if len(windows) == len(every) else None,
+            sum(profile.n_runs for profile in every),
+            sum(profile.tuple_bytes for profile in every),
+            sum(profile.run_bytes for profile in every),
+            sum(profile.audit_bytes for profile in every),
+            expected,
+            _merged([profile.measured for profile in every if profile.measured is not None]),
+            all(profile.is_whole for profile in every),
+            sampled_receipts([receipt for profile in every for receipt in profile.receipts]),
+            bounded([group for profile in every for group in profile.groups]),
+        )
+
+
+def sampled_receipts(receipts: Iterable[ShedReceipt]) -> tuple[ShedReceipt, ...]:
+    """Those of the lowest hashes of arrival numbers: the same ones whatever the shards."""
+    ranked = sorted(receipts, key=lambda receipt: drop_rank(receipt.dropped.number, 0))
+    return tuple(ranked[:MOST_RECEIPTS])
+
+
+def _merged(measured: Sequence[MeasuredAccuracy]) -> MeasuredAccuracy | None:
+    """Of value groups in several shards, none of which is in two: weighed by the exact tuples that
+    were compared."""
+    if len(measured) < 2:
+        return measured[0] if measured else None
+    weights = [max(1, each.parts.exact) for each in measured]
+    pairs = [(each, weight / sum(weights)) for each, weight in zip(measured, weights, strict=True)]
+    value = sum(each.accuracy.value * share for each, share in pairs)
+    below, above = (
+        math.sqrt(sum((share * width) ** 2 for share, width in widths))
+        for widths in (
+            [(share, each.accuracy.value - each.accuracy.low) for each, share in pairs],
+            [(share, each.accuracy.high - each.accuracy.value) for each, share in pairs],
+        )
+    )
+    return MeasuredAccuracy(
+        total(each.parts for each in measured),
+        Mean(value, value - below, value + above, sum(each.accuracy.n for each in measured)),
+        sum(each.n_groups for each in measured),
+        sum(each.remainder * share for each, share in pairs),
+    )

@@ -1,0 +1,205 @@
+"""The bits of one state: the cheapest of a window, changed on evidence, taken back. [W13] §6
+
+What a state remembers from one selection to the next: how far each configuration is ahead, what the
+one before was estimated to cost, and what all of them would have cost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from backend.adaptive.stats import Mean
+from backend.operators.network.joins.join_kernel import PROBES
+from backend.systems.amri.costs import COUNTED, Bits
+from backend.systems.amri.entries import AssessmentReport
+from backend.systems.amri.knobs import AmriKnobs
+from backend.systems.amri.migration import SliceChoice, switching_prices
+from backend.systems.amri.mixing import SIZES
+from backend.systems.amri.patterns import pattern_of
+from backend.systems.amri.portfolio import Mix
+from backend.systems.amri.pricing import PricedWindow
+from backend.systems.amri.regret import IndexRegret
+from backend.systems.amri.selection import (
+    BitSelection,
+    SelectionSettings,
+    configurations,
+    n_configurations,
+    select,
+)
+from backend.systems.amri.sides import Sides
+from backend.systems.amri.switching import (
+    AccumulatedAdvantage,
+    by_window,
+    pair_difference,
+    roll_back,
+    switch_headroom,
+)
+
+#: Configurations whose advantages are kept; of more, selection goes by windows.
+MOST_CANDIDATES: Final = 5000
+#: A request may cost so many times what was estimated of the bits before, until they are taken up
+#: again.
+TOLERANCE: Final = 1.1
+
+
+class ChosenBits(NamedTuple):
+    """What an assessment led to. sides: of the change of bits; selection: the cheapest bits of the
+    window; old, new: bits; costs: of a request under both; report: what was assessed; basis: what
+    costs were worked out from, as JSON-typed data; mixes: no bits and the cheapest, for bids;
+    rolled_back: the old bits are taken up again; moved: the choice for each partition."""
+
+    sides: Sides
+    selection: BitSelection
+    old: Bits
+    new: Bits
+    costs: tuple[float, float]
+    report: AssessmentReport
+    basis: Mapping[str, Any]
+    mixes: tuple[Mix, Mix]
+    rolled_back: bool = False
+    moved: tuple[SliceChoice, ...] = ()
+
+
+class BitChoices:
+    """From one selection to the next. ledger: the regret, None where candidates are too many."""
+
+    def __init__(self) -> None:
+        self.ledger: IndexRegret | None = None
+        self._advantage: AccumulatedAdvantage | None = None
+        self._before: Bits | None = None
+
+    def compare(self, n: int, budget: int) -> None:
+        """Configurations of n attributes with at most so many bits are compared from now on."""
+        caps = (budget,) * n
+        self._advantage = self.ledger = None
+        if n_configurations(caps, budget, at_most=True) <= MOST_CANDIDATES:
+            candidates = configurations(caps, budget, at_most=True)
+            self._advantage = AccumulatedAdvantage(candidates, (0,) * n)
+            self.ledger = IndexRegret(candidates, COUNTED)
+
+    def adopted(self, bits: Bits) -> None:
+        """Bits are in force from now on."""
+        self._before = None
+        if self._advantage is not None:
+            self._advantage = AccumulatedAdvantage(self._advantage.candidates, bits)
+
+    def gave_up(self, bits: Bits) -> None:
+        """Bits were in force until now; at the next selection they may be taken up again."""
+        self._before = bits
+
+    def choose(
+        self, window: PricedWindow, knobs: AmriKnobs, budget: int, pinned: Bits | None, n_moved: int
+    ) -> ChosenBits:
+        """The bits after an assessment. n_moved: tuples that were moved since it began."""
+        load, model = window.load, window.model
+        selection = select(load, model, SelectionSettings(budget), window.assessed)
+        self._account(window, n_moved)
+        basis = window.basis
+        back = self._rolled_back(window, basis)
+        if pinned is not None:
+            new, sides = _by_window(window, selection, knobs)
+            sides = sides._replace(verdict="pinned") if sides.holds else sides
+        elif back is not None:
+            new, sides = back
+        elif knobs.selection == "accumulated" and self._advantage is not None:
+            new, sides = self._accumulated(self._advantage, window, knobs.min_gain, basis)
+        else:
+            new, sides = _by_window(window, selection, knobs)
+        pair = np.array([window.bits, new], dtype=np.int64)
+        costs = (model.request_costs(load, pair) @ load.shares).tolist()
+        return ChosenBits(
+            sides, selection, window.bits, new, (costs[0], costs[1]), window.assessed, basis,
+            _mixes(window, selection.bits), back is not None,
+        )  # fmt: skip
+
+    def _account(self, window: PricedWindow, n_moved: int) -> None:
+        """Of the regret: what the window cost, and would have cost under every candidate."""
+        if self.ledger is None:
+            return
+        bits = np.array(window.bits)
+        expected = window.model.parts(window.load, self.ledger.candidates).total
+        place = int(np.flatnonzero((self.ledger.candidates == bits).all(axis=1))[0])
+        moved = n_moved * (2 * np.count_nonzero(bits) + 2)
+        self.ledger.account(expected, float(expected[place]) + moved, window.n_stored)
+
+    def _rolled_back(
+        self, window: PricedWindow, basis: dict[str, Any]
+    ) -> tuple[Bits, Sides] | None:
+        """The bits before, where a request measurably costs more than it would with them, by the
+        model and on the same requests; its cost is taken to spread as far as its mean."""
+        before, self._before, counts = self._before, None, window.counts
+        if before is None or not counts.requests:
+            return None
+        old = np.array([before], dtype=np.int64)
+        estimate = float((window.model.request_costs(window.asked, old) @ window.asked.shares)[0])
+        indexed = pattern_of([k for k, b in enumerate(window.bits) if b], window.load.n)
+        by_pattern = counts.by_pattern.items()
+        hashed = sum(row[PROBES] * (p & indexed).bit_count() for p, row in by_pattern)
+        measured = (counts.cost + hashed) / counts.requests
+        half = 2.0 * measured / math.sqrt(counts.requests)
+        mean = Mean(measured, measured - half, measured + half, counts.requests)
+        sides = roll_back(mean, estimate * TOLERANCE)
+        basis["measured"] = [counts.cost, hashed, counts.requests, estimate]
+        return (before, sides) if sides.holds else None
+
+    def _accumulated(
+        self,
+        advantage: AccumulatedAdvantage,
+        window: PricedWindow,
+        min_gain: float,
+        basis: dict[str, Any],
+    ) -> tuple[Bits, Sides]:
+        load, model, total = window.load, window.model, window.assessed.total
+        advantage.observe(load, model, load.requests, total, least=min_gain)
+        prices = switching_prices(window.partitions, model.costs, advantage.candidates)
+        finding = advantage.look(prices, total)
+        basis["advantage"] = finding.sides.lhs
+        if finding.sides.lhs <= 0.0:
+            return finding.bits, finding.sides._replace(relation=">", verdict="kept")
+        if finding.sides.holds:
+            return finding.bits, finding.sides
+        gain = pair_difference(load, model, window.bits, finding.bits, total)
+        near = switch_headroom(finding, gain, window.pattern_names, load.requests)
+        return finding.bits, finding.sides._replace(headroom=near)
+
+    def state(self) -> dict[str, Any]:
+        """As JSON-typed data."""
+        return {
+            "before": self._before,
+            "advantage": None if self._advantage is None else self._advantage.state(),
+            "ledger": None if self.ledger is None else self.ledger.state(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where ``state`` was taken."""
+        before, advantage = state["before"], state["advantage"]
+        self._before = None if before is None else tuple(before)
+        if self._advantage is not None and advantage is not None:
+            self._advantage = AccumulatedAdvantage.restored(self._advantage.candidates, advantage)
+        if self.ledger is not None and state["ledger"] is not None:
+            self.ledger.restore(state["ledger"])
+
+
+def _by_window(
+    window: PricedWindow, selection: BitSelection, knobs: AmriKnobs
+) -> tuple[Bits, Sides]:
+    """The cheapest bits of the window, if they save enough beside those in force."""
+    load, model, bits = window.load, window.model, window.bits
+    gain = pair_difference(load, model, bits, selection.bits, window.assessed.total)
+    old = model.request_costs(load, np.array([bits])) @ load.shares
+    names = window.pattern_names
+    sides = by_window(gain, float(old[0]), load.requests, 0.0, knobs.min_gain, names)
+    same = selection.bits == bits
+    return selection.bits, sides._replace(verdict="kept") if same else sides
+
+
+def _mixes(window: PricedWindow, bits: Bits) -> tuple[Mix, Mix]:
+    """A scan, and the bit-address index: what the state could have for its bytes."""
+    pair = np.array([(0,) * len(bits), bits], dtype=np.int64)
+    scan, indexed = window.model.parts(window.load, pair).total.tolist()
+    n_bytes = SIZES.of(bits, 0, window.n_stored)
+    return Mix((0,) * len(bits), (), scan, 0.0), Mix(bits, (), indexed, n_bytes)

@@ -1,0 +1,191 @@
+"""What an index configuration costs: Eq. 1 and its refinement. [WRA13] §5.1, card A5
+
+A configuration (IC) gives each join attribute of a state bits of the bucket id, so that an index of
+B bits has 2^B buckets. Costs are per time unit, in the unit of ``WorkCosts``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.systems.amri.patterns import Pattern, specified
+
+#: Bits by attribute.
+Bits: TypeAlias = tuple[int, ...]
+#: Several of them: int64[candidates, attributes].
+Candidates: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkCosts:
+    """C_h of hashing an attribute, C_c of comparing a tuple, C_i and C_d of inserting and deleting,
+    C_b of visiting a bucket, of a link of a hash module; counted (1), or measured in ns. move: of
+    moving a tuple to another configuration where that was measured, else None."""
+
+    hash: float = 1.0
+    compare: float = 1.0
+    insert: float = 1.0
+    delete: float = 1.0
+    bucket: float = 0.0
+    link: float = 1.0
+    move: float | None = None
+
+
+COUNTED = WorkCosts()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchLoad:
+    """What is asked of a state. n: its attributes. frequencies: F by pattern, shares of the
+    requests (they need not sum to 1). arrivals, requests: λ_d, λ_r, per time unit. window: W in
+    time units; windows: W_ap of patterns of which it is another one (of several queries the mean,
+    weighted by their requests; card A1)."""
+
+    n: int
+    frequencies: Mapping[Pattern, float]
+    arrivals: float = 1.0
+    requests: float = 1.0
+    window: float = 1.0
+    windows: Mapping[Pattern, float] = field(default_factory=dict)
+
+    @property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """In the order of the arrays below."""
+        return tuple(self.frequencies)
+
+    @property
+    def shares(self) -> Floats:
+        """float64[patterns]: F."""
+        return np.array([*self.frequencies.values()], dtype=np.float64)
+
+    @property
+    def stored(self) -> Floats:
+        """float64[patterns]: λ_d·W_ap, the tuples in the window of a pattern."""
+        windows = [self.windows.get(pattern, self.window) for pattern in self.frequencies]
+        return self.arrivals * np.array(windows, dtype=np.float64)
+
+    @property
+    def specified(self) -> NDArray[np.bool_]:
+        """bool[patterns, attributes]."""
+        return specified(self.patterns, self.n)
+
+
+class CostParts(NamedTuple):
+    """float64[candidates] each: C_hash,I + C_hash,SR + C_search (Eq. 1), and bucket visits."""
+
+    hash_insert: Floats
+    hash_request: Floats
+    search: Floats
+    buckets: Floats
+
+    @property
+    def total(self) -> Floats:
+        """C_D."""
+        return self.hash_insert + self.hash_request + self.search + self.buckets
+
+
+def uniform_reach(n: int, bits: int) -> Floats:
+    """float64[attributes, bits + 1]: the share 2^-b of the tuples that one code of b bits leaves,
+    if values are spread evenly."""
+    return np.tile(np.exp2(-np.arange(bits + 1.0)), (n, 1))
+
+
+def capped_reach(distinct: Sequence[float], bits: int) -> Floats:
+    """As ``uniform_reach``, but no less than one of its distinct values (card A14.2)."""
+    least = 1 / np.maximum(1.0, np.array(distinct, dtype=np.float64))
+    return np.maximum(uniform_reach(len(distinct), bits), least[:, None])
+
+
+@dataclass(frozen=True, slots=True)
+class IndexCosts:
+    """How a load is priced.
+
+    literal: the printed middle sum of Eq. 1, without F (W7). reach: see ``uniform_reach``;
+    None: that. corrections: by pattern, tuples compared for each one that was expected (card
+    A14.13). segments: indexes that a request searches. visits: bucket visits are counted, of 2^wild
+    addressed buckets at most those that are occupied (card A14.2).
+    """
+
+    costs: WorkCosts = COUNTED
+    literal: bool = False
+    reach: Floats | None = None
+    corrections: Mapping[Pattern, float] = field(default_factory=dict)
+    segments: float = 1.0
+    visits: bool = False
+
+    def reach_of(self, n: int, bits: int) -> Floats:
+        """float64[n, bits + 1]; the last column known stands for more bits."""
+        if self.reach is None:
+            return uniform_reach(n, bits)
+        columns = np.minimum(np.arange(bits + 1), self.reach.shape[1] - 1)
+        return self.reach[:, columns]
+
+    def compared(self, load: SearchLoad, candidates: Candidates) -> Floats:
+        """float64[candidates, patterns]: tuples that a request compares, n/2^B_ap by Eq. 1."""
+        left = np.exp2(self._log_left(load.n, candidates) @ load.specified.T)
+        corrections = [self.corrections.get(pattern, 1.0) for pattern in load.patterns]
+        n_compared: Floats = left * (load.stored * np.array(corrections, dtype=np.float64))[None, :]
+        return n_compared
+
+    def visited(self, load: SearchLoad, candidates: Candidates) -> Floats:
+        """float64[candidates, patterns]: occupied buckets that a request visits."""
+        wild = np.exp2((candidates @ ~load.specified.T).astype(np.float64))
+        filled = np.exp2(-self._log_left(load.n, candidates).sum(axis=1))[:, None]
+        occupied = np.minimum(filled, load.stored[None, :] / self.segments)
+        n_visited: Floats = self.segments * np.minimum(wild, occupied)
+        return n_visited
+
+    def request_costs(self, load: SearchLoad, candidates: Candidates) -> Floats:
+        """float64[candidates, patterns]: of one request, hashing weighted."""
+        costs: Floats = (candidates > 0).astype(np.float64) @ load.specified.T * self.costs.hash
+        costs += self.compared(load, candidates) * self.costs.compare
+        costs += self.visited(load, candidates) * self.bucket
+        return costs
+
+    def parts(self, load: SearchLoad, candidates: Candidates) -> CostParts:
+        """Eq. 1 for each candidate."""
+        hashed = (candidates > 0).astype(np.float64)
+        weights = np.ones(len(load.patterns)) if self.literal else load.shares
+        asked = load.requests * load.shares
+        return CostParts(
+            load.arrivals * hashed.sum(axis=1) * self.costs.hash,
+            load.requests * (hashed @ load.specified.T) @ weights * self.costs.hash,
+            self.compared(load, candidates) @ asked * self.costs.compare,
+            self.visited(load, candidates) @ asked * self.bucket,
+        )
+
+    @property
+    def bucket(self) -> float:
+        """C_b, where visits are counted."""
+        return self.costs.bucket if self.visits else 0.0
+
+    def _log_left(self, n: int, candidates: Candidates) -> Floats:
+        """float64[candidates, attributes]: log2 of the share that each attribute's code leaves."""
+        reach = np.log2(self.reach_of(n, int(candidates.max(initial=0))))
+        return reach[np.arange(n)[None, :], candidates]
+
+
+def corrections(
+    load: SearchLoad,
+    model: IndexCosts,
+    bits: Bits,
+    measured: Mapping[Pattern, tuple[int, int]],
+    least: int = 1,
+) -> dict[Pattern, float]:
+    """Measured against expected tuples compared, under one configuration (card A14.13). measured:
+    by pattern requests, and tuples compared; of fewer requests than ``least`` nothing is said."""
+    expected = model.compared(load, np.array([bits]))[0]
+    factors = {}
+    for pattern, expected_of in zip(load.patterns, expected.tolist(), strict=True):
+        n_requests, n_compared = measured.get(pattern, (0, 0))
+        if n_requests >= max(1, least) and expected_of > 0:
+            factors[pattern] = (
+                model.corrections.get(pattern, 1.0) * n_compared / (n_requests * expected_of)
+            )
+    return factors

@@ -1,0 +1,326 @@
+"""One eddy: which routes its elements take, and how each state is indexed. [W13]"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, cast
+
+from backend.adaptive.core import Evaluations
+from backend.adaptive.memory import Bid, MemoryUse
+from backend.operators.network.eddy.tuning import EddyProfile, EddyTuning
+from backend.operators.network.eddy.words import ELEMENTS
+from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
+from backend.systems.amri import schedule
+from backend.systems.amri.costs import Bits
+from backend.systems.amri.counts import PatternCounts
+from backend.systems.amri.division import divided_bits
+from backend.systems.amri.knobs import AmriKnobs
+from backend.systems.amri.memory import IndexPool
+from backend.systems.amri.mixing import ChosenMix
+from backend.systems.amri.patterns import Pattern
+from backend.systems.amri.routing import (
+    ROUTERS,
+    FanOuts,
+    Order,
+    RouteChoice,
+    RouteCosts,
+    RouteRequest,
+    predicted_frequencies,
+)
+from backend.systems.amri.schedule import ScheduleEvent, ScheduleSettings, TuningSchedule
+from backend.systems.amri.states import StateIndex
+from backend.systems.amri.telling import (
+    EddyLook,
+    division_decision,
+    mix_decision,
+    route_decision,
+    schedule_decision,
+    selection_decision,
+    slices_decision,
+)
+from backend.systems.amri.view import EddyView
+from storage.vocabulary.records import Decision
+
+#: In so many portions the requests of a batch are told to the schedule.
+PORTIONS: Final = 64
+#: Batches after a change of a route in which no other one changes.
+SETTLING: Final = 2
+#: Routes of an origin that elements take, those that are explored among them.
+MOST_ROUTES: Final = 24
+
+
+class AdaptedEddy:
+    """An eddy with its decisions. name: what people call it; told: of the last batch."""
+
+    def __init__(self, view: EddyView, evaluations: Evaluations) -> None:
+        self.view, self._evaluations = view, evaluations
+        self.name, self.query, self.is_one_of_many = "", "", False
+        self.knobs = AmriKnobs()
+        self.states = [StateIndex(names) for names in view.attributes]
+        self.fan_outs, self.compared, self.measured = FanOuts(), FanOuts(), RouteCosts()
+        self.orders: list[Order] = [view.graph.orders(port)[0] for port in range(view.n)]
+        self.routes: list[RouteChoice | None] = [None] * view.n
+        self.told: EddyProfile | None = None
+        self.pool = IndexPool()
+        self._schedule: TuningSchedule | None = None
+        self._number = self._settling = 0
+
+    # ------------------------------------------------------------------ what is in force
+
+    def turn(self, knobs: AmriKnobs, pinned: Mapping[str, Bits]) -> None:
+        """Other knobs. pinned: bits by state."""
+        self.knobs = knobs
+        self.pool.limit_bytes = knobs.index_pool_bytes
+        for name, state in zip(self.view.names, self.states, strict=True):
+            state.turn(knobs, pinned.get(name))
+        settings = self._settings
+        known = self._schedule
+        begun, events = (
+            schedule.begin(settings, self.view.n)
+            if known is None
+            else schedule.turned(settings, known)
+        )
+        self._schedule = begun
+        for event in events:
+            self.states[event.state].begin()
+
+    @property
+    def _settings(self) -> ScheduleSettings:
+        knobs = self.knobs
+        return ScheduleSettings(
+            cast(Any, knobs.tuning_schedule), knobs.period_requests, knobs.trigger_requests
+        )
+
+    @property
+    def tuning(self) -> EddyTuning:
+        """How the eddy is to be executed."""
+        routes = tuple(map(self._routes_of, range(self.view.n)))
+        return EddyTuning(
+            routes,
+            self.knobs.exploration,
+            tuple(state.tuning for state in self.states),
+            self.knobs.migration_us,
+        )
+
+    def _request(self, port: int) -> RouteRequest:
+        return RouteRequest(
+            self.view.graph,
+            self.fan_outs,
+            port,
+            self.orders[port],
+            self._probe_cost,
+            self.knobs.route_hysteresis,
+            self._number,
+            measured=self.measured,
+        )
+
+    def _probe_cost(self, state: int, pattern: Pattern) -> float:
+        """Tuples that a request of a pattern compares under the bits in force, else as was lately
+        seen; and the request itself."""
+        expected = self.states[state].expected_compared(pattern)
+        return 1.0 + (self.compared.of(state, pattern) if expected is None else expected)
+
+    def grant(self, n_pages: int | None) -> None:
+        """So many pages of the pool of the run; None: as many as it wants."""
+        self.pool.granted = n_pages
+        n_bytes = self.pool.bytes_by_state
+        for name, state in zip(self.view.names, self.states, strict=True):
+            state.n_bytes = n_bytes.get(name, math.inf)
+
+    def bid(self, entity: str) -> Bid:
+        """Memory for the indexes of its states."""
+        named = zip(self.view.names, self.states, strict=True)
+        self.pool.wants = {name: state.wanted for name, state in named}
+        arrivals = 0 if self.told is None else int(self.told.came[:, 0].sum())
+        return self.pool.bid(arrivals, entity)
+
+    @property
+    def memory_use(self) -> MemoryUse:
+        """Of the last batch."""
+        return self.pool.use(sum(state.report.index_bytes for state in self.states))
+
+    # ------------------------------------------------------------------ a batch is over
+
+    def observe(self, batch: int, profile: EddyProfile) -> list[Decision]:
+        """What a batch led to."""
+        self.told = profile
+        n = int(profile.came.sum())
+        if not n:
+            return []
+        self._number += 1
+        n_requests = int(profile.requests[:, :, PROBES].sum())
+        look = EddyLook(
+            batch, n, n_requests, self.knobs, self._evaluations, self.view, self.name, self._about
+        )
+        counts = [self._counts(profile, port) for port in range(self.view.n)]
+        for port, state in enumerate(self.states):
+            for pattern, row in counts[port].items():
+                self.fan_outs.observe(port, pattern, row[PROBES], row[MATCHES])
+                self.compared.observe(port, pattern, row[PROBES], row[SCANNED])
+            state.observe(int(profile.came[port, 0]), counts[port], profile.states[port])
+        self._measure(profile)
+        return [*self._scheduled(look, counts), *self._routed(look)]
+
+    def _measure(self, profile: EddyProfile) -> None:
+        """What the routes of the batch cost, beside what the fan-outs say of them."""
+        for port, taken in enumerate(profile.routes.tolist()):
+            request = self._request(port)
+            for route, (n, requests, compared) in zip(self._routes_of(port), taken, strict=False):
+                cost, expected = requests + compared, n * request.expected(route)
+                self.measured.observe(port, route, cost, expected)
+
+    def _routes_of(self, port: int) -> tuple[Order, ...]:
+        """Of an origin, the order in force first."""
+        orders = (self.orders[port], *self.view.graph.orders(port))
+        return tuple(dict.fromkeys(orders))[:MOST_ROUTES]
+
+    @property
+    def _about(self) -> str:
+        return f"{self.name}: " if self.is_one_of_many else ""
+
+    def _counts(self, profile: EddyProfile, port: int) -> dict[Pattern, PatternCounts]:
+        rows = profile.requests[port, : 1 << len(self.view.attributes[port])]
+        return {
+            pattern: cast(PatternCounts, tuple(row))
+            for pattern, row in enumerate(rows.tolist())
+            if row[PROBES]
+        }
+
+    def _scheduled(
+        self, look: EddyLook, counts: list[dict[Pattern, PatternCounts]]
+    ) -> Iterator[Decision]:
+        """Assessments that end and begin with the requests of a batch, which come to all states
+        side by side. What happens inside of a batch takes effect at its end, and once: the last
+        look for changed states, then selections, then assessments that are under way."""
+        events = list(self._events([sum(row[PROBES] for row in of.values()) for of in counts]))
+        for event in [event for event in events if event.sides is not None][-1:]:
+            yield schedule_decision(look, event)
+        for port in dict.fromkeys(event.state for event in events if event.kind == "select"):
+            yield from self._selected(look, port)
+        assert self._schedule is not None
+        for port in sorted(self._schedule.assessed(self._settings.method)):
+            if self.states[port].assessor is None:
+                self.states[port].begin()
+
+    def _events(self, requests: Sequence[int]) -> Iterator[ScheduleEvent]:
+        for port, n in side_by_side(requests):
+            assert self._schedule is not None
+            self._schedule, events = schedule.after(self._settings, self._schedule, port, n)
+            yield from events
+
+    def _selected(self, look: EddyLook, port: int) -> Iterator[Decision]:
+        """The assessment of a state is over."""
+        state = self.states[port]
+        if state.assessor is None:
+            state.begin()
+        chosen = state.select()
+        if chosen is None:
+            return
+        if isinstance(chosen, ChosenMix):
+            yield mix_decision(look, port, chosen)
+        else:
+            yield selection_decision(look, port, chosen)
+        if chosen.moved:
+            yield slices_decision(look, port, chosen.moved, state.migrating)
+        if self.knobs.bit_division == "shared" and self.knobs.access == "bitmap":
+            yield from self._divided(look)
+
+    def _divided(self, look: EddyLook) -> Iterator[Decision]:
+        """The bits of all states that are not pinned, together, once each was assessed."""
+        states = [state for state in self.states if state.pinned is None]
+        priced = [state.priced for state in states if state.priced is not None]
+        if len(priced) < len(states):
+            return
+        budget = self.knobs.index_bits * len(states)
+        now = [state.budget for state in states]
+        division = divided_bits(priced, now, budget, self.knobs.min_gain)
+        names = [self.view.names[self.states.index(state)] for state in states]
+        if division.sides.holds:
+            for state, bits, taken in zip(states, division.new, division.bits, strict=True):
+                state.give(bits, taken)
+        yield division_decision(look, names, division)
+
+    def _routed(self, look: EddyLook) -> Iterator[Decision]:
+        """The order of each origin for the next batch; a decision where another one is cheaper.
+
+        Of origins whose orders are compared the one that saves most changes, and then none until
+        indexes have followed: if all changed at once, each would for what the others just left."""
+        choices = [ROUTERS[self.knobs.router](self._request(port)) for port in range(self.view.n)]
+        changing = self._changing(choices)
+        self._settling = SETTLING if changing is not None else max(0, self._settling - 1)
+        for port, choice in enumerate(choices):
+            if choice.sides is not None and choice.sides.holds and port != changing:
+                sides = choice.sides._replace(verdict="cooldown")
+                choice = RouteChoice(self.orders[port], choice.prices, sides)
+            before, self.routes[port] = self.orders[port], choice
+            self.orders[port] = choice.order
+            if choice.sides is not None and choice.sides.verdict != "kept":
+                yield route_decision(look, port, before, choice)
+
+    def _changing(self, choices: Sequence[RouteChoice]) -> int | None:
+        """The origin that takes another order."""
+        assert self.told is not None
+        came = self.told.came.sum(axis=1).tolist()
+        saved = {
+            port: came[port] * (dict(choice.prices)[self.orders[port]] - choice.prices[0][1])
+            for port, choice in enumerate(choices)
+            if choice.sides is not None and choice.sides.holds and not self._settling
+        }
+        return max(saved, key=lambda port: saved[port], default=None)
+
+    @property
+    def predicted(self) -> dict[int, dict[Pattern, float]]:
+        """By state the share of each pattern that the routes in force lead to, by the fan-outs seen
+        (card A14.6)."""
+        if self.told is None:
+            return {}
+        came = self.told.came[:, 0].tolist()
+        routes = [(port, order, came[port]) for port, order in enumerate(self.orders)]
+        return predicted_frequencies(self.view.graph, self.fan_outs, routes)
+
+    def exploration_share(self) -> float | None:
+        """Of the elements of the last batch, those that took another route."""
+        if self.told is None:
+            return None
+        taken = self.told.routes[:, :, ELEMENTS]
+        n = int(taken.sum())
+        return float(taken[:, 1:].sum() / n) if n else None
+
+    # ------------------------------------------------------------------ a run that is resumed
+
+    def state(self) -> dict[str, Any]:
+        """As JSON-typed data."""
+        known = self._schedule
+        return {
+            "orders": [list(order) for order in self.orders],
+            "fan_outs": self.fan_outs.state(),
+            "compared": self.compared.state(),
+            "measured": self.measured.state(),
+            "states": [state.state() for state in self.states],
+            "number": self._number,
+            "settling": self._settling,
+            "schedule": None if known is None else list(known),
+        }
+
+    def restore(self, state: Mapping[str, Any], totals: None = None) -> None:
+        """Go on where ``state`` was taken."""
+        orders = [tuple(order) for order in state["orders"]]
+        if len(orders) != self.view.n:
+            return
+        self.orders, self._number = orders, state["number"]
+        self._settling = state["settling"]
+        self.fan_outs.restore(state["fan_outs"])
+        self.compared.restore(state["compared"])
+        self.measured.restore(state["measured"])
+        for index, known in zip(self.states, state["states"], strict=True):
+            index.restore(known)
+        if state["schedule"] is not None:
+            self._schedule = TuningSchedule.restored(state["schedule"])
+
+
+def side_by_side(requests: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The requests of a batch to all states in portions, each with its share of every state's."""
+    for portion in range(PORTIONS):
+        for port, n in enumerate(requests):
+            yield port, n * (portion + 1) // PORTIONS - n * portion // PORTIONS

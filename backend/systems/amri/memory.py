@@ -1,0 +1,64 @@
+"""What the indexes of an eddy want and have of memory that many share. [B05] §5.5.6, A14.16"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from backend.adaptive.memory import PAGE_BYTES, Bid, MemoryUse, Tier, served
+
+_KIB = 1024
+
+
+@dataclass(slots=True)
+class IndexPool:
+    """The pages of an eddy. limit_bytes: of its own, 0 = none; granted: by the pool of the run,
+    None = that has no limit. wants: of each state, by name."""
+
+    limit_bytes: int = 0
+    granted: int | None = None
+    wants: Mapping[str, Sequence[Tier]] = field(default_factory=dict)
+
+    @property
+    def wanted(self) -> int:
+        """Pages of all states."""
+        return sum(tier.n_pages for tiers in self.wants.values() for tier in tiers)
+
+    @property
+    def n_pages(self) -> int | None:
+        """That it may have; None: as many as it wants."""
+        own = self.limit_bytes // PAGE_BYTES if self.limit_bytes else None
+        limits = [limit for limit in (own, self.granted) if limit is not None]
+        return min(limits, default=None)
+
+    def bid(self, arrivals: float, entity: str) -> Bid:
+        """For the indexes of all states; arrivals: of a batch."""
+        own = self.limit_bytes // PAGE_BYTES if self.limit_bytes else self.wanted
+        return Bid(self.wants, own, 1, arrivals, entity)
+
+    @property
+    def bytes_by_state(self) -> dict[str, float]:
+        """Infinite without a limit."""
+        if self.n_pages is None:
+            return dict.fromkeys(self.wants, math.inf)
+        pages = served(self.n_pages, self.wants)
+        return {state: float(n * PAGE_BYTES) for state, n in pages.items()}
+
+    def use(self, used_bytes: int) -> MemoryUse:
+        """Of a batch."""
+        n_pages, wanted = self.n_pages, self.wanted
+        granted = wanted if n_pages is None else min(wanted, n_pages)
+        return MemoryUse(granted * PAGE_BYTES, used_bytes, self._price(granted), granted < wanted)
+
+    def _price(self, n_pages: int) -> float | None:
+        """The lowest bid that is served, saving per tuple and KiB."""
+        tiers = sorted(
+            (tier for of in self.wants.values() for tier in of), key=lambda t: -t.priority
+        )
+        price = None
+        for tier in tiers:
+            if n_pages <= 0:
+                break
+            price, n_pages = tier.priority * _KIB / PAGE_BYTES, n_pages - tier.n_pages
+        return price

@@ -1,0 +1,234 @@
+"""The best mix of bits and hash modules of a state within its bytes (card A2b, A14.16).
+
+Bits serve the many rare patterns: a request that specifies s of N attributes scans W^(1 - s/N)
+tuples. A hash module serves those that specify all of its attributes alone, for a link and a key
+an arrival. The portfolio contains both sides of the paper's comparison.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from backend.adaptive.memory import PAGE_BYTES, Tier
+from backend.systems.amri.costs import Bits, Floats, IndexCosts, SearchLoad
+from backend.systems.amri.patterns import Pattern, attributes_of
+from backend.systems.amri.selection import EQUAL, SelectionSettings, cheapest, tried_of
+from backend.systems.amri.sides import difference
+from backend.systems.amri.switching import PairDifference
+
+#: Modules of which all sets are tried; of more they are added one by one.
+MOST_MODULES: Final = 8
+#: So many times the bytes of what it has a state bids for.
+ROOM: Final = 1.25
+
+
+@dataclass(frozen=True, slots=True)
+class IndexBytes:
+    """What access methods take of a tuple: an index by bits, whatever their number (its directories
+    are as large as its partitions, ADR 32), and a hash module."""
+
+    by_bits: int = 24
+    module: int = 24
+
+    def of(self, bits: Sequence[int], n_modules: int, n_tuples: float) -> float:
+        """Of a state; no bits, no bytes."""
+        return n_tuples * (self.by_bits * any(bits) + self.module * n_modules)
+
+
+class Mix(NamedTuple):
+    """Bits with hash modules beside them. cost: C_D, modules and all; n_bytes: of both."""
+
+    bits: Bits
+    modules: tuple[Pattern, ...]
+    cost: float
+    n_bytes: float
+
+
+def most_frequent(frequencies: Mapping[Pattern, float], k: int) -> tuple[Pattern, ...]:
+    """The modules of the peer: the k most frequent patterns, of equal ones the larger mask."""
+    ranked = sorted((p for p in frequencies if p), key=lambda p: (-frequencies[p], -p))
+    return tuple(ranked[:k])
+
+
+class PortfolioProblem:
+    """Costs of all candidates, and of all modules that a pattern may deserve.
+
+    chains: by module, how many tuples agree with a request in all of its attributes; a module
+    without one is not tried. in_force: bits and modules that are tried whatever is asked for.
+    """
+
+    def __init__(
+        self,
+        load: SearchLoad,
+        model: IndexCosts,
+        settings: SelectionSettings,
+        chains: Mapping[Pattern, float],
+        sizes: IndexBytes,
+        in_force: tuple[Bits, Collection[Pattern]] | None = None,
+    ) -> None:
+        self.load, self.model, self.sizes = load, model, sizes
+        none = (0,) * load.n
+        bits, held = in_force or (none, ())
+        tried, self._is_greedy = tried_of(load, model, settings.caps_of(load.n), settings)
+        self.candidates = np.unique(np.vstack([none, bits, tried]), axis=0)
+        self.n_tuples = float(load.stored.max(initial=load.arrivals * load.window))
+        self.requests = model.request_costs(load, self.candidates)
+        self.upkeep = model.parts(load, self.candidates).hash_insert
+        deserved = {p for p in load.patterns if p and p in chains} | {m for m in held if m}
+        self.modules = tuple(sorted(deserved, reverse=True))
+        self._chains = {m: self._chain(m, chains.get(m, self.n_tuples)) for m in self.modules}
+
+    def _chain(self, module: Pattern, n_tuples: float) -> Floats:
+        """float64[patterns]: of one request by the module; infinite where it cannot serve it."""
+        costs = self.model.costs
+        each = len(attributes_of(module, self.load.n)) * costs.hash + n_tuples * costs.compare
+        fits = np.array([module & p == module for p in self.load.patterns], dtype=np.bool_)
+        return np.where(fits, each, np.inf)
+
+    def module_upkeep(self, module: Pattern) -> float:
+        """A key and a link for each arrival (card A2b)."""
+        costs = self.model.costs
+        return self.load.arrivals * (module.bit_count() * costs.hash + costs.link)
+
+    def _upkeep_of(self, modules: Sequence[Pattern]) -> Floats:
+        """float64[candidates]: of each beside modules."""
+        total: Floats = self.upkeep + sum(map(self.module_upkeep, modules))
+        return total
+
+    def served(self, modules: Sequence[Pattern]) -> Floats:
+        """float64[candidates, patterns]: of one request beside a set of modules; it goes to what
+        serves it for less."""
+        costs = self.requests
+        for module in modules:
+            costs = np.minimum(costs, self._chains[module][None, :])
+        return costs
+
+    def costs(self, modules: Sequence[Pattern]) -> Floats:
+        """float64[candidates]: C_D of each beside a set of modules."""
+        asked = self.load.requests * self.load.shares
+        total: Floats = self.served(modules) @ asked + self._upkeep_of(modules)
+        return total
+
+    @property
+    def is_greedy(self) -> bool:
+        """Not all mixes are tried."""
+        return self._is_greedy or len(self.modules) > MOST_MODULES
+
+    @cached_property
+    def mixes(self) -> tuple[Mix, ...]:
+        """Of each set of modules that is tried the cheapest bits beside it, and none."""
+        many = len(self.modules) > MOST_MODULES
+        sets = self._one_by_one() if many else _all_sets(self.modules)
+        return tuple(mix for modules in sets for mix in self._mixes_with(modules))
+
+    def _mixes_with(self, modules: tuple[Pattern, ...]) -> Iterator[Mix]:
+        costs = self.costs(modules)
+        places = [int(np.flatnonzero(~self.candidates.any(axis=1))[0])]
+        if len(costs) > 1:
+            indexed = self.candidates.any(axis=1)
+            places.append(cheapest(np.where(indexed, costs, np.inf), self.candidates))
+        for place in places:
+            bits = tuple(self.candidates[place].tolist())
+            n_bytes = self.sizes.of(bits, len(modules), self.n_tuples)
+            yield Mix(bits, modules, float(costs[place]), n_bytes)
+
+    def growing(self, modules: Sequence[Pattern]) -> list[Mix]:
+        """No bits, and the first 0, 1 … of these modules."""
+        none = (0,) * self.load.n
+        sets = [tuple(modules[:n]) for n in range(len(modules) + 1)]
+        return [mix for of in sets for mix in self._mixes_with(of) if mix.bits == none]
+
+    def _one_by_one(self) -> Iterator[tuple[Pattern, ...]]:
+        """No module, then each time the one more that makes it cheapest, as long as that helps."""
+        chosen: tuple[Pattern, ...] = ()
+        cost = math.inf
+        while True:
+            yield chosen
+            longer = [(*chosen, m) for m in self.modules if m not in chosen]
+            priced = [(float(self.costs(modules).min()), modules) for modules in longer]
+            least = min((of for of, _ in priced), default=math.inf)
+            if least >= cost:
+                return
+            cost = least
+            chosen = next(m for of, m in priced if of <= least + EQUAL * abs(least))
+
+    def place_of(self, bits: Bits) -> int:
+        """The place of a candidate. Raises ValueError: it is none."""
+        places: list[list[int]] = self.candidates.tolist()
+        return places.index(list(bits))
+
+    def serves(self, mix: Mix) -> dict[Pattern, Pattern | None]:
+        """By pattern the module that serves it for less than the bits do; None: the bits."""
+        place = self.place_of(mix.bits)
+        serves: dict[Pattern, Pattern | None] = {}
+        for k, pattern in enumerate(self.load.patterns):
+            module = min(mix.modules, key=lambda m: (self._chains[m][k], -m), default=None)
+            by_bits = module is None or self._chains[module][k] >= self.requests[place, k]
+            serves[pattern] = None if by_bits else module
+        return serves
+
+    def request_cost(self, bits: Bits, modules: Sequence[Pattern]) -> float:
+        """Of one request, over all patterns."""
+        return float(self.served(modules)[self.place_of(bits)] @ self.load.shares)
+
+    def difference(
+        self, bits: Bits, modules: Sequence[Pattern], new: Mix, n_requests: int
+    ) -> PairDifference:
+        """What one request costs more beside the mix in force. n_requests: that the load was
+        estimated from."""
+        places = self.place_of(bits), self.place_of(new.bits)
+        of_each = self.served(modules)[places[0]] - self.served(new.modules)[places[1]]
+        upkeep = self._upkeep_of(modules)[places[0]] - self._upkeep_of(new.modules)[places[1]]
+        mean = difference(self.load.shares, of_each, n_requests)
+        return PairDifference(of_each, mean).plus(float(upkeep) / max(self.load.requests, 1e-300))
+
+
+def best_portfolio(problem: PortfolioProblem, n_bytes: float = math.inf) -> Mix:
+    """The cheapest mix within so many bytes: of all sets of modules, or, where these are too many,
+    of those that save most one by one. Of equally cheap ones that with fewest modules, then of the
+    largest masks. No access method at all, a scan, takes no bytes and always fits. Raises
+    ValueError: the bytes are less than none."""
+    best: Mix | None = None
+    for mix in problem.mixes:
+        if mix.n_bytes <= n_bytes and (best is None or _is_cheaper(mix, best)):
+            best = mix
+    if best is None:
+        raise ValueError(f"{n_bytes} bytes are less than none; allowed 0 and more")
+    return best
+
+
+def _is_cheaper(mix: Mix, best: Mix) -> bool:
+    return mix.cost < best.cost - EQUAL * abs(best.cost)
+
+
+def portfolio_tiers(mixes: Sequence[Mix], arrivals: float) -> list[Tier]:
+    """What a state bids for memory: pages at what a page saves for each arrival, priorities
+    falling, along the lower hull of the mixes' costs, with room for a window that grows. mixes: one
+    that takes no bytes among them."""
+    points: dict[int, float] = {}
+    for mix in sorted(mixes, key=lambda mix: (mix.n_bytes, mix.cost)):
+        points.setdefault(math.ceil(mix.n_bytes * ROOM / PAGE_BYTES), mix.cost)
+    hull: list[tuple[int, float]] = []
+    for point in points.items():
+        while len(hull) > 1 and _slope(hull[-2], hull[-1]) >= _slope(hull[-2], point):
+            hull.pop()
+        hull.append(point)
+    each = max(arrivals, 1e-300)
+    steps = [(b[0] - a[0], -_slope(a, b) / each) for a, b in pairwise(hull)]
+    return [Tier(n_pages, saved) for n_pages, saved in steps if saved > 0]
+
+
+def _slope(a: tuple[int, float], b: tuple[int, float]) -> float:
+    return (b[1] - a[1]) / (b[0] - a[0])
+
+
+def _all_sets(modules: Sequence[Pattern]) -> Iterator[tuple[Pattern, ...]]:
+    for size in range(len(modules) + 1):
+        yield from combinations(modules, size)

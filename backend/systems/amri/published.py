@@ -1,0 +1,238 @@
+"""Eddies as introspection shows them: routers, states, their indexes, what is asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from backend.model.ids import entity_id
+from backend.operators.network.eddy.words import BUCKETS, COMPARED, ELEMENTS
+from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
+from backend.systems.amri.eddy import AdaptedEddy
+from backend.systems.amri.states import StateIndex
+from backend.systems.contract import LaidOutNetwork, UnitState
+from backend.systems.publishing import Values, samples_of
+from storage.vocabulary.amri import AMRI, PATTERN_COLUMNS
+from storage.vocabulary.graph import PlanEdge, PlanGraph, PlanNode
+from storage.vocabulary.records import Entity, Json, Matrix, Sample
+
+
+class PublishedEddy:
+    """An eddy of a network with the ids of what belongs to it, at one moment."""
+
+    def __init__(self, network: LaidOutNetwork, id: str, eddy: AdaptedEddy) -> None:
+        self._unit_id, self.id, self._eddy = network.unit_id, id, eddy
+        self._node = network.node(id)
+
+    def state(self, port: int) -> str:
+        """The state of an input."""
+        return entity_id(self._unit_id, "stem", f"{self.id}.{port}")
+
+    def index(self, port: int) -> str:
+        """The index of a state."""
+        return entity_id(self._unit_id, "bit index", f"{self.id}.{port}")
+
+    def _name(self, port: int) -> str:
+        eddy = self._eddy
+        return eddy.view.names[port] + f" in {eddy.query}" * eddy.is_one_of_many
+
+    def totals_in(self, state: UnitState) -> None:
+        """It has none."""
+
+    # ------------------------------------------------------------------ the plan
+
+    def entities(self) -> list[Entity]:
+        """The states and their indexes."""
+        entities = []
+        for port, names in enumerate(self._eddy.view.attributes):
+            facts: dict[str, Json] = {
+                "node": self._node,
+                "port": port,
+                "input": self._eddy.view.names[port],
+                "attributes": list(names),
+            }
+            for kind, role, id in (
+                ("synopsis", "stem", self.state(port)),
+                ("index", "bit index", self.index(port)),
+            ):
+                entities.append(
+                    Entity(id, kind, self._name(port), facts, unit_id=self._unit_id, role=role)  # type: ignore[arg-type]
+                )
+        return entities
+
+    def drawn(self, graph: PlanGraph) -> PlanGraph:
+        """The plan with the states at the eddy, and the routes in force."""
+        view, eddy = self._eddy.view, self._eddy
+        facts: dict[str, Json] = {
+            "routes": [
+                {"origin": view.names[port], "route": view.route(order)}
+                for port, order in enumerate(eddy.orders)
+            ]
+        }
+        nodes = [
+            PlanNode(n.id, n.role, n.name, {**n.properties, **facts}) if n.id == self._node else n
+            for n in graph.nodes
+        ]
+        nodes += [
+            PlanNode(self.state(port), "stem", self._name(port), self._bits(port))
+            for port in range(view.n)
+        ]
+        edges = [PlanEdge(self.state(port), self._node, "", port) for port in range(view.n)]
+        return PlanGraph(tuple(nodes), (*graph.edges, *edges))
+
+    def _bits(self, port: int) -> dict[str, Json]:
+        state, view = self._eddy.states[port], self._eddy.view
+        names = [view.pattern(port, module) for module in state.tuning.modules]
+        facts = {"attributes": list(view.attributes[port]), "bits": list(state.bits)}
+        return {**facts, "hash_indexes": names} if names else facts
+
+    # ------------------------------------------------------------------ numbers
+
+    def samples(self) -> list[Sample]:
+        """Of the last batch."""
+        eddy = self._eddy
+        if eddy.told is None:
+            return []
+        every = eddy.told.requests.sum(axis=(0, 1)).tolist()
+        values: dict[str, float | None] = {
+            "search_requests": every[PROBES],
+            "compared_per_request": _ratio(every[SCANNED], every[PROBES]),
+            "matched_per_request": _ratio(every[MATCHES], every[PROBES]),
+            "exploration_share": eddy.exploration_share(),
+        }
+        samples = samples_of(self._node, _with_units(values))
+        for port, state in enumerate(eddy.states):
+            samples += samples_of(self.state(port), self._of_state(state))
+            samples += samples_of(self.index(port), _of_index(state))
+        return samples
+
+    def _of_state(self, state: StateIndex) -> Values:
+        last, regret = state.last, state.ledger.totals if state.ledger else None
+        matched = sum(row[MATCHES] for row in last.by_pattern.values())
+        buckets = sum(row[BUCKETS] for row in last.by_pattern.values())
+        entries = None if state.assessor is None else len(state.assessor.report().entries)
+        values: dict[str, float | None] = {
+            "search_requests": last.requests,
+            "compared_per_request": _ratio(last.compared, last.requests),
+            "matched_per_request": _ratio(matched, last.requests),
+            "wasted_comparisons": last.compared - matched,
+            "buckets_per_request": _ratio(buckets, last.requests),
+            "state_tuples": state.report.n_tuples,
+            "assessed_requests": None if state.assessor is None else state.assessor.total,
+            "assessment_entries": entries,
+        }
+        if regret is not None and regret.n_windows:
+            values |= {
+                "regret_spent": regret.spent,
+                "regret_fixed": regret.fixed,
+                "regret_sequence": regret.sequence,
+            }
+        return _with_units(values)
+
+    # ------------------------------------------------------------------ matrices
+
+    def matrices(self) -> list[Matrix]:
+        """Access patterns, bits by partition, routes and the best configurations."""
+        eddy = self._eddy
+        if eddy.told is None:
+            return []
+        matrices = [self._routes()]
+        for port in range(eddy.view.n):
+            matrices += [self._patterns(port), self._partitions(port)]
+        return matrices
+
+    def _matrix(
+        self, kind: str, about: str, rows: list[str], columns: tuple[str, ...], values: list[Any],
+        n: int = 0, **more: Any,
+    ) -> Matrix:  # fmt: skip
+        title = f"{kind} of {about}"
+        return Matrix(title, kind, tuple(rows), columns, values, "", n, **more)
+
+    def _patterns(self, port: int) -> Matrix:
+        state, view = self._eddy.states[port], self._eddy.view
+        counts, total = state.counts.by_pattern, max(1, state.counts.requests)
+        reported = {} if state.chosen is None else state.chosen.report.frequencies
+        predicted = self._eddy.predicted.get(port, {})
+        rows = sorted({*counts, *predicted}, reverse=True)
+        none = (0, 0, 0, 0)
+        counts = {p: counts.get(p, none) for p in rows}
+        values = [
+            [
+                counts[p][PROBES],
+                counts[p][PROBES] / total,
+                reported.get(p),
+                predicted.get(p),
+                _ratio(counts[p][SCANNED], counts[p][PROBES]),
+                _ratio(counts[p][MATCHES], counts[p][PROBES]),
+                _ratio(counts[p][BUCKETS], counts[p][PROBES]),
+            ]
+            for p in rows
+        ]
+        names = [view.pattern(port, p) for p in rows]
+        facts = {"state": [self.state(port)], "pattern": rows}
+        return self._matrix(
+            "access patterns", self._name(port), names, PATTERN_COLUMNS, values,
+            state.counts.requests, row_stats=facts,
+        )  # fmt: skip
+
+    def _partitions(self, port: int) -> Matrix:
+        state, names = self._eddy.states[port], self._eddy.view.attributes[port]
+        rows = sorted(state.report.partitions, key=lambda row: row.number)
+        facts = {
+            "state": [self.state(port)],
+            "tuples": [row.n_tuples for row in rows],
+            "migrating": [row.number in state.migrating for row in rows],
+            "next": list(state.bits),
+        }
+        return self._matrix(
+            "bits by partition", self._name(port), [str(row.number) for row in rows], names,
+            [list(row.bits) for row in rows], len(rows), row_stats=facts,
+        )  # fmt: skip
+
+    def _routes(self) -> Matrix:
+        eddy, view = self._eddy, self._eddy.view
+        assert eddy.told is not None
+        rows, values = [], []
+        for port, choice in enumerate(eddy.routes):
+            prices = dict(choice.prices) if choice is not None else {}
+            taken = eddy.told.routes[port]
+            n = max(1, int(taken[:, ELEMENTS].sum()))
+            orders = list(prices) or [eddy.orders[port]]
+            for order in orders:
+                in_force = order == eddy.orders[port]
+                share = float(taken[0, ELEMENTS] / n) if in_force else None
+                compared = float(taken[0, COMPARED] / n) if in_force else None
+                rows.append(f"{view.names[port]} → {view.route(order)}")
+                values.append([prices.get(order), share, compared, int(in_force)])
+        columns = ("price", "share", "compared", "in force")
+        return self._matrix(
+            "routes by origin", eddy.name, rows, columns, values, int(eddy.told.came.sum())
+        )
+
+
+def _of_index(state: StateIndex) -> Values:
+    report = state.report
+    n = len(report.partitions)
+    return _with_units(
+        {
+            "index_bytes": report.index_bytes,
+            "index_bits": sum(state.tuning.bits or ()),
+            "hash_indexes_used": len(state.tuning.modules) or None,
+            "partitions": n,
+            "configurations_used": state.configurations_used,
+            "migrated_tuples": report.migrated or None,
+            "migrating_share": len(state.migrating) / n if n else None,
+        }
+    )
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+def _with_units(values: Mapping[str, float | None]) -> Values:
+    return {
+        name: (value, AMRI.properties[name].unit)
+        for name, value in values.items()
+        if value is not None or not AMRI.properties[name].absent_is_zero
+    }

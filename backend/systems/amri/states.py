@@ -1,0 +1,320 @@
+"""The indexes of one state: assessed, access methods chosen, partitions moved. [W13] §5 to §8"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from backend.adaptive.memory import PAGE_BYTES, Tier
+from backend.operators.network.eddy.tuning import StateReport, StateTuning
+from backend.operators.network.joins.join_kernel import PROBES
+from backend.operators.network.kinds.eddy import even_split
+from backend.systems.amri.assessment import ASSESSORS, AssessmentSettings, ExactCounters
+from backend.systems.amri.bit_choices import BitChoices, ChosenBits
+from backend.systems.amri.costs import Bits, IndexCosts, SearchLoad
+from backend.systems.amri.counts import PatternCounts, StateCounts
+from backend.systems.amri.entries import AssessmentReport
+from backend.systems.amri.knobs import AmriKnobs
+from backend.systems.amri.migration import (
+    MigrationMode,
+    Partition,
+    SliceChoice,
+    requests_left,
+    slice_choice,
+    slices_to_move,
+)
+from backend.systems.amri.mixing import (
+    SIZES,
+    AccessMethods,
+    ChosenMix,
+    best_mix,
+    chains_of,
+    mix_sides,
+)
+from backend.systems.amri.patterns import Pattern
+from backend.systems.amri.portfolio import PortfolioProblem, most_frequent, portfolio_tiers
+from backend.systems.amri.pricing import PricedWindow, window_load, window_model
+from backend.systems.amri.regret import IndexRegret
+from backend.systems.amri.selection import SelectionSettings, with_prior
+
+
+class StateIndex:
+    """The decisions on one state. names: of its join attributes."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names, self.n, self.knobs = names, len(names), AmriKnobs()
+        self.access = AccessMethods(even_split(self.n, 0))
+        self.budget = -1
+        self.n_bytes = math.inf
+        self.wants: list[Tier] = []
+        self.pinned: Bits | None = None
+        self.migrating: tuple[int, ...] = ()
+        self.report = StateReport(0, 0, (), 0, 0)
+        self.counts, self.last = StateCounts(), StateCounts()
+        self.assessor: ExactCounters | None = None
+        self.chosen: ChosenBits | ChosenMix | None = None
+        self.priced: tuple[SearchLoad, IndexCosts] | None = None
+        self._choices = BitChoices()
+        self._compared: dict[Pattern, float] = {}
+        self._per_arrival = 1.0
+        self._n_moved = 0
+
+    def turn(self, knobs: AmriKnobs, pinned: Bits | None) -> None:
+        """Other knobs."""
+        before, self.knobs, self.pinned = self.knobs, knobs, pinned
+        is_other = before.index_bits != knobs.index_bits or knobs.bit_division == "by state"
+        if self.budget < 0 or is_other:
+            self.give(knobs.index_bits)
+        if pinned is not None and pinned != self.bits:
+            self._adopt(pinned)
+        elif knobs.access == "bitmap" and not any(self.bits) and self.budget:
+            self._adopt(even_split(self.n, self.budget))
+        modules = self.access.modules
+        if knobs.access == "hash":
+            modules = modules or tuple(1 << k for k in range(self.n))
+            self.access = AccessMethods(self.bits, modules[: knobs.hash_indexes])
+
+    def give(self, budget: int, bits: Bits | None = None) -> None:
+        """So many bits, divided like this, else evenly."""
+        if budget == self.budget:
+            return
+        self.budget = budget
+        self._choices.compare(self.n, budget)
+        self._adopt(even_split(self.n, budget) if bits is None else bits)
+
+    def _adopt(self, bits: Bits) -> None:
+        self.access, self.migrating, self._compared = self.access._replace(bits=bits), (), {}
+        self._choices.adopted(bits)
+
+    @property
+    def ledger(self) -> IndexRegret | None:
+        """What the bits cost, and would have cost in hindsight."""
+        return self._choices.ledger
+
+    @property
+    def bits(self) -> Bits:
+        """Of the bit-address index, in force or to come back."""
+        return self.access.bits
+
+    @property
+    def _allowed(self) -> AccessMethods:
+        """Those in force, within the memory there is."""
+        none = (0,) * self.n
+        access = {
+            "bitmap": AccessMethods(self.bits),
+            "hash": AccessMethods(none, self.access.modules),
+            "portfolio": self.access,
+            "scan": AccessMethods(none),
+        }[self.knobs.access]
+        return access.within(self.report.n_tuples, self.n_bytes)
+
+    @property
+    def wanted(self) -> list[Tier]:
+        """The memory it bids for; before anything was assessed what it holds, worth nothing yet."""
+        n_pages = math.ceil(self.report.index_bytes / PAGE_BYTES)
+        return self.wants or [Tier(n_pages, 0.0)] * bool(n_pages)
+
+    @property
+    def tuning(self) -> StateTuning:
+        """How the state is to be searched."""
+        bits, modules, serves = self._allowed
+        served = tuple((p, m) for p, m in serves.items() if m is not None)
+        size = self.knobs.partition_tuples
+        return StateTuning(bits if any(bits) else None, modules, size, self.migrating, served)
+
+    # ------------------------------------------------------------------ what came of a batch
+
+    def observe(
+        self,
+        arrivals: int,
+        counts: Mapping[Pattern, PatternCounts],
+        report: StateReport,
+    ) -> None:
+        """The search requests of a batch, and the state at its end."""
+        self.report, self.last = report, StateCounts().plus(arrivals, counts)
+        self._n_moved += report.migrated
+        still = {partition.number for partition in report.partitions if partition.bits != self.bits}
+        self.migrating = tuple(number for number in self.migrating if number in still)
+        self.counts = self.counts.plus(arrivals, counts)
+        self._assess(counts)
+
+    def _assess(self, counts: Mapping[Pattern, PatternCounts]) -> None:
+        """Count the requests of a batch, the largest pattern first."""
+        if self.assessor is not None:
+            for pattern in sorted(counts, reverse=True):
+                self.assessor.observe(pattern, counts[pattern][PROBES])
+
+    def begin(self) -> None:
+        """An assessment begins, with the requests of the last batch: one that begins inside of a
+        batch may end inside of it."""
+        knobs = self.knobs
+        settings = AssessmentSettings(
+            knobs.epsilon, knobs.theta, cast(Any, knobs.combine), cast(Any, knobs.fold_scope)
+        )
+        self.assessor = ASSESSORS[knobs.assessment](self.n, settings)
+        self.counts, self._n_moved = self.last, 0
+        self._assess(self.last.by_pattern)
+
+    def select(self) -> ChosenBits | ChosenMix | None:
+        """The assessment has come to its end; None: nothing was asked, or is to be chosen."""
+        assessor, self.assessor = self.assessor, None
+        if assessor is None or not assessor.total or self.knobs.selection == "off":
+            return None
+        report = assessor.report()
+        if not report.frequencies or self.knobs.access == "scan":
+            return None
+        if self.knobs.access == "hash":
+            self._take_modules(report)
+            return None
+        window = self._priced(report)
+        is_mixed = self.knobs.access == "portfolio"
+        self.chosen = self._mixed(window) if is_mixed else self._chosen(window)
+        return self.chosen
+
+    def _take_modules(self, report: AssessmentReport) -> None:
+        """The paper's peer: hash modules on the patterns that are asked for most."""
+        window = self._priced(report)
+        modules = most_frequent(report.frequencies, self.knobs.hash_indexes)
+        none = (0,) * self.n
+        self.access = AccessMethods(self.bits, modules)
+        problem = PortfolioProblem(
+            window.load, window.model, SelectionSettings(0), chains_of(self.counts), SIZES,
+            (none, modules),
+        )  # fmt: skip
+        self.wants = portfolio_tiers(problem.growing(modules), window.load.arrivals)
+
+    def _priced(self, report: AssessmentReport) -> PricedWindow:
+        """What was asked since the assessment began, and what it is priced by."""
+        rows = self.report.partitions
+        asked = window_load(self.n, report.frequencies, self.counts, self.report.n_tuples)
+        self._per_arrival = asked.requests / asked.arrivals
+        is_refined = self.knobs.cost_model == "refined"
+        by_modules = [p for p, module in self.access.serves.items() if module is not None]
+        model = window_model(asked, is_refined, self.bits, len(rows), self.counts, by_modules)
+        load = with_prior(asked, self.knobs.prior)
+        return PricedWindow(
+            asked, load, model, report, self.counts, self.bits, tuple(self._partitions()),
+            self.report.n_tuples, tuple(self.names),
+        )  # fmt: skip
+
+    def _chosen(self, window: PricedWindow) -> ChosenBits:
+        """The bits after an assessment."""
+        self.priced = window.load, window.model
+        moved = self._n_moved
+        chosen = self._choices.choose(window, self.knobs, self.budget, self.pinned, moved)
+        if chosen.sides.holds:
+            self._adopt(chosen.new)
+            self._choices.gave_up(window.bits)
+        load, model = window.load, window.model
+        self.wants = portfolio_tiers(chosen.mixes, load.arrivals)
+        compared = model.compared(load, np.array([self.bits], dtype=np.int64))[0].tolist()
+        self._compared = dict(zip(load.patterns, compared, strict=True))
+        return chosen._replace(moved=self._slices(window))
+
+    def _mixed(self, window: PricedWindow) -> ChosenMix:
+        """The mix of bits and hash modules after an assessment."""
+        load, now, chains = window.load, self.access, chains_of(self.counts)
+        problem = PortfolioProblem(
+            load,
+            window.model,
+            SelectionSettings(self.budget),
+            chains,
+            SIZES,
+            (now.bits, now.modules),
+        )
+        best, new = best_mix(problem, self.n_bytes)
+        sides = mix_sides(problem, now, best, window, self.knobs.min_gain)
+        self.wants = portfolio_tiers(problem.mixes, load.arrivals)
+        costs = [problem.request_cost(mix.bits, mix.modules) for mix in (now, best)]
+        if sides.holds:
+            self._adopt(new.bits)
+            self.access = new
+        basis = {**window.basis, "chains": [[p, n] for p, n in chains.items()]}
+        moved = self._slices(window)
+        return ChosenMix(
+            sides, now, new, (costs[0], costs[1]), window.assessed, moved, basis, problem.is_greedy
+        )
+
+    # ------------------------------------------------------------------ partitions
+
+    def _partitions(self) -> list[Partition]:
+        size, rows = self.knobs.partition_tuples, self.report.partitions
+        last = max((row.number for row in rows), default=-1)
+        return [
+            Partition(
+                row.number, row.number * size, row.number * size + row.n_tuples, row.bits,
+                row.number == last,
+            )
+            for row in rows
+        ]  # fmt: skip
+
+    def _slices(self, priced: PricedWindow) -> tuple[SliceChoice, ...]:
+        """What becomes of each partition that has other bits than new ones."""
+        live = self._partitions()
+        n_arrivals = max((partition.end for partition in live), default=0)
+        window = float(self.report.n_tuples)
+        choices = tuple(
+            slice_choice(
+                priced.load, priced.model, partition, self.bits,
+                requests_left(partition, n_arrivals, window, self._per_arrival),
+            )
+            for partition in live
+            if partition.bits != self.bits
+        )  # fmt: skip
+        moving = slices_to_move(cast(MigrationMode, self.knobs.migration), choices)
+        self.migrating = tuple(partition.partition.number for partition in moving)
+        return choices
+
+    def expected_compared(self, pattern: Pattern) -> float | None:
+        """Tuples that a request of a pattern compares under the bits in force, by the model of the
+        last selection; None: nothing was selected yet, or other methods are in force."""
+        return self._compared.get(pattern) if self.knobs.access == "bitmap" else None
+
+    @property
+    def configurations_used(self) -> int:
+        """Different ones among the partitions."""
+        return len({partition.bits for partition in self.report.partitions})
+
+    # ------------------------------------------------------------------ a run that is resumed
+
+    def state(self) -> dict[str, Any]:
+        """As JSON-typed data."""
+        return {
+            "bits": list(self.bits),
+            "budget": self.budget,
+            "modules": list(self.access.modules),
+            "serves": [[p, m] for p, m in self.access.serves.items()],
+            "migrating": list(self.migrating),
+            "moved": self._n_moved,
+            "assessor": None if self.assessor is None else self.assessor.state(),
+            "choices": self._choices.state(),
+            "compared": [[p, n] for p, n in self._compared.items()],
+            "arrivals": self.counts.arrivals,
+            "counts": [[p, *row] for p, row in self.counts.by_pattern.items()],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where ``state`` was taken."""
+        bits: Sequence[int] = state["bits"]
+        if self.knobs.bit_division == "shared":
+            self.give(state["budget"])
+        if len(bits) != self.n or sum(bits) > self.budget:
+            return
+        self._adopt(tuple(bits))
+        modules, serves = tuple(state["modules"]), {p: m for p, m in state["serves"]}
+        self.access, self.migrating = (
+            AccessMethods(self.bits, modules, serves),
+            tuple(state["migrating"]),
+        )
+        self.assessor = None
+        if state["assessor"] is not None:
+            self.begin()
+            assert self.assessor is not None
+            self.assessor.restore(state["assessor"])
+        counts = {p: (r, m, c, b) for p, r, m, c, b in state["counts"]}
+        self.counts, self._n_moved = StateCounts(state["arrivals"], counts), state["moved"]
+        self._choices.restore(state["choices"])
+        self._compared = {p: n for p, n in state["compared"]}

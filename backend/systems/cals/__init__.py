@@ -1,0 +1,1 @@
+"""CALS: windows of temporal queries that shed what costs least of their answers. [AL11]"""

@@ -1,0 +1,91 @@
+"""The knobs of windows that shed: what people may turn, with unit, range and help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, cast, get_args
+
+from backend.model.knobs import Knobs, knob
+from backend.operators.network.shedding.accuracy import AccuracyMetric
+from backend.operators.network.shedding.options import Audit, RhoBasis, ShedAlgorithm, ShedOptions
+
+ALGORITHMS: Final = get_args(ShedAlgorithm)
+AUDITS: Final = get_args(Audit)
+
+
+@dataclass(frozen=True, slots=True)
+class CalsKnobs(Knobs):
+    """The knobs of the windows of a unit and their values in force."""
+
+    shed_algorithm: str = knob(
+        "cals",
+        choices=ALGORITHMS,
+        help="Which tuple goes when a window is over its limit: cals, the one whose loss splits no "
+        "run and takes least of one; cals-v and cals-i look at one of the two; cals-m, after which "
+        "accuracy is highest; reach knows the condition on valid time; rand, drawn by a hash of "
+        "arrival numbers; oldest.",
+    )
+    memory_tuples: int = knob(
+        0,
+        low=0,
+        high=1_000_000_000,
+        unit="tuples",
+        scale="log",
+        help="Tuples that a window may keep in a shard, M; more are shed. 0: as many as there are, "
+        "so that answers are exact. What was shed never comes back.",
+    )
+    low_water: float = knob(
+        1.0,
+        low=0.1,
+        high=1,
+        unit="prob",
+        help="Share of the limit down to which tuples are shed once it is exceeded; 1: one at a "
+        "time.",
+    )
+    rho_basis: str = knob(
+        "exact",
+        choices=get_args(RhoBasis),
+        help="What a loss is a share of: exact, the coalesced tuple had nothing been "
+        "shed, for which starts of shed tuples are kept; memory, what is left of it.",
+    )
+    delta_weight: float = knob(
+        1.0,
+        low=0,
+        high=100,
+        scale="log",
+        help="Weight of a coalesced tuple that a loss makes, against one that it takes.",
+    )
+    accuracy_metric: str = knob(
+        "R1",
+        choices=get_args(AccuracyMetric),
+        help="How the accuracy of answers is measured: R1, kept lengths over pieces; R2, likeness "
+        "of values times that of intervals; R3, kept lengths divided by pieces.",
+    )
+    audit: str = knob(
+        "sampled",
+        choices=AUDITS,
+        help="What accuracy is measured on: exact, all tuples that were shed are kept beside, by "
+        "their starts; sampled, some value groups are kept whole beside; off, it is only expected.",
+    )
+    audit_groups: int = knob(
+        64,
+        low=2,
+        high=1_000_000,
+        unit="groups",
+        scale="log",
+        help="With audit = sampled one of so many value groups is kept whole beside.",
+    )
+
+    @property
+    def options(self) -> ShedOptions:
+        """As windows take them."""
+        return ShedOptions(
+            cast(ShedAlgorithm, self.shed_algorithm),
+            self.memory_tuples,
+            cast(RhoBasis, self.rho_basis),
+            self.delta_weight,
+            self.low_water,
+            cast(AccuracyMetric, self.accuracy_metric),
+            cast(Audit, self.audit),
+            self.audit_groups,
+        )

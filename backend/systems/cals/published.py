@@ -1,0 +1,129 @@
+"""Windows that shed as introspection shows them: sizes, accuracy, receipts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from backend.adaptive.stats import Mean
+from backend.operators.network.shedding.temporal import Values
+from backend.systems.cals.window import AdaptedWindow
+from backend.systems.publishing import Values as Numbers
+from backend.systems.publishing import samples_of
+from storage.vocabulary.cals import RECEIPT_COLUMNS
+from storage.vocabulary.records import Json, Matrix, Sample
+
+#: Of a value group: tuples shed that would still be in the window, the loss of accuracy they are
+#: charged with, and the pieces of its runs, also those that are not told.
+GROUP_COLUMNS: Final = ("shed", "loss", "pieces")
+#: Of a piece of a run: the run as it would be, and what is left of it.
+RUN_COLUMNS: Final = ("start", "end", "kept_start", "kept_end")
+
+
+def window_samples(node: str, window: AdaptedWindow) -> Sequence[Sample]:
+    """Of a batch."""
+    profile, parts = window.profile, window.profile.parts
+    measured = profile.measured
+    accuracy = Mean(0, 0, 0, 0) if measured is None else measured.accuracy
+    n_window = profile.n_window
+    ratio = profile.n_resident / n_window if n_window else None
+    ratio = 1.0 if profile.is_whole else ratio
+    values: Numbers = {
+        "resident_tuples": (profile.n_resident, "tuples"),
+        "shed_tuples": (profile.n_dropped, "tuples"),
+        "shed_total": (window.n_shed, "tuples"),
+        "memory_ratio": (ratio, "prob"),
+        "shed_share": (None if ratio is None else 1 - ratio, "prob"),
+        "kept_runs": (profile.n_runs, "tuples"),
+        "tuples_bytes": (profile.tuple_bytes, "bytes"),
+        "runs_bytes": (profile.run_bytes, "bytes"),
+        "audit_bytes": (profile.audit_bytes, "bytes"),
+        "expected_accuracy": (profile.expected, "prob"),
+    }
+    if measured is not None:
+        values = {
+            **values,
+            "measured_accuracy": (accuracy.value, "prob"),
+            "accuracy_low": (accuracy.low, "prob"),
+            "accuracy_high": (accuracy.high, "prob"),
+            "value_similarity": (parts.value_similarity, "prob"),
+            "interval_similarity": (parts.interval_similarity, "prob"),
+            "audited_groups": (measured.n_groups, "number"),
+            "unchanged_coalesced": (parts.unchanged, "tuples"),
+            "lost_coalesced": (parts.lost, "tuples"),
+            "shortened_coalesced": (parts.shortened, "tuples"),
+            "split_coalesced": (parts.split, "tuples"),
+            "stray_coalesced": (parts.stray, "tuples"),
+        }
+    return samples_of(node, values)
+
+
+def shed_matrices(node: str, window: AdaptedWindow) -> list[Matrix]:
+    """Of a batch: some of the tuples that were shed, and of which values the window lacks most, if
+    there are any."""
+    groups = window.profile.groups
+    return [
+        *([_receipts(node, window)] if window.profile.receipts else []),
+        *([_groups(node, window), _runs(node, window)] if groups else []),
+    ]
+
+
+def _receipts(node: str, window: AdaptedWindow) -> Matrix:
+    receipts = window.profile.receipts
+    values = [
+        [
+            receipt.dropped.start,
+            receipt.dropped.end,
+            receipt.before.start,
+            receipt.before.end,
+            sum(span.length for span in receipt.after),
+            len(receipt.after),
+            receipt.delta,
+            receipt.rho,
+            receipt.predicted_loss,
+        ]
+        for receipt in receipts
+    ]
+    rows = tuple(str(receipt.dropped.number) for receipt in receipts)
+    stats = {
+        "reason": [receipt.reason for receipt in receipts],
+        "value": [_words(receipt.dropped.values) for receipt in receipts],
+    }
+    return _matrix("shed receipts", node, window, rows, RECEIPT_COLUMNS, values, stats)
+
+
+def _groups(node: str, window: AdaptedWindow) -> Matrix:
+    groups = window.profile.groups
+    rows = tuple(_words(group.values) for group in groups)
+    values = [[group.n_shed, group.loss, group.n_pieces] for group in groups]
+    return _matrix("shed groups", node, window, rows, GROUP_COLUMNS, values)
+
+
+def _runs(node: str, window: AdaptedWindow) -> Matrix:
+    pieces = [
+        (_words(group.values), piece) for group in window.profile.groups for piece in group.pieces
+    ]
+    rows = tuple(str(place) for place in range(len(pieces)))
+    stats = {"value": [value for value, _ in pieces]}
+    return _matrix(
+        "shed runs", node, window, rows, RUN_COLUMNS, [list(own) for _, own in pieces], stats
+    )
+
+
+def _words(values: Values) -> str:
+    return ", ".join(map(str, values))
+
+
+def _matrix(
+    kind: str,
+    node: str,
+    window: AdaptedWindow,
+    rows: tuple[str, ...],
+    columns: tuple[str, ...],
+    values: Sequence[Sequence[float | None]],
+    stats: Mapping[str, Json] | None = None,
+) -> Matrix:
+    name = f"{kind} of {node}"
+    return Matrix(
+        name, kind, rows, columns, list(values), window.time_unit, len(rows), dict(stats or {})
+    )

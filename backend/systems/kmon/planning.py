@@ -1,0 +1,220 @@
+"""From a join of windows to one join under k-constraints, where keys make a tree of many-one joins.
+
+[B05] section 6.2 (card B1). Each equality class of attributes gives the tree joins that follow from
+it (erratum D7); what the tree leaves out is looked at in its results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import combinations, pairwise
+from typing import NamedTuple
+
+from backend.cql.nodes import NOWHERE, At, Compare, Node
+from backend.cql.types import all_hold, each_of
+from backend.operators.network.core.work import OperatorTree
+from backend.operators.network.kinds.expressions import moved, places_in
+from backend.operators.network.kinds.inputs import RelationInput, StreamInput
+from backend.operators.network.kinds.joins import JoinOp
+from backend.operators.network.kinds.kmon import JoinEdge, JoinedInput, KMonOp
+from backend.operators.network.kinds.select_project import ProjectOp, SelectOp
+from backend.operators.network.kinds.windows import WindowOp
+from backend.systems.contract import Refusal
+
+
+class Unwrapped(NamedTuple):
+    """An input of a join without its window and filters. base: what gives its tuples; places: the
+    base's column of each column of the input."""
+
+    base: OperatorTree
+    joined: JoinedInput
+    places: tuple[int, ...]
+
+
+def planned(tree: OperatorTree) -> OperatorTree | Refusal:
+    """A query's tree with joins under k-constraints; or why there is none."""
+    refusals: list[Refusal] = []
+    plan = _planned(tree, refusals)
+    if any(isinstance(part.work, KMonOp) for part in plan.walk()):
+        return plan
+    return refusals[0] if refusals else Refusal("it joins nothing, so no k-constraint applies")
+
+
+def _planned(tree: OperatorTree, refusals: list[Refusal]) -> OperatorTree:
+    if isinstance(tree.work, JoinOp):
+        plan = join_under_constraints(tree, tree.work)
+        if isinstance(plan, OperatorTree):
+            return plan
+        refusals.append(plan)
+    inputs = tuple(_planned(below, refusals) for below in tree.inputs)
+    return replace(tree, inputs=inputs)
+
+
+def join_under_constraints(tree: OperatorTree, work: JoinOp) -> OperatorTree | Refusal:
+    """One join as such, or what of it is the reason that it is none."""
+    inputs: list[Unwrapped] = []
+    for below in tree.inputs:
+        unwrapped = _unwrapped(below)
+        if isinstance(unwrapped, Refusal):
+            return unwrapped
+        inputs.append(unwrapped)
+    classes = [
+        {input: inputs[input].places[place] for input, place in members} for members in work.equal
+    ]
+    edges = _spanning(_edges(inputs, classes), len(inputs))
+    if len(edges) < len(inputs) - 1:
+        return _unconnected(inputs, edges)
+    left_out = _left_out(tree, work, classes, edges, inputs)
+    residual = [*([] if work.residual is None else [work.residual]), *left_out]
+    outputs = tuple((k, place) for k, input in enumerate(inputs) for place in input.places)
+    kmon = KMonOp(
+        tuple(input.joined for input in inputs),
+        edges,
+        outputs,
+        all_hold(residual) if residual else None,
+        tuple(_words(tree, node) for node in left_out),
+    )
+    return OperatorTree(kmon, tuple(input.base for input in inputs), tree.fields)
+
+
+# ---------------------------------------------------------------------- inputs
+
+
+def _unwrapped(tree: OperatorTree) -> Unwrapped | Refusal:
+    """Windows and filters become the join's; not what a window of rows counts after a filter."""
+    places, conditions = tuple(range(len(tree.fields))), list[Node]()
+    window: WindowOp | None = None
+    while isinstance(tree.work, WindowOp | SelectOp | ProjectOp):
+        work = tree.work
+        if isinstance(work, WindowOp):
+            if window is not None:
+                break
+            if work.kind == "partition" or work.slide != 1:
+                return Refusal(f"the window {work.text([_names(tree.input)])} is of another kind")
+            window = work
+        elif window is not None and window.kind == "rows":
+            break
+        elif isinstance(work, SelectOp):
+            conditions += each_of(work.condition)
+        else:
+            columns = [node.index for node in work.expressions if isinstance(node, At)]
+            if len(columns) < len(work.expressions):
+                break
+            to = dict(enumerate(columns))
+            places = tuple(to[place] for place in places)
+            conditions = [moved(node, to) for node in conditions]
+        tree = tree.input
+    if not tree.grows:
+        return Refusal(f"tuples of {_name(tree)} are taken away again by what comes later")
+    kind = "unbounded" if window is None or window.kind == "partition" else window.kind
+    size = 0 if window is None else window.size
+    condition = all_hold(conditions) if conditions else None
+    joined = JoinedInput(_name(tree), kind, size, condition, _key(tree))
+    return Unwrapped(tree, joined, places)
+
+
+def _names(tree: OperatorTree) -> list[str]:
+    return [field.name for field in tree.fields]
+
+
+def _name(tree: OperatorTree) -> str:
+    """What is read at the bottom of a tree."""
+    while len(tree.inputs) == 1:
+        tree = tree.input
+    return tree.work.reads or "a query"
+
+
+def _key(tree: OperatorTree) -> tuple[int, ...]:
+    """Columns no two tuples of a tree have alike, as was declared of what it reads; (): none."""
+    if isinstance(tree.work, StreamInput | RelationInput):
+        names = _names(tree)
+        lacks = any(name not in names for name in tree.work.key)
+        return () if lacks else tuple(names.index(name) for name in tree.work.key)
+    if isinstance(tree.work, SelectOp):
+        return _key(tree.input)
+    if isinstance(tree.work, ProjectOp):
+        kept = [node.index if isinstance(node, At) else -1 for node in tree.work.expressions]
+        below = _key(tree.input)
+        return tuple(kept.index(place) for place in below) if set(below) <= set(kept) else ()
+    return ()
+
+
+# ---------------------------------------------------------------------- the tree of joins
+
+
+def _edges(inputs: Sequence[Unwrapped], classes: Sequence[dict[int, int]]) -> list[JoinEdge]:
+    """All many-one joins, those of most attributes first, then of inputs side by side; of a one-one
+    join the input named later is the parent."""
+    edges = []
+    for child, parent in combinations(range(len(inputs)), 2):
+        on = tuple(
+            (places[parent], places[child])
+            for places in classes
+            if {parent, child} <= places.keys()
+        )
+        below = _has_key(inputs[child], [place for _, place in on])
+        above = _has_key(inputs[parent], [place for place, _ in on])
+        if below:
+            edges.append(JoinEdge(parent, child, on, above))
+        elif above:
+            edges.append(JoinEdge(child, parent, tuple((b, a) for a, b in on)))
+    return sorted(edges, key=lambda edge: (-len(edge.on), abs(edge.parent - edge.child)))
+
+
+def _has_key(input: Unwrapped, places: Iterable[int]) -> bool:
+    return bool(input.joined.key) and set(input.joined.key) <= set(places)
+
+
+def _spanning(edges: Sequence[JoinEdge], n: int) -> tuple[JoinEdge, ...]:
+    """Joins without a cycle; they connect all inputs if these can be connected."""
+    part, chosen = list(range(n)), list[JoinEdge]()
+    for edge in edges:
+        above, below = part[edge.parent], part[edge.child]
+        if above != below:
+            chosen.append(edge)
+            part = [below if k == above else k for k in part]
+    return tuple(chosen)
+
+
+def _unconnected(inputs: Sequence[Unwrapped], edges: Sequence[JoinEdge]) -> Refusal:
+    reached = {0}
+    for _ in inputs:
+        reached |= {k for e in edges for k in (e.parent, e.child) if {e.parent, e.child} & reached}
+    lone = next(k for k in range(len(inputs)) if k not in reached)
+    names = [input.joined.name for input in inputs]
+    return Refusal(
+        f"nothing says that a tuple joins at most one of {names[lone]}, or one of {names[lone]} at "
+        f"most one of {names[0]}: declare a key among the attributes they are joined by, such as "
+        f'key = ["..."] in [streams.{names[lone]}]'
+    )
+
+
+def _left_out(
+    tree: OperatorTree,
+    work: JoinOp,
+    classes: Sequence[dict[int, int]],
+    edges: Sequence[JoinEdge],
+    inputs: Sequence[Unwrapped],
+) -> list[Node]:
+    """Equalities of the text that the tree of joins does not see to, over the join's columns."""
+    firsts = [sum(len(input.places) for input in inputs[:k]) for k in range(len(inputs))]
+    lost: list[Node] = []
+    for members, places in zip(work.equal, classes, strict=True):
+        part = {input: input for input in places}
+        for edge in edges:
+            on = (places.get(edge.parent, -1), places.get(edge.child, -1))
+            if on in edge.on and part[edge.parent] != part[edge.child]:
+                old, new = part[edge.parent], part[edge.child]
+                part = {k: new if p == old else p for k, p in part.items()}
+        columns = {input: firsts[input] + place for input, place in members}
+        heads = list({p: input for input, p in reversed(part.items())}.values())
+        for first, second in pairwise(heads):
+            sides = [At(NOWHERE, columns[k], tree.fields[columns[k]].type) for k in (first, second)]
+            lost.append(Compare(NOWHERE, "=", *sides))
+    return lost
+
+
+def _words(tree: OperatorTree, node: Node) -> str:
+    names = [tree.fields[place].name for place in sorted(places_in(node))]
+    return " = ".join(names)

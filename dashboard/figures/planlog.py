@@ -1,0 +1,148 @@
+"""The looks of a plan log on two statistics: plans as colours and signs, the run's path between."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from dashboard.components.formats import clock, show
+from dashboard.components.plain import Figure, Trace, figure, heatmap, scatter
+from dashboard.figures.theme import BODY_PX, FINE_PX, SIGNS, Palette, ink, palette, short, template
+from dashboard.views.numbers import form_of, shown_unit
+from dashboard.views.planlog_plans import LoggedPlan
+from dashboard.views.planlog_space import SpacePoint, SpaceView
+
+HEIGHT_PX: Final = 480
+#: Plans in the legend, those that most looks chose; the table of plans has the signs of all.
+MOST_NAMED: Final = 6
+#: Parts of the path, each fainter than the next newer one, and the faintest.
+_FADES: Final = 10
+_FAINTEST: Final = 0.12
+_GROUND_OPACITY: Final = 0.14
+_LONGEST_ORDER: Final = 34
+_LONGEST_NAME: Final = 48
+
+
+def draw_space(view: SpaceView, theme: str | None = None) -> Figure:
+    """The ground in the colours of the plans, the path, the looks by plan, and the moment."""
+    colours = palette(theme)
+    n_looks = Counter(point.place for point in view.points)
+    named = {place for place, _ in n_looks.most_common(MOST_NAMED)}
+    traces = [
+        _ground(view, colours),
+        *_path(view.points, colours),
+        *(_looks(view, plan, colours, plan.place in named) for plan in view.plans),
+        _moment(view.points[-1], colours),
+    ]
+    return figure(
+        traces,
+        template=template(theme),
+        height=HEIGHT_PX,
+        margin={"l": 62, "r": 16, "t": 30, "b": 46},
+        xaxis=_axis(view.x, view.units[0], view.ground.xs),
+        yaxis=_axis(view.y, view.units[1], view.ground.ys),
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": FINE_PX}},
+        uirevision=f"plan-log {view.x} {view.y}",
+        meta={"batch": 0},
+    )
+
+
+def _axis(name: str, unit: str, middles: Sequence[float]) -> dict[str, Any]:
+    words = " · ".join(filter(None, (short(name, _LONGEST_NAME), shown_unit(unit))))
+    half = (middles[1] - middles[0]) / 2
+    return {
+        "title": {"text": f"{words} →", "font": {"size": BODY_PX}},
+        "range": [middles[0] - half, middles[-1] + half],
+        "tickformat": ".0%" if unit == "prob" else "",
+        "nticks": 8,
+    }
+
+
+def _ground(view: SpaceView, colours: Palette) -> Trace:
+    last = max(1, len(view.plans) - 1)
+    places = {plan.place: at for at, plan in enumerate(view.plans)}
+    cells = [[None if c is None else places[c] for c in row] for row in view.ground.cells]
+    steps = [[at / last, ink(colours, plan.place)] for at, plan in enumerate(view.plans)]
+    return heatmap(
+        x=list(view.ground.xs),
+        y=list(view.ground.ys),
+        z=cells,
+        zmin=0,
+        zmax=last,
+        colorscale=steps if len(steps) > 1 else [[0, steps[0][1]], [1, steps[0][1]]],
+        showscale=False,
+        hoverinfo="skip",
+        opacity=_GROUND_OPACITY,
+        name="nearest look",
+    )
+
+
+def _path(points: Sequence[SpacePoint], colours: Palette) -> list[Trace]:
+    """From look to look; what is older is fainter."""
+    steps = len(points) - 1
+    bounds = sorted({round(part * steps / _FADES) for part in range(_FADES + 1)})
+    return [
+        scatter(
+            name="path",
+            mode="lines",
+            x=[point.x for point in points[start : end + 1]],
+            y=[point.y for point in points[start : end + 1]],
+            line={"color": colours.text, "width": 1.4},
+            opacity=_FAINTEST + (1 - _FAINTEST) * (end / steps) ** 2,
+            hoverinfo="skip",
+            showlegend=False,
+        )
+        for start, end in pairwise(bounds)
+    ]
+
+
+def _looks(view: SpaceView, plan: LoggedPlan, colours: Palette, is_named: bool) -> Trace:
+    own = [point for point in view.points if point.place == plan.place]
+    edges = [2.0 if point.switched else 0.5 for point in own]
+    return scatter(
+        name=f"{plan.name} {short(plan.text, _LONGEST_ORDER)}",
+        mode="markers",
+        x=[point.x for point in own],
+        y=[point.y for point in own],
+        marker={
+            "color": ink(colours, plan.place),
+            "symbol": SIGNS[plan.place % len(SIGNS)][0],
+            "size": [11 if point.switched else 8 for point in own],
+            "line": {"color": colours.text, "width": edges},
+        },
+        customdata=[[point.batch, _said(point, plan, view.cost_unit)] for point in own],
+        hovertemplate="%{customdata[1]}<extra></extra>",
+        showlegend=is_named,
+        meta={"plan": plan.digest},
+    )
+
+
+def _moment(point: SpacePoint, colours: Palette) -> Trace:
+    """The last look up to the moment shown."""
+    return scatter(
+        name="this moment",
+        mode="markers",
+        x=[point.x],
+        y=[point.y],
+        marker={
+            "color": colours.text,
+            "symbol": "circle-open",
+            "size": 22,
+            "line": {"color": colours.text, "width": 3},
+        },
+        hoverinfo="skip",
+    )
+
+
+def _said(point: SpacePoint, plan: LoggedPlan, cost_unit: str) -> str:
+    form, unit = form_of(cost_unit), shown_unit(cost_unit)
+    verb = "switched to" if point.switched else "kept"
+    ran = "" if point.measured is None else f", measured {show(point.measured, form)}"
+    return (
+        f"batch {point.batch} · {clock(point.time)} · look #{point.decision}<br>"
+        f"{verb} {plan.name}: {short(plan.text, _LONGEST_NAME)}<br>"
+        f"predicted {show(point.predicted, form)}{ran} {unit}<br>click: go to this batch"
+    )

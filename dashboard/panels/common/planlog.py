@@ -1,0 +1,212 @@
+"""Plan log: the looks of an autopilot on two statistics, and which statistics drive its plans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.base.context import Context
+from dashboard.components.attributes import attrs
+from dashboard.components.drawn import NAMESPACE, Drawn
+from dashboard.components.formats import clock, show, with_mu
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
+from dashboard.components.states import empty
+from dashboard.components.static import static
+from dashboard.figures.planlog import HEIGHT_PX, draw_space
+from dashboard.figures.theme import N_INKS, SIGNS
+from dashboard.panels import records
+from dashboard.panels.contract import Drawing, News, Panel, PanelScope, RunFacts, Sheet
+from dashboard.views.book import Book
+from dashboard.views.numbers import form_of, shown_unit
+from dashboard.views.planlog import newest_log, plan_log
+from dashboard.views.planlog_importance import PlanDrivers, plan_drivers
+from dashboard.views.planlog_plans import LoggedPlan, name_plans
+from dashboard.views.planlog_space import SpacePoint, SpaceView, build_space
+from storage.reader import Reader
+from storage.tables.rows import StoredLook
+
+PATH: Final = "/planlog"
+#: Newest looks that the page is of.
+MOST_LOOKS: Final = 512
+#: Bars of the most important statistics.
+_MOST_BARS: Final = 8
+_FEWEST_BARS: Final = 3
+_FOOT: Final = (
+    "Shaded: what the nearest look chose. Larger marks: switches. Faint path: long ago. The table "
+    "of plans has the signs of all."
+)
+NEWS: Final[tuple[News, ...]] = ("decisions", "plans", "run")
+
+
+def looked(facts: RunFacts) -> bool:
+    """A panel of runs with looks."""
+    return facts.looked
+
+
+def read_looks(reader: Reader, context: Context, scope: PanelScope) -> list[StoredLook]:
+    """Those of the newest log of the unit, up to the moment, MOST_LOOKS at most."""
+    return newest_log(reader.looks(context.run_id, context.batch, scope.only, MOST_LOOKS))
+
+
+def read_plans(
+    reader: Reader, context: Context, scope: PanelScope, looks: Sequence[StoredLook]
+) -> dict[str, LoggedPlan]:
+    """The plans of these looks. One decided by the last look has no batch of its own yet, so all
+    versions are asked for."""
+    versions = reader.plans(context.run_id, None, scope.only)
+    return name_plans(looks, versions, Book(reader.entities(context.run_id), scope.unit))
+
+
+class AxisPair(Drawn):
+    """Two choices of a statistic that go into the address (modules/page_planlog.js)."""
+
+    _namespace = NAMESPACE
+    _type = "AxisPair"
+    _names = ("names", "x", "y")
+
+    def __init__(self, view: SpaceView) -> None:
+        super().__init__(names=list(view.names), x=view.x, y=view.y)
+
+
+def build(reader: Reader, context: Context, scope: PanelScope) -> SpaceView | None:
+    """Up to the moment; None before the first look."""
+    looks = read_looks(reader, context, scope)
+    if not looks:
+        return None
+    entries = plan_log(looks)
+    names = [row.name for row in plan_drivers(entries).statistics]
+    plans = read_plans(reader, context, scope, looks)
+    return build_space(entries, plans, names, context.moment.show)
+
+
+def draw(view: SpaceView, sheet: Sheet) -> Drawing:
+    """The looks on two statistics; the table twin: a row for each look, newest first."""
+    return Drawing(
+        body=AxisPair(view),
+        figure=draw_space(view, sheet.theme),
+        height=HEIGHT_PX,
+        table=_table(view, sheet.context),
+        foot=static(html.P(_FOOT, className="pw-dim")),
+        note=f"{show(len(view.points), 'int')} looks; click one to go there",
+    )
+
+
+def plan_cell(plan: LoggedPlan) -> dict[str, Any]:
+    """A plan in a table: its sign and colour of the figure, and its name; its order on hover."""
+    ink = f"pw-glyph pw-plan-ink-{plan.place % N_INKS}"
+    sign = SIGNS[plan.place % len(SIGNS)][1]
+    return {"parts": [[sign, ink], [plan.name, ""]], "sort": plan.place, "title": plan.text}
+
+
+def _table(view: SpaceView, context: Context) -> Component:
+    per = with_mu(view.cost_unit)
+    columns = (
+        TableColumn("Batch", "int"),
+        TableColumn("Time", "text", "UTC"),
+        TableColumn("Look"),
+        TableColumn("Plan"),
+        TableColumn("Came to"),
+        TableColumn(view.x, form_of(view.units[0]), shown_unit(view.units[0])),
+        TableColumn(view.y, form_of(view.units[1]), shown_unit(view.units[1])),
+        TableColumn("Predicted", form_of(view.cost_unit), per),
+        TableColumn("Measured", form_of(view.cost_unit), per, "until the next look"),
+    )
+    plans = {plan.place: plan for plan in view.plans}
+    rows = [_row(point, plans[point.place], context) for point in view.points[::-1]]
+    return RowTable(
+        "Looks, newest first", columns, rows, keys=[p.decision for p in view.points[::-1]]
+    )
+
+
+def _row(point: SpacePoint, plan: LoggedPlan, context: Context) -> list[CellData]:
+    there = jump_to(context, "/decisions", at=point.batch, node=str(point.decision))
+    return [
+        {"text": point.batch, "jump": jump_to(context, at=point.batch)},
+        {"text": clock(point.time), "sort": point.time},
+        {"text": f"#{point.decision}", "sort": point.decision, "jump": there},
+        plan_cell(plan),
+        "▲ switched" if point.switched else "■ kept",
+        point.x,
+        point.y,
+        point.predicted,
+        known(point.measured, "no tuple ran under it before the next look"),
+    ]
+
+
+def build_drivers(reader: Reader, context: Context, scope: PanelScope) -> PlanDrivers | None:
+    """Up to the moment; None before the first look."""
+    looks = read_looks(reader, context, scope)
+    return plan_drivers(plan_log(looks)) if looks else None
+
+
+def draw_drivers(drivers: PlanDrivers, sheet: Sheet) -> Drawing:
+    """A bar for each statistic; the table twin: all of them, with what each says alone."""
+    if drivers.n_plans < 2:
+        words = "All looks chose one plan, so that nothing drove a change."
+        return Drawing(empty("No change of plan so far", words), table=_drivers_table(drivers))
+    return Drawing(_bars(drivers), table=_drivers_table(drivers))
+
+
+def _bars(drivers: PlanDrivers) -> Component:
+    driving = sum(row.fall > 0 for row in drivers.statistics)
+    n = min(_MOST_BARS, max(_FEWEST_BARS, driving))
+    shown, rest = drivers.statistics[:n], drivers.statistics[n:]
+    most = max(row.fall for row in shown) or 1.0
+    parts: list[Component] = []
+    for row in shown:
+        fill = html.I(style={"width": f"{100 * row.fall / most:.1f}%"})
+        bar = html.Dd(html.Div(fill, className="pw-takes-bar"), **attrs(aria_hidden=True))
+        value = html.Dd(show(row.fall, "pct"), className="pw-log-value")
+        parts += [html.Dt(row.name), bar, value]
+    words = (
+        f"Of {show(drivers.n, 'int')} looks that chose {show(drivers.n_plans, 'int')} plans, the "
+        "share whose plan can no longer be predicted once the statistic is shuffled"
+    )
+    more = f"; {len(rest)} more with less effect are in the table" if rest else ""
+    label = attrs(aria_label="What drives changes of plan")
+    bars = html.Dl(parts, className="pw-log-bars", **label)
+    return static(html.Div([html.P(f"{words}{more}.", className="pw-dim"), bars]))
+
+
+def _drivers_table(drivers: PlanDrivers) -> Component:
+    columns = (
+        TableColumn("Statistic"),
+        TableColumn("Unit"),
+        TableColumn("Drives", "pct", "", "looks whose plan is not predicted once it is shuffled"),
+        TableColumn("Alone", "f2", "bits", "mutual information with the plan"),
+    )
+    rows: list[list[CellData]] = [
+        [row.name, shown_unit(row.unit), row.fall, row.bits] for row in drivers.statistics
+    ]
+    return RowTable("Statistics, what drives most first", columns, rows)
+
+
+SPACE: Final = Panel(
+    name="plan-log",
+    page=PATH,
+    title="Statistics space",
+    sql=records.LOOKS,
+    build=build,
+    draw=draw,
+    applies=looked,
+    news=NEWS,
+    show=True,
+    unit=True,
+    chart="Looks of the autopilot on two statistics, coloured by plan, with the path of the run",
+)
+DRIVERS: Final = Panel(
+    name="plan-drivers",
+    page=PATH,
+    title="What drives changes of plan",
+    sql=records.LOOKS,
+    side=True,
+    build=build_drivers,
+    draw=draw_drivers,
+    applies=looked,
+    news=NEWS,
+    unit=True,
+)
+PANELS: Final = (SPACE, DRIVERS)

@@ -1,0 +1,282 @@
+"""Plan log: what adapting returned, what each plan came to, and which conditions came back."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.base.context import Context
+from dashboard.components.attributes import attrs
+from dashboard.components.formats import clock, show, with_mu
+from dashboard.components.links import jump
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
+from dashboard.components.static import static
+from dashboard.panels import records
+from dashboard.panels.common.planlog import (
+    NEWS,
+    PATH,
+    looked,
+    plan_cell,
+    read_looks,
+    read_plans,
+)
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
+from dashboard.views.numbers import form_of
+from dashboard.views.planlog import plan_log
+from dashboard.views.planlog_hindsight import (
+    Hindsight,
+    SumLine,
+    look_back_on,
+    returned_words,
+    sum_lines,
+)
+from dashboard.views.planlog_plans import LoggedPlan, PlanShare, plan_shares
+from dashboard.views.planlog_recurrences import Recurrence, back_words, recurrences
+from storage.reader import Reader
+
+
+class ReturnShown(NamedTuple):
+    """What adapting returned, and the plans by digest."""
+
+    hindsight: Hindsight
+    plans: dict[str, LoggedPlan]
+
+
+class SharesShown(NamedTuple):
+    """The plans of a log. unit: of their costs; n_tuples: that ran between looks."""
+
+    rows: list[PlanShare]
+    unit: str
+    n_tuples: int
+
+
+def build(reader: Reader, context: Context, scope: PanelScope) -> ReturnShown | None:
+    """Up to the moment; None before two plans ran."""
+    looks = read_looks(reader, context, scope)
+    hindsight = look_back_on(looks)
+    if hindsight is None:
+        return None
+    return ReturnShown(hindsight, read_plans(reader, context, scope, looks))
+
+
+def draw(shown: ReturnShown, sheet: Sheet) -> Drawing:
+    """One sentence and a bar for each sum; the table twin: sums and switches."""
+    back = shown.hindsight
+    lines = sum_lines(back)
+    body = html.Div([html.P(returned_words(back), className="pw-log-sentence"), _bars(lines, back)])
+    tables = [_sums(lines, back), _switches(shown, sheet.context)]
+    return Drawing(
+        static(body),
+        foot=static(html.P(_evidence(back), className="pw-dim")),
+        table=html.Div(tables, className="pw-twin-tables"),
+        note=f"estimated, against the best single plan, since {clock(back.since)}",
+    )
+
+
+def _bars(lines: list[SumLine], back: Hindsight) -> Component:
+    most = max(line.cost for line in lines) or 1.0
+    spent = next(line.cost for line in lines if line.is_spent) or 1.0
+    parts: list[Component] = []
+    for line in lines:
+        fill = html.I(style={"width": f"{100 * line.cost / most:.1f}%"})
+        own = " pw-log-spent" if line.is_spent else ""
+        bar = html.Dd(html.Div(fill, className=f"pw-takes-bar{own}"), **attrs(aria_hidden=True))
+        words = f"{_sum(line.cost)} {with_mu(back.unit)}"
+        if not line.is_spent:
+            words = _against(line.cost / spent - 1)
+        parts += [html.Dt(line.words), bar, html.Dd(words, className="pw-log-value")]
+    label = attrs(aria_label="What was spent, and what others would have cost")
+    return html.Dl(parts, className="pw-log-bars", **label)
+
+
+def _sum(cost: float) -> str:
+    """Three digits: '3.41M'."""
+    if cost >= 1e6:
+        return f"{cost / 1e6:.2f}M"
+    return f"{cost / 1e3:.1f}k" if cost >= 1e3 else f"{cost:.0f}"
+
+
+def _against(share: float) -> str:
+    """'−6.3 %', '+9.4 %'."""
+    return f"{100 * share:+.1f} %".replace("-", "−")
+
+
+def _evidence(back: Hindsight) -> str:
+    guessed = max(0.0, 1 - back.known - back.near)
+    return (
+        f"Over {show(back.n_tuples, 'int')} tuples and {show(back.n_looks, 'int')} looks, among "
+        f"the {len(back.plans)} plans that ran; in percent of what was spent. Of the prices "
+        f"{show(back.known, 'pct')} are on record, {show(back.near, 'pct')} are from similar "
+        f"conditions, and {show(guessed, 'pct')} are the plan's average."
+    )
+
+
+def _sums(lines: list[SumLine], back: Hindsight) -> Component:
+    columns = (
+        TableColumn("What"),
+        TableColumn("Cost", "int", with_mu(back.unit)),
+        TableColumn("Against what was spent", "pct", "", "positive = it would have cost more"),
+    )
+    spent = next(line.cost for line in lines if line.is_spent)
+    rows: list[list[CellData]] = [
+        [line.words, line.cost, line.cost / spent - 1 if spent else None] for line in lines
+    ]
+    own = back.back
+    parts = (
+        ("of it the tuples", own.running),
+        ("of it switching", own.switching),
+        ("of it looking", own.deciding),
+    )
+    rows[1:1] = [[words, cost, None] for words, cost in parts]
+    return RowTable("What was spent, and what others would have cost", columns, rows)
+
+
+def _switches(shown: ReturnShown, context: Context) -> Component:
+    back, plans = shown.hindsight, shown.plans
+    columns = (
+        TableColumn("Batch", "int"),
+        TableColumn("From"),
+        TableColumn("To"),
+        TableColumn(
+            "Saved", "int", with_mu(back.unit), "over the best single plan, until the next"
+        ),
+    )
+    rows: list[list[CellData]] = []
+    for switch in reversed(back.back.switches):
+        batch = back.batches[switch.place - 1]
+        old, new = plans[back.plans[switch.old]], plans[back.plans[switch.new]]
+        at: CellData = {"text": batch, "jump": jump_to(context, at=batch)}
+        rows.append([at, plan_cell(old), plan_cell(new), switch.saved])
+    return RowTable("Switches, newest first", columns, rows)
+
+
+def build_shares(reader: Reader, context: Context, scope: PanelScope) -> SharesShown | None:
+    """Up to the moment; None before the first look."""
+    looks = read_looks(reader, context, scope)
+    if not looks:
+        return None
+    entries = plan_log(looks)
+    rows = plan_shares(entries, read_plans(reader, context, scope, looks))
+    return SharesShown(rows, entries[-1].cost_unit, sum(row.n_tuples for row in rows))
+
+
+def draw_shares(shown: SharesShown, sheet: Sheet) -> Drawing:
+    """A row for each plan."""
+    form = form_of(shown.unit)
+    columns = (
+        TableColumn("Plan"),
+        TableColumn("Share of tuples", "pct"),
+        TableColumn("Measured", form, "", "mean, of what ran between looks"),
+        TableColumn("Predicted", form, "", "mean, by the looks that chose it, for the same tuples"),
+        TableColumn("Looks", "int"),
+        TableColumn("Switches", "int", "", "to it"),
+        TableColumn("Versions", None, "", "of the plan that this one was in force as"),
+        TableColumn("Last look", "int", "batch"),
+    )
+    rows = [_share(row, sheet.context) for row in shown.rows]
+    words = f"Plans, the most used first; costs in {with_mu(shown.unit)}"
+    table = RowTable(words, columns, rows, className="pw-log-plans")
+    note = f"of {show(shown.n_tuples, 'int')} tuples that ran between looks"
+    return Drawing(table, note=note)
+
+
+def _share(row: PlanShare, context: Context) -> list[CellData]:
+    nothing = "no tuple ran under it between looks"
+    return [
+        {**plan_cell(row.plan), "sub": row.plan.text},
+        {"text": row.share, "bar": row.share},
+        known(row.measured, nothing),
+        known(row.predicted, nothing),
+        row.n_looks,
+        row.n_switches,
+        ", ".join(map(str, row.plan.versions)) or None,
+        {"text": row.batch, "jump": jump_to(context, at=row.batch)},
+    ]
+
+
+def build_back(reader: Reader, context: Context, scope: PanelScope) -> list[Recurrence] | None:
+    """Up to the moment; None while nothing came back."""
+    looks = read_looks(reader, context, scope)
+    entries = plan_log(looks)
+    return recurrences(entries, read_plans(reader, context, scope, looks)) or None
+
+
+def draw_back(rows: list[Recurrence], sheet: Sheet) -> Drawing:
+    """A sentence each, newest first; the table twin: their numbers."""
+    items = [html.Li([back_words(row), " ", _there(row, sheet.context)]) for row in rows]
+    return Drawing(
+        static(html.Ul(items, className="pw-log-back")), table=_back_table(rows, sheet.context)
+    )
+
+
+def _there(row: Recurrence, context: Context) -> Component:
+    node = str(row.decision)
+    return jump(context, f"#{row.decision}", "/decisions", at=row.batch, node=node)
+
+
+def _back_table(rows: list[Recurrence], context: Context) -> Component:
+    columns = (
+        TableColumn("Batch", "int"),
+        TableColumn("Time", "text", "UTC"),
+        TableColumn("Plan"),
+        TableColumn("Conditions of", "text", "UTC"),
+        TableColumn("Looks", "int", "", "until the plan ran, once the conditions had come"),
+        TableColumn("The first time", "int", "looks"),
+    )
+    cells: list[list[CellData]] = [
+        [
+            {"text": row.batch, "jump": jump_to(context, at=row.batch)},
+            {"text": clock(row.time), "sort": row.time},
+            plan_cell(row.plan),
+            {
+                "text": clock(row.seen),
+                "sort": row.seen,
+                "jump": jump_to(context, at=row.seen_batch),
+            },
+            row.n_looks,
+            known(row.n_first, "the plan was in force when they came first"),
+        ]
+        for row in rows
+    ]
+    return RowTable("Conditions that came back, newest first", columns, cells)
+
+
+RETURN: Final = Panel(
+    name="plan-return",
+    page=PATH,
+    title="Return on adaptivity",
+    sql=records.LOOKS,
+    side=True,
+    build=build,
+    draw=draw,
+    applies=looked,
+    news=NEWS,
+    unit=True,
+)
+SHARES: Final = Panel(
+    name="plan-shares",
+    page=PATH,
+    title="Plans",
+    sql=records.LOOKS,
+    twin=False,
+    build=build_shares,
+    draw=draw_shares,
+    applies=looked,
+    news=NEWS,
+    unit=True,
+)
+BACK: Final = Panel(
+    name="plan-recurrences",
+    page=PATH,
+    title="Conditions that came back",
+    sql=records.LOOKS,
+    side=True,
+    build=build_back,
+    draw=draw_back,
+    applies=looked,
+    news=NEWS,
+    unit=True,
+)
+PANELS: Final = (BACK, RETURN, SHARES)

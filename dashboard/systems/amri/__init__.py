@@ -1,0 +1,33 @@
+"""What eddies show: the bits of their states' indexes, what is asked, routes, what tuning cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from dashboard.base.face import Face
+from dashboard.pages.contract import Page
+from dashboard.systems.amri import bits, gain, lanes, regret, routes, words
+
+FACE: Final = Face(
+    folder=Path(__file__).parent,
+    pages=(
+        Page(
+            path=bits.PAGE,
+            title="Index bits",
+            label="Index",
+            icon="M4 5h4v6H4zM10 5h4v6h-4zM16 5h4v6h-4zM4 15h4v4H4zM10 15h4v4h-4zM16 15h4v4h-4z",
+            key="i",
+            missing="Start one with python3 run.py demo amri; the bits of its indexes appear here.",
+            nothing="Indexes by bits come with the first query that runs under AMRI.",
+        ),
+    ),
+    panels=(bits.PANEL, regret.PANEL, routes.PANEL, lanes.PANEL),
+    gains=(gain.SOURCE,),
+    verdict=gain.VERDICT,
+    words=words.WORDS,
+    nodes=words.NODES,
+    groups=words.GROUPS,
+    first=words.FIRST,
+    unreplayed=words.UNREPLAYED,
+)

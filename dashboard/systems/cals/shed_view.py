@@ -1,0 +1,129 @@
+"""What each window sheds at a moment and how accurate its answers are; records to lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from dashboard.systems.cals.history import WINDOW
+from dashboard.views.book import Book
+from dashboard.views.numbers import known
+from storage.tables.rows import StoredMatrix
+from storage.vocabulary.records import Entity, Knob
+
+Values = Mapping[str, Mapping[str, float | None]]
+
+#: What became of exact coalesced tuples -> its property.
+FATES: Final = {
+    "unchanged": "unchanged_coalesced",
+    "shortened": "shortened_coalesced",
+    "split": "split_coalesced",
+    "lost": "lost_coalesced",
+}
+#: Expected accuracy that is further from the interval of the measured one is pointed at.
+APART: Final = 0.05
+#: Reasons of receipts, in words.
+REASONS: Final = {
+    "limit": "more came than there is room for",
+    "turned": "the limit was lowered",
+}
+
+
+class WindowShed(NamedTuple):
+    """A window. title: its queries; algorithm: that chooses what goes; limit: tuples it may keep, 0
+    = all. resident: tuples in memory; whole: that it would hold, None = not known; shed, total:
+    tuples shed in the batch and since the run began; kept, share: of the window in memory, and
+    shed. expected, measured: accuracy; low, high: the 95 % interval of the measured one, of so many
+    value groups. fates: of FATES -> exact coalesced tuples, none where nothing was compared; stray:
+    pieces whose exact tuple is not in the answer. reasons: of the newest receipts."""
+
+    id: str
+    name: str
+    title: str
+    algorithm: str
+    limit: float
+    resident: float
+    whole: float | None
+    shed: float
+    total: float
+    kept: float | None
+    share: float | None
+    expected: float | None
+    measured: float | None
+    low: float | None
+    high: float | None
+    groups: float | None
+    fates: Mapping[str, float]
+    stray: float
+    reasons: tuple[str, ...]
+
+    @property
+    def is_exact(self) -> bool:
+        """Nothing that was shed would still be in it."""
+        return not self.shed and self.share == 0
+
+    @property
+    def apart(self) -> float:
+        """By how much the expected accuracy is outside of the interval of the measured one."""
+        if self.expected is None or self.measured is None:
+            return 0.0
+        low, high = self.low or 0.0, 1.0 if self.high is None else self.high
+        return max(0.0, low - self.expected, self.expected - high)
+
+
+def build_windows(
+    book: Book,
+    values: Values,
+    receipts: Mapping[str, StoredMatrix],
+    knobs: Mapping[str, Knob],
+) -> list[WindowShed]:
+    """Those that have numbers, by queries. receipts: the newest of windows."""
+    windows = [
+        _window(entity, book, values[entity.id], _reasons(receipts.get(entity.id)), knobs)
+        for entity in book.of(WINDOW)
+        if entity.id in values
+    ]
+    return sorted(windows, key=lambda window: (window.title, window.name))
+
+
+def _reasons(stored: StoredMatrix | None) -> tuple[str, ...]:
+    reasons = () if stored is None else stored.matrix.row_stats.get("reason", ())
+    return tuple(sorted(set(reasons)))
+
+
+def _window(
+    entity: Entity,
+    book: Book,
+    own: Mapping[str, float | None],
+    reasons: Sequence[str],
+    knobs: Mapping[str, Knob],
+) -> WindowShed:
+    def number(name: str) -> float | None:
+        return own[name] if known(own.get(name)) else None
+
+    resident, kept = number("resident_tuples") or 0.0, number("memory_ratio")
+    limit, algorithm = knobs.get("memory_tuples"), knobs.get("shed_algorithm")
+    is_compared = number("measured_accuracy") is not None
+    return WindowShed(
+        id=entity.id,
+        name=entity.name,
+        title=book.title(entity.id),
+        algorithm="" if algorithm is None else str(algorithm.value),
+        limit=0.0 if limit is None else float(limit.value),
+        resident=resident,
+        whole=round(resident / kept) if kept else None,
+        shed=number("shed_tuples") or 0.0,
+        total=number("shed_total") or 0.0,
+        kept=kept,
+        share=number("shed_share"),
+        expected=number("expected_accuracy"),
+        measured=number("measured_accuracy"),
+        low=number("accuracy_low"),
+        high=number("accuracy_high"),
+        groups=number("audited_groups"),
+        fates={
+            fate: number(name) or 0.0 for fate, name in FATES.items() if is_compared and name in own
+        },
+        stray=number("stray_coalesced") or 0.0,
+        reasons=tuple(reasons),
+    )

@@ -1,0 +1,77 @@
+"""What people call what windows that shed publish and can be turned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from dashboard.base.face import CardMark, NodeKind
+from dashboard.views.inspector import QUALITY, STORE
+from dashboard.views.unreplayed import BRANCH
+
+WORDS: Final[Mapping[str, str]] = {
+    "cals": "Shedding of temporal queries",
+    "resident_tuples": "Tuples in memory",
+    "shed_tuples": "Tuples shed",
+    "shed_total": "Tuples shed so far",
+    "memory_ratio": "Share of the window in memory",
+    "shed_share": "Share of the window shed",
+    "kept_runs": "Coalesced tuples in memory",
+    "tuples_bytes": "Bytes as tuples",
+    "runs_bytes": "Bytes as runs",
+    "audit_bytes": "Bytes of the audit",
+    "expected_accuracy": "Expected accuracy",
+    "measured_accuracy": "Measured accuracy",
+    "accuracy_low": "Accuracy, at least",
+    "accuracy_high": "Accuracy, at most",
+    "value_similarity": "Value similarity",
+    "interval_similarity": "Interval similarity",
+    "audited_groups": "Values audited",
+    "unchanged_coalesced": "Unchanged coalesced tuples",
+    "lost_coalesced": "Lost coalesced tuples",
+    "shortened_coalesced": "Shortened coalesced tuples",
+    "split_coalesced": "Split coalesced tuples",
+    "stray_coalesced": "Stray coalesced tuples",
+    "shed_algorithm": "Shedding algorithm",
+    "memory_tuples": "Memory of a window M",
+    "low_water": "Low water",
+    "rho_basis": "Basis of interval losses ρ⁻",
+    "delta_weight": "Weight of pieces δ⁺",
+    "accuracy_metric": "Accuracy metric",
+    "audit": "Audit",
+    "audit_groups": "Groups for each audited one",
+}
+#: Why the record cannot tell what another value of a knob would have done.
+UNREPLAYED: Final = dict.fromkeys(
+    (
+        *("shed_algorithm", "memory_tuples", "low_water", "rho_basis", "delta_weight"),
+        *("accuracy_metric", "audit", "audit_groups"),
+    ),
+    BRANCH,
+)
+NODES: Final[Mapping[str, NodeKind]] = {
+    "shed": NodeKind("operator", "◔", "shedding window", about="a window under a limit, coalesced"),
+}
+#: On the card of a window.
+MARKS: Final[Mapping[str, CardMark]] = {"shed": CardMark("shed_share", "✂", "—", "pct")}
+FOLLOWS: Final = ("shed_share",)
+GROUPS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        (
+            *("expected_accuracy", "measured_accuracy", "accuracy_low", "accuracy_high"),
+            *("value_similarity", "interval_similarity", "audited_groups"),
+            *("unchanged_coalesced", "shortened_coalesced", "split_coalesced"),
+            *("lost_coalesced", "stray_coalesced"),
+        ),
+        QUALITY,
+    ),
+    **dict.fromkeys(
+        (
+            *("resident_tuples", "shed_tuples", "shed_total", "memory_ratio", "shed_share"),
+            *("kept_runs", "tuples_bytes", "runs_bytes", "audit_bytes"),
+        ),
+        STORE,
+    ),
+}
+#: Turned most.
+FIRST: Final = ("memory_tuples", "shed_algorithm")

@@ -1,0 +1,89 @@
+"""k of each constraint on the Timeline."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dash.development.base_component import Component
+
+from dashboard.base.context import Context
+from dashboard.components.formats import clock
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
+from dashboard.panels import records
+from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
+from dashboard.systems.kmon.history import CONSTRAINT
+from dashboard.systems.kmon.lanes_figure import draw_lanes, lanes_height
+from dashboard.systems.kmon.lanes_view import KLane, build_lanes, keys_of
+from dashboard.systems.kmon.ledger import endless
+from dashboard.views.book import Book
+from storage.reader import Reader
+
+MAX_POINTS: Final = 1000
+MAX_ROWS: Final = 400
+NOTE: Final = "logarithmic, ∞ on top: nothing is let go; ✖ distances above k"
+
+
+def build(reader: Reader, context: Context, scope: PanelScope) -> list[KLane] | None:
+    """The whole recorded history; while frozen, only what was known at the frozen moment."""
+    run = context.run_id
+    until = context.batch if context.mode == "frozen" else None
+    book = Book(reader.entities(run, until), scope.unit)
+    series = reader.many_series(
+        run, keys_of(book), until_batch=until, max_points=MAX_POINTS, sampled=True
+    )
+    return build_lanes(book, series) or None
+
+
+def draw(lanes: list[KLane], sheet: Sheet) -> Drawing:
+    """The lanes; the table twin: one row where k became another, newest first."""
+    figure, height = draw_lanes(lanes, sheet.theme), lanes_height(lanes)
+    return Drawing(figure=figure, height=height, table=_table(lanes, sheet.context), note=NOTE)
+
+
+_COLUMNS: Final = (
+    TableColumn("Batch", "int"),
+    TableColumn("Time", "text", "UTC"),
+    TableColumn("Constraint"),
+    TableColumn("k in use", "int", "tuples"),
+    TableColumn("Estimate", "int", "tuples"),
+    TableColumn("Above k", "int", "", "distances of the batch"),
+    TableColumn("Largest", "int", "tuples", "distance of the batch"),
+)
+
+
+def _table(lanes: list[KLane], context: Context) -> Component:
+    changes = []
+    for lane in lanes:
+        for before, point in zip([None, *lane.points], lane.points, strict=False):
+            if before is None or before.used != point.used or point.violations:
+                changes.append((lane, point))
+    changes.sort(key=lambda pair: -pair[1].batch)
+    rows: list[list[CellData]] = [
+        [
+            {"text": point.batch, "jump": jump_to(context, at=point.batch)},
+            {"text": clock(point.time), "sort": point.time},
+            lane.name,
+            endless(point.used),
+            point.estimate,
+            point.violations,
+            point.largest,
+        ]
+        for lane, point in changes[:MAX_ROWS]
+    ]
+    words = "Where k became another or a distance was above it, newest first"
+    return RowTable(words, _COLUMNS, rows, total=len(changes))
+
+
+PANEL: Final = Panel(
+    name="k-lanes",
+    page="/timeline",
+    title="k of constraints",
+    sql=records.samples(CONSTRAINT),
+    build=build,
+    draw=draw,
+    applies=has_role(CONSTRAINT),
+    news=HISTORY,
+    whole=True,
+    unit=True,
+    chart="k of each constraint over time",
+)

@@ -1,0 +1,119 @@
+"""The plan log: what each look of the autopilot decided on, and what came of it. [B05] §7"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dashboard.components.formats import show, with_mu
+from storage.reader import Reader
+from storage.tables.rows import StoredLook
+from storage.vocabulary.planlog import AUTOPILOT, POLICY, RECORD
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLogEntry:
+    """An evaluation: on the statistics S the plan P was chosen.
+
+    decision: its number. t: tuples of input before it. statistics: name -> value, units: name ->
+    unit. plan: digest of P; form: P itself, None where it was named before the first entry; region:
+    of the log that S fell into under P. predicted: cost of P a tuple on S, measured: what the
+    n_tuples that ran under P until the next look really cost, None where none did or it was
+    replaced otherwise; deciding: cost of the look, all in cost_unit, a tuple or in all. switched: P
+    was not in force before.
+    """
+
+    unit_id: str
+    decision: int
+    batch: int
+    time: float
+    t: int
+    statistics: Mapping[str, float]
+    units: Mapping[str, str]
+    plan: str
+    form: Any
+    region: int | None
+    predicted: float
+    measured: float | None
+    n_tuples: int
+    deciding: float
+    cost_unit: str
+    switched: bool
+
+
+def plan_log(looks: Sequence[StoredLook]) -> list[PlanLogEntry]:
+    """The entries of looks, of one unit after another, each oldest first."""
+    entries: list[PlanLogEntry] = []
+    forms: dict[str, Any] = {}
+    for place, look in enumerate(looks):
+        record = look.record
+        forms |= record["plans"]
+        later = looks[place + 1] if place + 1 < len(looks) else None
+        n_tuples, measured = _ran_after(look, later)
+        names = record["schema"]["statistics"]
+        prices = {plan: cost for plan, cost, *_ in record["offers"]}
+        entries.append(
+            PlanLogEntry(
+                unit_id=look.unit_id,
+                decision=look.seq,
+                batch=look.batch,
+                time=look.time,
+                t=record["t"],
+                statistics={n: v for (n, _), v in zip(names, record["statistics"], strict=True)},
+                units={name: unit for name, unit in names},
+                plan=record["chosen"],
+                form=forms.get(record["chosen"]),
+                region=record["region"],
+                predicted=prices.get(record["chosen"], record["cost"]),
+                measured=measured,
+                n_tuples=n_tuples,
+                deciding=record["deciding"],
+                cost_unit=record["schema"]["cost_unit"],
+                switched=record["chosen"] != record["plan"],
+            )
+        )
+    return entries
+
+
+def terms_words(detail: Any) -> str:
+    """The four terms of a look: 'surely 0.628 visits/tuple × 29 900 tuples to come, against 8 914
+    to switch + 1 783 to look'; '' for another decision. detail: of the decision."""
+    record = detail.get(RECORD) if isinstance(detail, Mapping) else None
+    if record is None or record["rival"] is None:
+        return ""
+    sure = show(max(0.0, record["saving"] or 0.0), "f3")
+    dwell, switching, deciding = (
+        show(record[name], "int") for name in ("dwell", "switching", "deciding")
+    )
+    unit = with_mu(record["schema"]["cost_unit"])
+    return (
+        f"surely {sure} {unit} × {dwell} tuples to come, against {switching} to switch + "
+        f"{deciding} to look"
+    )
+
+
+def _ran_after(look: StoredLook, later: StoredLook | None) -> tuple[int, float | None]:
+    """Tuples that ran under the plan of a look until the later one, and their mean cost."""
+    if later is None or later.unit_id != look.unit_id or later.record["replaced"]:
+        return 0, None
+    if later.record["began"] != look.record["began"]:
+        return 0, None
+    n_tuples, cost = later.record["ran"]
+    return n_tuples, cost / n_tuples if n_tuples else None
+
+
+def has_looks(reader: Reader, run: str, unit: str | None) -> bool:
+    """Whether an autopilot of the run, or of a unit of it, took a look. A run that never had one is
+    not searched: it may have many decisions."""
+    history = reader.knob_history(run, POLICY, unit)
+    had_one = any(knob.value == AUTOPILOT for knob in history)
+    return had_one and bool(reader.looks(run, unit=unit, limit=1))
+
+
+def newest_log(looks: Sequence[StoredLook]) -> list[StoredLook]:
+    """Looks of one unit, oldest first, without those of a log before: another set of queries begins
+    another, with other statistics and regions."""
+    last = looks[-1].record if looks else {}
+    same = ("began", "schema")
+    return [look for look in looks if all(look.record[key] == last[key] for key in same)]

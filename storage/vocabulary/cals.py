@@ -1,0 +1,80 @@
+"""What windows that shed publish: what is kept, what was dropped, how accurate answers are."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from storage.vocabulary.properties import Property, Vocabulary
+
+#: Columns of the receipts of a batch: the tuple's valid time, its run before and what is left of it
+#: in so many pieces, δ⁺, ρ⁻, and the accuracy it is predicted to cost.
+RECEIPT_COLUMNS: Final = (
+    *("start", "end", "run_start", "run_end", "left", "pieces"),
+    *("delta", "rho", "predicted_loss"),
+)
+
+CALS: Final = Vocabulary(
+    roles=("shed",),
+    matrices=("shed receipts", "shed groups", "shed runs"),
+    properties={
+        "resident_tuples": Property("tuples", ("operator",), "tuples of the window in memory"),
+        "shed_tuples": Property("tuples", ("operator",), "tuples shed in the batch"),
+        "shed_total": Property("tuples", ("operator",), "tuples shed since the run began"),
+        "memory_ratio": Property(
+            "prob",
+            ("operator",),
+            "share of the window's tuples that is in memory; none where it is not known",
+        ),
+        "shed_share": Property(
+            "prob", ("operator",), "share of the window's tuples that was shed; none likewise"
+        ),
+        "kept_runs": Property(
+            "tuples", ("operator",), "coalesced tuples of what is in memory, before conditions"
+        ),
+        "tuples_bytes": Property(
+            "bytes", ("operator",), "bytes of what is in memory, kept tuple by tuple"
+        ),
+        "runs_bytes": Property(
+            "bytes", ("operator",), "bytes of the same as runs: values once, starts as differences"
+        ),
+        "audit_bytes": Property(
+            "bytes", ("operator",), "bytes of what is kept beside to measure accuracy"
+        ),
+        "expected_accuracy": Property(
+            "prob", ("operator",), "accuracy that drops were expected to leave, R1"
+        ),
+        "measured_accuracy": Property(
+            "prob", ("operator",), "accuracy of the groups that are audited; none without any"
+        ),
+        "accuracy_low": Property(
+            "prob", ("operator",), "lower end of the 95 % interval of the measured accuracy"
+        ),
+        "accuracy_high": Property(
+            "prob", ("operator",), "upper end of the 95 % interval of the measured accuracy"
+        ),
+        "value_similarity": Property(
+            "prob", ("operator",), "share of coalesced tuples that both answers have, eq. 2"
+        ),
+        "interval_similarity": Property(
+            "prob", ("operator",), "share of the length of exact coalesced tuples that is kept"
+        ),
+        "audited_groups": Property(
+            "number", ("operator",), "value groups that accuracy was measured on"
+        ),
+        "unchanged_coalesced": Property(
+            "tuples", ("operator",), "exact coalesced tuples that the answer has whole, audited"
+        ),
+        "lost_coalesced": Property(
+            "tuples", ("operator",), "exact coalesced tuples of which nothing is left, audited"
+        ),
+        "shortened_coalesced": Property(
+            "tuples", ("operator",), "exact coalesced tuples that are shorter, audited"
+        ),
+        "split_coalesced": Property(
+            "tuples", ("operator",), "exact coalesced tuples that are in pieces, audited"
+        ),
+        "stray_coalesced": Property(
+            "tuples", ("operator",), "pieces in the answer whose exact tuple is not, audited"
+        ),
+    },
+)

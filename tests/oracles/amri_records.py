@@ -1,0 +1,144 @@
+"""Both sides of recorded decisions on eddies, worked out again from the record.
+
+Written from docs/introspection.md and the card; no decision core is asked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import Any, Final
+
+from storage.vocabulary.records import Decision
+
+#: lhs, rhs; None = infinite.
+Sides = tuple[float | None, float | None]
+
+
+def _route(d: Decision) -> Sides:
+    """The price of the route in force, less the hysteresis, against the cheapest."""
+    prices = dict(d.detail["prices"])
+    return (1 - d.detail["hysteresis"]) * prices[d.detail["current"]], min(prices.values())
+
+
+def _slot(d: Decision) -> Sides:
+    before, now = d.detail["before"], d.detail["now"]
+    return abs(now - before) / max(1, before), 0.0
+
+
+def _bits(d: Decision) -> Sides:
+    basis, old, new = d.detail["basis"], d.old["bits"], d.new["bits"]
+    for bits, predicted in ((old, d.predicted_old), (new, d.predicted_new)):
+        follows = request_cost(basis, bits)
+        assert predicted is not None
+        assert abs(predicted - follows) <= 1e-6 * max(1.0, follows), f"{predicted} of {bits}"
+    if d.metric.startswith("accumulated"):
+        return basis["advantage"], 2 * _price(basis, new)
+    if d.metric.startswith("measured"):
+        searched, hashed, requests, estimate = basis["measured"]
+        return (searched + hashed) / requests, estimate * d.detail["tolerance"]
+    upkeep = (_indexed(old) - _indexed(new)) * basis["arrivals"] / basis["requests"]
+    saved = request_cost(basis, old) - request_cost(basis, new) + upkeep
+    least = d.detail["min_gain"] * request_cost(basis, old)
+    return basis["requests"] * saved, basis["requests"] * least
+
+
+def request_cost(
+    basis: Mapping[str, Any],
+    bits: Sequence[int],
+    modules: Sequence[int] = (),
+) -> float:
+    """Of one request, over all patterns: attributes hashed, tuples compared, buckets visited; by
+    the hash index that costs less, where there is one."""
+    costs = _pattern_costs(basis, bits)
+    chains = dict(basis.get("chains", ()))
+    for module in modules:
+        by_module = module.bit_count() + chains.get(module, basis["stored"])
+        for pattern in costs:
+            if pattern & module == module:
+                costs[pattern] = min(costs[pattern], by_module)
+    total: float = sum(share * costs[pattern] for pattern, share in basis["shares"])
+    return total
+
+
+def _pattern_costs(basis: Mapping[str, Any], bits: Sequence[int]) -> dict[int, float]:
+    """By the bits."""
+    n, costs = len(bits), dict[int, float]()
+    corrections, segments = dict(basis["corrections"]), basis["segments"]
+    left = [
+        max(0.5**b, 0.0 if distinct is None else 1 / max(1.0, distinct))
+        for b, distinct in zip(bits, basis["distinct"], strict=True)
+    ]
+    for pattern, _ in basis["shares"]:
+        own = [k for k in range(n) if pattern >> (n - 1 - k) & 1]
+        compared = basis["stored"] * math.prod(left[k] for k in own) * corrections.get(pattern, 1.0)
+        hashed = sum(1 for k in own if bits[k])
+        wild = 2.0 ** (sum(bits) - sum(bits[k] for k in own))
+        occupied = min(1 / math.prod(left), basis["stored"] / segments)
+        costs[pattern] = hashed + compared + segments * min(wild, occupied) * basis["visits"]
+    return costs
+
+
+def _indexed(bits: Sequence[int]) -> int:
+    return sum(1 for b in bits if b)
+
+
+def _price(basis: Mapping[str, Any], new: Sequence[int]) -> float:
+    """Of moving all that is stored, in counted work."""
+    moved: list[float] = [
+        n * (_indexed(new) + _indexed(bits) + 2)
+        for n, bits in basis["partitions"]
+        if list(bits) != list(new)
+    ]
+    return sum(moved)
+
+
+def _mix(d: Decision) -> Sides:
+    """A mix of bits and hash indexes against the one in force, with what building it costs."""
+    basis, before, after = d.detail["basis"], d.old, d.new
+    costs = [request_cost(basis, of["bits"], of["modules"]) for of in (before, after)]
+    for predicted, cost in zip((d.predicted_old, d.predicted_new), costs, strict=True):
+        assert predicted is not None
+        assert abs(predicted - cost) <= 1e-6 * max(1.0, cost), f"{predicted} instead of {cost}"
+    upkeep = [
+        basis["arrivals"] * (_indexed(of["bits"]) + sum(m.bit_count() + 1 for m in of["modules"]))
+        for of in (before, after)
+    ]
+    saved = basis["requests"] * (costs[0] - costs[1]) + upkeep[0] - upkeep[1]
+    built = [m for m in after["modules"] if m not in before["modules"]]
+    price = basis["stored"] * sum(m.bit_count() + 1 for m in built)
+    if any(after["bits"]) and after["bits"] != before["bits"]:
+        price += int(basis["stored"]) * (_indexed(after["bits"]) + _indexed(before["bits"]) + 2)
+    return saved - price, d.detail["min_gain"] * basis["requests"] * costs[0]
+
+
+def _division(d: Decision) -> Sides:
+    """All states with their bits, against the cheapest division of as many."""
+    curves, old, new = d.detail["curves"], d.old["bits"], d.new["bits"]
+    most = len(curves[0]) - 1
+    now, then = (
+        sum(curve[min(bits, most)] for curve, bits in zip(curves, of, strict=True))
+        for of in (old, new)
+    )
+    every = [of for of in product(range(most + 1), repeat=len(curves)) if sum(of) <= sum(old)]
+    if len(every) <= 50_000:
+        best = min(sum(c[b] for c, b in zip(curves, of, strict=True)) for of in every)
+        assert then <= best + 1e-9 * max(1.0, best)
+    return now - then, d.detail["min_gain"] * now
+
+
+def _slices(d: Decision) -> Sides:
+    best = max(d.detail["slices"], key=lambda slice: slice["saved"] - slice["cost"])
+    return best["saved"], best["cost"]
+
+
+#: By kind of decision.
+RULES: Final[Mapping[str, Callable[[Decision], Sides]]] = {
+    "route": _route,
+    "schedule slot": _slot,
+    "index bits": _bits,
+    "migration": _slices,
+    "access methods": _mix,
+    "bit division": _division,
+}

@@ -1,0 +1,1 @@
+"""CALS: its pure core."""

@@ -1,0 +1,265 @@
+"""The plan log looked at: names of plans, space, what drives changes, hindsight, what came back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dashboard.base import context as contexts
+from dashboard.base.context import Moment
+from dashboard.figures.planlog import draw_space
+from dashboard.pages import PLAN_LOG
+from dashboard.panels.common import planlog_returns
+from dashboard.panels.contract import PanelScope
+from dashboard.panels.facts import read_facts
+from dashboard.serving.live import Hub
+from dashboard.serving.services import Services
+from dashboard.serving.settings import Settings
+from dashboard.views.book import Book
+from dashboard.views.planlog import newest_log, plan_log, terms_words
+from dashboard.views.planlog_hindsight import (
+    guessed,
+    like_filled,
+    look_back_on,
+    returned_words,
+    sum_lines,
+)
+from dashboard.views.planlog_importance import plan_drivers
+from dashboard.views.planlog_plans import LoggedPlan, name_plans, plan_shares
+from dashboard.views.planlog_recurrences import back_words, recurrences
+from dashboard.views.planlog_space import axes, build_space
+from dashboard.views.planlog_story import tell_log, with_log
+from dashboard.views.postmortem import Sentence, Story
+from storage.reader import open_reader
+from storage.tables.rows import StoredLook
+from storage.vocabulary.records import Entity, PlanVersion
+from tests.unit.dashboard_pages.figures import checked, figures_in
+from tests.web.engine_run import UNIT, SelectionRun
+
+#: Conditions by name, and what the plans "ab" and "ba" cost in them.
+PLACES = {"west": (0.1, 0.5), "east": (0.9, 0.5)}
+COSTS = {"west": {"ab": 1.0, "ba": 4.0}, "east": {"ab": 4.0, "ba": 1.0}}
+REGIONS = {("west", "ab"): 1, ("east", "ba"): 2, ("east", "ab"): 3, ("west", "ba"): 4}
+
+
+def look(seq: int, place: str, plan: str, chosen: str, **more: Any) -> StoredLook:
+    """A look that ended 1 000 tuples under ``plan`` in these conditions."""
+    own = COSTS[place]
+    noise = 0.01 * (seq % 3)
+    record = {
+        "schema": {"statistics": [["x", "prob"], ["y", "prob"]], "cost_unit": "visits/tuple"},
+        **{"began": 0, "t": 1000 * seq, "statistics": [PLACES[place][0] + noise, 0.5 + noise]},
+        **{"plan": plan, "cost": own[plan], "ran": [1000, 1000 * own[plan]], "replaced": False},
+        "offers": [[other, own[other], 9, 0, 0, 0] for other in own if other != plan],
+        **{"plans": {}, "switching": 100.0, "deciding": 10.0, "chosen": chosen, "number": seq},
+        "region": REGIONS[place, chosen],
+        **more,
+    }
+    return StoredLook("u", seq, seq, 1000.0 + 60 * seq, record)
+
+
+def there_and_back() -> list[StoredLook]:
+    """West, east after two looks, west after one, and east at once again."""
+    west = [look(n, "west", "ab", "ab") for n in (1, 2, 3)]
+    east = [look(4, "east", "ab", "ab"), look(5, "east", "ab", "ba")]
+    east += [look(n, "east", "ba", "ba") for n in (6, 7)]
+    back = [look(8, "west", "ba", "ab"), *(look(n, "west", "ab", "ab") for n in (9, 10))]
+    return [*west, *east, *back, look(11, "east", "ab", "ba"), look(12, "east", "ba", "ba")]
+
+
+def plans() -> dict[str, LoggedPlan]:
+    return {
+        "ab": LoggedPlan("ab", 0, (1, 3), "early drop", ("a", "b")),
+        "ba": LoggedPlan("ba", 1, (2, 4), "early drop", ("b", "a")),
+    }
+
+
+def version(number: int, batch: int, order: str, decision: int | None = None) -> PlanVersion:
+    ids = tuple(f"e:{name}" for name in order)
+    return PlanVersion(number, batch, "early drop", ids, {}, "", "", decision, unit_id="u")
+
+
+def test_plans_have_the_names_of_their_versions() -> None:
+    versions = [version(1, 0, "ab"), version(2, 6, "ba", 5), version(3, 9, "ab", 8)]
+    book = Book([Entity(f"e:{name}", "operator", name, {}) for name in "ab"])
+    named = name_plans(there_and_back()[:10], versions, book)
+    assert named == {
+        "ab": LoggedPlan("ab", 0, (1, 3), "early drop", ("a", "b")),
+        "ba": LoggedPlan("ba", 1, (2,), "early drop", ("b", "a")),
+    }
+    assert (named["ab"].name, named["ab"].text) == ("plan 1", "a → b")
+    unknown = name_plans(there_and_back()[:1], [], book)["ab"]
+    assert (unknown.name, unknown.order) == ("plan ab", ())
+
+
+def test_shares_are_of_the_tuples_that_ran_between_looks() -> None:
+    first, second = plan_shares(plan_log(there_and_back()), plans())
+    assert (first.plan.digest, first.n_looks, first.n_switches) == ("ab", 7, 1)
+    assert first.share + second.share == pytest.approx(1)
+    assert first.n_tuples == 7000
+    assert first.measured == pytest.approx((4 * 1.0 + 3 * 4.0) / 7)
+    assert first.predicted == pytest.approx((6 * 1.0 + 1 * 4.0) / 7)
+    assert plan_shares([], plans()) == []
+
+
+def test_conditions_that_came_back_say_how_soon_their_plan_ran() -> None:
+    newer, older = recurrences(plan_log(there_and_back()), plans())
+    assert (older.decision, older.seen_batch, older.n_looks, older.n_first) == (8, 3, 1, None)
+    assert (newer.decision, newer.seen_batch, newer.n_looks, newer.n_first) == (11, 7, 1, 2)
+    assert back_words(newer) == (
+        "Conditions of 00:23:40 are back: plan 2 taken after 1 look, it took 2 the first time."
+    )
+    assert "came back at 00:24:40: plan 1 taken after 1 look." in back_words(older)
+    assert recurrences(plan_log(there_and_back()[:7]), plans()) == []
+    assert recurrences([], plans()) == []
+
+
+def test_the_statistic_that_moves_the_plan_comes_first() -> None:
+    drivers = plan_drivers(plan_log(there_and_back()))
+    assert (drivers.n, drivers.n_plans) == (12, 2)
+    assert [row.name for row in drivers.statistics] == ["x", "y"]
+    assert drivers.statistics[0].fall > drivers.statistics[1].fall
+    alone = plan_drivers(plan_log(there_and_back()[:1]))
+    assert [row.fall for row in alone.statistics] == [0, 0]
+
+
+def test_hindsight_is_of_what_looks_priced() -> None:
+    assert look_back_on(there_and_back()[:3]) is None
+    back = look_back_on(there_and_back())
+    assert back is not None
+    assert (back.plans, back.known, back.near, back.n_looks) == (("ab", "ba"), 1, 0, 12)
+    own = back.back
+    assert own.running == 1000 * (3 * 1 + 2 * 4 + 2 * 1 + 1 * 4 + 2 * 1 + 1 * 4 + 1 * 1)
+    assert own.single.cost == 1000 * (6 * 1 + 6 * 4)
+    assert own.sequence.cost == 12 * 1000 + 3 * 100
+    assert own.switching + own.deciding == 3 * 100 + 12 * 10
+    assert sum_lines(back)[0].words == "spent"
+    assert returned_words(back) == (
+        "Adapting returned 14 × what it cost; 50 % of it came from one switch."
+    )
+    assert back.batches[own.switches[0].place - 1] == 5
+
+
+def test_adapting_that_lost_says_so() -> None:
+    astray = [look(1, "west", "ab", "ba"), look(2, "west", "ba", "ab"), look(3, "west", "ab", "ab")]
+    back = look_back_on(astray)
+    assert back is not None
+    assert returned_words(back).startswith("Adapting has not paid: the best single plan")
+
+
+def test_prices_come_from_like_conditions_and_else_from_what_is_usual() -> None:
+    statistics = np.array([[0.0], [0.1], [0.0], [0.1], [9.0]])
+    prices = np.array([[1.0], [np.nan], [3.0], [2.0], [np.nan]])
+    filled = like_filled(prices, statistics)
+    assert filled[:4, 0].tolist() == [1, 2, 3, 2]
+    assert np.isnan(filled[4, 0])
+    more = np.array([[0.0, 2.0], [0.0, np.nan], [-3.0, 0.0], [np.nan, 0.0]])
+    assert guessed(more, [0, 0, 1, 1]).tolist() == [[0, 2], [0, 2], [-3, 0], [0, 0]]
+
+
+def test_the_address_names_two_statistics_or_the_important_ones_are_taken() -> None:
+    assert axes(None, ["x", "y", "z"]) == ("x", "y")
+    assert axes("z~x", ["x", "y", "z"]) == ("z", "x")
+    assert axes("z~gone", ["x", "y", "z"]) == ("x", "y")
+    assert axes(None, ["x"]) == ("x", "x")
+
+
+@pytest.mark.parametrize("n", [1, 2, 12])
+def test_the_space_has_a_point_a_look_and_a_fading_path(n: int) -> None:
+    entries = plan_log(there_and_back()[:n])
+    view = build_space(entries, plans(), ["x", "y"], None)
+    figure = draw_space(view, "dark")
+    assert checked(figure)
+    points = [trace for trace in figure["data"] if "plan" in trace.get("meta", {})]
+    assert sum(len(trace["x"]) for trace in points) == n
+    assert sorted(data[0] for trace in points for data in trace["customdata"]) == [
+        entry.batch for entry in entries
+    ]
+    path = [trace["opacity"] for trace in figure["data"] if trace.get("name") == "path"]
+    assert path == sorted(path)
+    assert len(path) == min(10, n - 1)
+    cells = {cell for row in view.ground.cells for cell in row}
+    assert {point.place for point in view.points} <= cells
+
+
+def test_the_legend_names_the_plans_that_most_looks_chose() -> None:
+    view = build_space(plan_log(there_and_back()), plans(), ["x", "y"], None)
+    point, plan = view.points[0], view.plans[0]
+    many = [
+        (
+            plan._replace(place=place, digest=f"d{place}"),
+            [point._replace(place=place)] * (place + 1),
+        )
+        for place in range(9)
+    ]
+    points = tuple(look for _, looks in many for look in looks)
+    ground = view.ground._replace(cells=((0,),))
+    figure = draw_space(
+        view._replace(points=points, plans=tuple(plan for plan, _ in many), ground=ground)
+    )
+    traces = [trace for trace in figure["data"] if "plan" in trace.get("meta", {})]
+    named = [trace["meta"]["plan"] for trace in traces if trace["showlegend"]]
+    assert named == [f"d{place}" for place in range(3, 9)]
+
+
+def test_the_story_tells_of_what_came_back_and_what_adapting_returned() -> None:
+    log = tell_log(there_and_back(), [], Book(), "Flights")
+    assert [line.text.partition(";")[0] for line in log.opening] == [
+        "Flights: Adapting returned 14 × what it cost"
+    ]
+    assert [sentence.batch for sentence in log.sentences] == [8, 11]
+    assert log.sentences[1].link == ("/decisions", "11", "u")
+    note = Sentence(9, 1500.0, "note", "ana noted")
+    whole = with_log(Story([], [note]), log)
+    assert [sentence.batch for sentence in whole.sentences] == [8, 9, 11]
+    assert tell_log(there_and_back()[:2], [], Book(), "").opening == ()
+
+
+def test_a_look_tells_its_four_terms() -> None:
+    terms = {"rival": "ba", "saving": 0.25, "dwell": 8000.0}
+    assert terms_words({"plan_log": look(1, "west", "ab", "ab", **terms).record}) == (
+        "surely 0.250 visits/tuple × 8\u2009000 tuples to come, against 100 to switch + 10 to look"
+    )
+    nothing = look(1, "west", "ab", "ab", rival=None, saving=None, dwell=1.0)
+    assert terms_words({"plan_log": nothing.record}) == terms_words({}) == terms_words(None) == ""
+
+
+def test_looks_of_a_log_before_are_left_out() -> None:
+    other = look(13, "west", "ab", "ab", began=5)
+    assert newest_log([*there_and_back(), other]) == [other]
+    assert newest_log([]) == []
+
+
+@pytest.fixture
+def services(tmp_path: Path) -> Iterator[Services]:
+    """A run of the engine under the autopilot, whose stream changes."""
+    run = SelectionRun(tmp_path / "run.db", "r1")
+    run.ask("knob", {"knob": "policy", "value": "autopilot", "scope": UNIT})
+    run.drift().close()
+    with open_reader(str(tmp_path / "run.db")) as reader:
+        settings = Settings(str(tmp_path / "run.db"), "a-token-for-tests")
+        yield Services(reader, None, settings, Hub(reader))
+
+
+def test_the_page_is_of_the_looks_up_to_the_moment(services: Services) -> None:
+    reader = services.reader
+    context = replace(contexts.resolve(reader, Moment(run="r1")), theme="light")
+    assert PLAN_LOG.has_records(read_facts(context, reader))
+    (figure,) = figures_in(PLAN_LOG.layout(context, services))
+    assert checked(figure)
+    looks = reader.looks("r1")
+    at = looks[len(looks) // 2].batch
+    early = contexts.resolve(reader, Moment(run="r1", at=at))
+    scope = PanelScope(UNIT, reader.units("r1", None))
+    shares = planlog_returns.build_shares(reader, early, scope)
+    assert shares is not None
+    assert sum(row.n_looks for row in shares.rows) == len(reader.looks("r1", until=at))
+    none = contexts.resolve(reader, Moment(run="r1", at=looks[0].batch - 1))
+    assert planlog_returns.build_shares(reader, none, scope) is None
+    assert planlog_returns.build_back(reader, none, scope) is None
+    assert PLAN_LOG.layout(replace(none, theme="light"), services)

@@ -1,0 +1,152 @@
+"""Windows that shed where they are kept: exact without a limit, bounded with one. Card B1, B6"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend.cql import parse_query
+from backend.operators.network.core.plan import NetworkPlan
+from backend.operators.network.core.work import OperatorTree
+from backend.operators.network.kinds.shedding import ShedOp
+from backend.operators.network.shedding.options import ShedAlgorithm, ShedOptions
+from backend.operators.network.temporal import shed_state
+from backend.operators.network.temporal.shed_tuning import ShedTuning
+from backend.systems.cals.planning import planned
+from backend.systems.contract import CoreKind, Refusal
+from backend.systems.stream.compiling import compile_queries
+from tests.oracles.cql_semantics import Elements, answer, relation_at
+from tests.unit.cals.cases import ALGORITHMS
+from tests.unit.network.query_runs import Answer, run_plan
+from tests.unit.network.query_texts import SECOND
+from tests.unit.network.test_temporal import LAST, SCHEMAS, elements
+
+GIVEN = ("G", "C", "D")
+
+
+class Shedding:
+    """The part of a core that plans."""
+
+    name = "cals"
+
+    def planned(self, tree: OperatorTree) -> OperatorTree | Refusal:
+        return planned(tree)
+
+
+def compiled(text: str) -> NetworkPlan:
+    query = parse_query("q", text, SCHEMAS)
+    kinds = cast(Sequence[CoreKind], [Shedding()])
+    return compile_queries([query], since={"q": 0}, tick_us=SECOND, kinds=kinds)
+
+
+def played(
+    text: str,
+    stream: str,
+    rows: Elements,
+    beats: Sequence[int],
+    options: Sequence[ShedOptions] = (),
+    n_shards: int = 1,
+    forgetful: bool = False,
+) -> Answer:
+    """The answer. options: in each batch; forgetful: each batch is another process."""
+    plan = compiled(text)
+    sheds = [one.id for one, _ in plan.working(ShedOp)]
+    assert sheds, text
+    tunings: Any = [dict.fromkeys(sheds, ShedTuning(one)) for one in options]
+    inputs = {name: rows if name == stream else [] for name in SCHEMAS}
+    before = shed_state.MOST_KEPT
+    shed_state.MOST_KEPT = 0 if forgetful else before
+    try:
+        return +run_plan(plan, inputs, SCHEMAS, beats, n_shards, tunings=tunings)["q"]
+    finally:
+        shed_state.MOST_KEPT = before
+
+
+@st.composite
+def texts(draw: Any) -> tuple[str, str]:
+    """A stream, and a query whose window may shed."""
+    stream = draw(st.sampled_from(GIVEN))
+    n, slide = draw(st.integers(0, 5)), draw(st.integers(1, 4))
+    window = draw(
+        st.sampled_from(
+            [
+                f"[Range {n}]",
+                f"[Rows {n + 1}]",
+                f"[Range {n} Seconds Slide {slide} Seconds]",
+                "[Now]",
+            ]
+        )
+    )
+    on = draw(st.sampled_from(["a", "c", "a, c"]))
+    length = f"{draw(st.integers(0, 6))}{' Days' if stream == 'D' else ''}"
+    parts = (
+        [draw(st.sampled_from(["a > 0", "c = 'x' or a is null"]))] if draw(st.booleans()) else []
+    )
+    parts += [f"Valid(x) >= {length}"] if draw(st.booleans()) else []
+    where = f" Where {' and '.join(f'({part})' for part in parts)}" if parts else ""
+    return stream, f"Select {on}, Valid(x) From {stream} ({on}) {window} As x{where}"
+
+
+def cuts(data: st.DataObject) -> list[int]:
+    return [*sorted(data.draw(st.sets(st.integers(1, LAST - 1), max_size=3))), LAST]
+
+
+@given(st.data())
+def test_without_a_limit_answers_are_exact(data: st.DataObject) -> None:
+    stream, text = data.draw(texts())
+    rows, beats = data.draw(elements(stream)), cuts(data)
+    n_shards, forgetful = data.draw(st.sampled_from([1, 2])), data.draw(st.booleans())
+    found = played(text, stream, rows, beats, n_shards=n_shards, forgetful=forgetful)
+    plan = parse_query("q", text, SCHEMAS).plan
+    assert plan is not None
+    assert found == answer(plan, {stream: rows}, LAST - 1), text
+
+
+@given(st.data(), st.sampled_from(ALGORITHMS))
+def test_under_a_limit_nothing_is_invented_and_kills_change_nothing(
+    data: st.DataObject, algorithm: ShedAlgorithm
+) -> None:
+    """At every tick each coalesced tuple lies inside one exact tuple of equal values."""
+    stream, text = data.draw(texts())
+    text = text.replace(" and (Valid(x)", " and (0 = 0 or Valid(x)").partition(" and (0 = 0")[0]
+    text = text.partition(" Where (Valid")[0]
+    rows, beats = data.draw(elements(stream)), cuts(data)
+    limits = [data.draw(st.integers(0, 4)) for _ in beats]
+    options = [ShedOptions(algorithm, limit, audit="exact") for limit in limits]
+    found = played(text, stream, rows, beats, options)
+    assert played(text, stream, rows, beats, options, forgetful=True) == found
+    plan = parse_query("q", text, SCHEMAS).plan
+    assert plan is not None
+    for tick in range(LAST):
+        kept: Counter[tuple[Any, ...]] = Counter()
+        for (row, tau, sign), n in found.items():
+            kept[row] += n * sign * (tau <= tick)
+        exact = relation_at(plan, {stream: rows}, tick)
+        for row in (+kept).elements():
+            assert any(
+                row[:-2] == one[:-2] and one[-2] <= row[-2] and row[-1] <= one[-1] for one in exact
+            ), (text, tick, row)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("Select a, Valid(K) From K (a) [Range 5]", "readings of a key"),
+        ("Select a, Valid(G) From G (a)", "no window [Range"),
+        ("Select a, Valid(G) From G (a) [Partition By a Rows 2]", "no window [Range"),
+        ("Select a, count(*) From G [Range 3] Group By a", "coalesces no window"),
+    ],
+)
+def test_what_cannot_shed_says_why(text: str, sentence: str) -> None:
+    query = parse_query("q", text, SCHEMAS)
+    from backend.systems.stream.compiling import operator_tree
+
+    assert query.plan is not None
+    refusal = planned(operator_tree(query.plan, SECOND)[0])
+    assert isinstance(refusal, Refusal)
+    assert sentence in str(refusal)

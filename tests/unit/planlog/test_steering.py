@@ -1,0 +1,178 @@
+"""The autopilot of a unit: what judges a plan is in no search before, and looks can be repeated."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from backend.adaptive.planlog.confidence import order_worst
+from backend.adaptive.planlog.records import LogJson, LogSchema, NamedStatistic, PlanLogRefused
+from backend.adaptive.planlog.steering import SteeredLook, Steering
+from backend.adaptive.planlog.telling import LookFacts, look_decision, look_sentence
+
+SCHEMA = LogSchema(
+    (NamedStatistic("cost a", "visits"), NamedStatistic("cost b", "visits")), "visits/tuple"
+)
+Rows = NDArray[np.float64]
+
+
+@dataclass
+class TwoPlans:
+    """Plans a and b; a row is its number and what it costs under each."""
+
+    schema: LogSchema = SCHEMA
+    searched: set[float] = field(default_factory=set)
+    judged: list[float] = field(default_factory=list)
+
+    def statistics(self, sample: Rows) -> Sequence[float]:
+        means: list[float] = sample[:, 1:].mean(axis=0).tolist()
+        return means
+
+    def search(self, sample: Rows) -> Sequence[LogJson]:
+        self.searched |= set(sample[:, 0].tolist())
+        return ["a"] if sample[:, 1].sum() < sample[:, 2].sum() else ["b"]
+
+    def prices(self, plan: LogJson, sample: Rows) -> Rows:
+        self.judged += sample[:, 0].tolist()
+        return sample[:, 1 if plan == "a" else 2]
+
+    def worst(self, old: LogJson, new: LogJson) -> float | None:
+        return None
+
+
+def rows(rng: np.random.Generator, start: int, n: int, a: float, b: float) -> Rows:
+    numbers = np.arange(start, start + n, dtype=np.float64)
+    return np.column_stack([numbers, rng.normal(a, 0.3, n) ** 2, rng.normal(b, 0.3, n) ** 2])
+
+
+def run(seed: int, n_batches: int, switch_at: int) -> tuple[Steering, list[SteeredLook]]:
+    """Batches of 200 sampled tuples, in which a is the cheaper plan at first, then b."""
+    rng, steering, plans, plan = np.random.default_rng(seed), Steering(SCHEMA), TwoPlans(), "a"
+    looks = []
+    for batch in range(n_batches):
+        a, b = (1.0, 2.0) if batch < switch_at else (2.0, 1.0)
+        sample = rows(rng, batch * 200, 200, a, b)
+        steering.sampled(2_000, sample)
+        steering.ran(2_000, float(plans.prices(plan, sample).sum() * 10))
+        look = steering.look(plans, plan, 200, 1.0)
+        if look is not None:
+            looks.append(look)
+            plan = look.plan
+    return steering, looks
+
+
+def test_the_better_plan_is_taken_once_and_the_record_says_why() -> None:
+    _, looks = run(1, 60, 30)
+    switches = [look for look in looks if look.verdict.is_switch]
+    assert [look.plan for look in switches] == ["b"]
+    assert looks[-1].plan == "b"
+    facts = LookFacts("toy", 1, 2, 3, 0, lambda version, plan: {"order": [plan]}, str)
+    decision = look_decision(switches[0], facts)
+    assert decision.verdict == "switched"
+    assert decision.lhs is not None
+    assert decision.rhs is not None
+    assert decision.lhs > decision.rhs
+    assert decision.plan_version == 4
+    kept = [look for look in looks if not look.verdict.is_switch]
+    assert {look_decision(look, facts).verdict for look in kept} <= {"kept", "below_threshold"}
+    assert all(look_sentence(look, str).startswith("plan kept") for look in kept)
+
+
+@given(st.integers(0, 2**32), st.integers(2, 40), st.integers(0, 30), st.integers(1, 9))
+def test_looks_taken_again_from_their_records_leave_the_same_state(
+    seed: int, n_batches: int, switch_at: int, keep_every: int
+) -> None:
+    """Also from the newest ones alone, of which one kept the state."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("backend.adaptive.planlog.steering.KEEP_EVERY", keep_every)
+        steering, looks = run(seed, n_batches, switch_at)
+        records = json.loads(json.dumps([look.record for look in looks]))
+        for newest in (records, records[-keep_every:]):
+            again = Steering(SCHEMA)
+            again.take_again(newest)
+            assert again.pilot.state() == steering.pilot.state()
+            assert again.t == looks[-1].look.t
+
+
+def test_tuples_that_judge_a_plan_are_in_no_search_before() -> None:
+    class Watching(TwoPlans):
+        def prices(self, plan: LogJson, sample: Rows) -> Rows:
+            if plan not in known:
+                assert not self.searched & set(sample[:, 0].tolist())
+            return super().prices(plan, sample)
+
+    rng, steering, plans = np.random.default_rng(3), Steering(SCHEMA), Watching()
+    known = {"a"}
+    for batch in range(12):
+        known = {"a"} if batch == 0 else {"a", "b"}
+        steering.sampled(2_000, rows(rng, batch * 400, 400, 2.0, 1.0))
+        steering.look(plans, "a", 400, 1.0)
+    assert plans.searched
+
+
+def test_a_plan_that_another_put_in_force_is_measured_anew() -> None:
+    steering, looks = run(5, 40, 20)
+    assert looks[-1].plan == "b"
+    steering.ran(2_000, 1e9)
+    steering.sampled(2_000, rows(np.random.default_rng(5), 0, 200, 2.0, 1.0))
+    look = steering.look(TwoPlans(), "a", 200, 1.0)
+    assert look is not None
+    assert look.record["replaced"]
+    assert look.ran == (0, 0.0)
+
+
+POISON: tuple[dict[str, Any], ...] = (
+    *({"t": -1}, {"t": "soon"}, {"cost": float("nan")}, {"state": {}}),
+    *({"offers": [["x"]]}, {"plans": {"0": "c"}}, {"plan": "no"}),
+)
+
+
+@pytest.mark.parametrize("poison", POISON)
+def test_poisoned_records_are_refused_with_a_sentence(poison: dict[str, Any]) -> None:
+    _, looks = run(7, 10, 5)
+    records = [{**looks[0].record, **poison}]
+    with pytest.raises(PlanLogRefused):
+        Steering(SCHEMA).take_again(records)
+    steering = Steering(SCHEMA)
+    assert [event.title for event in steering.resume(records)] == ["the plan log begins anew"]
+    steering.sampled(2_000, rows(np.random.default_rng(1), 0, 200, 1.0, 2.0))
+    look = steering.look(TwoPlans(), "a", 200, 1.0)
+    assert look is not None
+    assert look.record["number"] == 1
+
+
+def test_records_of_another_schema_are_passed_over() -> None:
+    _, looks = run(7, 10, 5)
+    other = replace(SCHEMA, cost_unit="us/tuple")
+    steering = Steering(other)
+    steering.take_again([look.record for look in looks])
+    assert steering.pilot.log.n_evaluations == 0
+
+
+@given(
+    st.permutations(range(4)),
+    st.permutations(range(4)),
+    st.lists(st.integers(0, 9), min_size=4, max_size=4),
+)
+def test_no_tuple_costs_more_under_another_order_than_is_said(
+    old: list[int], new: list[int], costs: list[int]
+) -> None:
+    """A tuple is done once every operator of one of its sets was visited."""
+
+    def paid(order: Sequence[int], done: frozenset[int]) -> float:
+        last = max(order.index(each) for each in done)
+        return float(sum(costs[each] for each in order[: last + 1]))
+
+    sets = [frozenset(each) for each in chain(*(combinations(range(4), k) for k in (1, 2, 3, 4)))]
+    least = max(paid(new, done) - paid(old, done) for done in sets)
+    assert order_worst(old, new, costs) == max(0.0, least)
+    assert order_worst(old, old, costs) == 0
