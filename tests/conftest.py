@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.processor_times import ProcessorTimes
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -32,6 +34,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the golden files anew instead of comparing with them; review the diff",
     )
+    parser.addoption(
+        "--processor-times",
+        type=Path,
+        metavar="FILE",
+        help="write the processor seconds of each test file into FILE, as JSON",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -40,6 +48,9 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["PLANWATCH_GOLDEN"] = "update"
     if not config.getoption("hypothesis_profile", None):
         settings.load_profile("ci")
+    times = config.getoption("--processor-times")
+    if times is not None:
+        config.pluginmanager.register(ProcessorTimes(times))
     named = config.args_source is pytest.Config.ArgsSource.ARGS
     if not named and not config.option.markexpr:
         config.option.markexpr = f"not ({SLOW_KINDS})"

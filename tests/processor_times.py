@@ -1,0 +1,56 @@
+"""Processor time of every test file: of the process that runs it and of all that it started."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Generator
+from pathlib import Path
+from typing import Final
+
+import psutil
+import pytest
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+
+
+class ProcessorTimes:
+    """Adds up by file, and writes seconds by path at the end: ``{"tests/unit/x.py": 1.25}``.
+
+    Processes that outlived the one that started them are missed.
+    """
+
+    def __init__(self, written_to: Path) -> None:
+        self._written_to = written_to
+        self._seconds: Counter[str] = Counter()
+        self._before = tree_seconds()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> Generator[None, object, object]:
+        """A file's tests follow one another; its fixtures end with the last of them."""
+        ran = yield
+        if nextitem is None or nextitem.path != item.path:
+            now = tree_seconds()
+            self._seconds[str(item.path.relative_to(ROOT))] += now - self._before
+            self._before = now
+        return ran
+
+    def pytest_sessionfinish(self) -> None:
+        """Leave the times for the gate."""
+        rounded = {path: round(seconds, 2) for path, seconds in sorted(self._seconds.items())}
+        self._written_to.write_text(json.dumps(rounded, indent=0) + "\n")
+
+
+def tree_seconds() -> float:
+    """Processor seconds of this process and of all below it, ended ones included."""
+    this = psutil.Process()
+    total = 0.0
+    for process in (this, *this.children(recursive=True)):
+        try:
+            times = process.cpu_times()
+        except psutil.Error:
+            continue
+        total += times.user + times.system + times.children_user + times.children_system
+    return total
