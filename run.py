@@ -45,6 +45,7 @@ from backend.launch.options import (
     add_server,
     add_shell,
     add_store,
+    add_test,
 )
 from backend.launch.ports import PortRefused, choose_port
 from backend.launch.processes import Happenings, hold_lifeline, signals_into
@@ -64,7 +65,7 @@ NO_ENVIRONMENT: Final = "PLANWATCH_NO_ENVIRONMENT"
 RECORDING: Final = ROOT / "storage" / "recordings" / "flights.planwatch.gz"
 
 #: Verbs that wait for Java's classes to be prepared; those that have it done beside their work.
-AFTER_CLASSES: Final = frozenset({"bench", "test"})
+AFTER_CLASSES: Final = frozenset({"bench"})
 BESIDE_CLASSES: Final = frozenset({"demo", "tour", "backend"})
 
 VERBS: Final = {
@@ -110,7 +111,7 @@ OPTIONS: Final[dict[str, tuple[Callable[[argparse.ArgumentParser], None], ...]]]
     "export": (add_export, add_store),
     "shell": (add_shell,),
     "doctor": (add_store, add_server),
-    "test": (),
+    "test": (add_test,),
 }
 
 
@@ -363,7 +364,7 @@ def test(options: argparse.Namespace, rest: list[str]) -> int:
     """All checks, or pytest alone."""
     from tests.gate import run_gate
 
-    return run_gate(ROOT, rest)
+    return run_gate(ROOT, options, rest)
 
 
 ACTIONS: Final[dict[str, Callable[[argparse.Namespace, list[str]], int]]] = {

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.processor_times import ProcessorTimes
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TESTS = Path(__file__).resolve().parent
 #: Everything below the folder carries its marker.
-MARKED_FOLDERS = ("spark", "web")
+MARKED_FOLDERS = ("spark", "web", "house")
 #: Left out when neither a marker nor a path is named.
 SLOW_KINDS = "spark or web or slow or bench"
 
@@ -34,12 +32,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the golden files anew instead of comparing with them; review the diff",
     )
-    parser.addoption(
-        "--processor-times",
-        type=Path,
-        metavar="FILE",
-        help="write the processor seconds of each test file into FILE, as JSON",
-    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -48,9 +40,6 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["PLANWATCH_GOLDEN"] = "update"
     if not config.getoption("hypothesis_profile", None):
         settings.load_profile("ci")
-    times = config.getoption("--processor-times")
-    if times is not None:
-        config.pluginmanager.register(ProcessorTimes(times))
     named = config.args_source is pytest.Config.ArgsSource.ARGS
     if not named and not config.option.markexpr:
         config.option.markexpr = f"not ({SLOW_KINDS})"

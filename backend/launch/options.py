@@ -152,6 +152,16 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--full", action="store_true", help="larger ones, where there are")
 
 
+def add_test(parser: argparse.ArgumentParser) -> None:
+    """How much is tested."""
+    parser.add_argument("--all", action="store_true", help="the slow tests, too: hours")
+    parser.add_argument(
+        "--record-times",
+        action="store_true",
+        help="write down what each test file took, by which the next run balances its rows",
+    )
+
+
 def add_shell(parser: argparse.ArgumentParser) -> None:
     """Where the dashboard is, and what to say to it."""
     parser.add_argument(

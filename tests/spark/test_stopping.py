@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from backend.launch.watchdog import GRACE_S
-from tests.docs.tree import ROOT
+from tests.house.tree import ROOT
 from tests.unit.hosts.test_stopping import CODE, STUCK, WORKLOAD, wait_for
 
 pytestmark = pytest.mark.spark

@@ -35,9 +35,9 @@ from storage.vocabulary import registry
 from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.properties import joined
 from storage.vocabulary.records import Decision
-from tests.docs.tree import ROOT, texts
 from tests.engine_runs import RUN_ID, EngineRun
 from tests.golden_files import check_golden
+from tests.house.tree import ROOT, texts
 from tests.systems.running import BATTERY, FUNCTIONS, SCHEMA
 from tests.systems.toy import face, oracle
 from tests.systems.toy.core import BOUND_TUPLES, Halving

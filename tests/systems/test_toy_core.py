@@ -41,8 +41,8 @@ from dashboard.web.shell import lay_out
 from storage.reader import open_reader
 from storage.vocabulary import registry
 from storage.vocabulary.properties import joined
-from tests.docs.tree import ROOT, texts
 from tests.engine_runs import RUN_ID
+from tests.house.tree import ROOT, texts
 from tests.systems.test_toy import imported
 from tests.systems.toy_core import face, oracle, panel
 from tests.systems.toy_core.core import CORE, TurningKnobs

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
 from dashboard.pages import PAGES, PLAN_LOG
-from tests.unit.dashboard_shell.test_type import SIZES
+from tests.house.test_type import SIZES
 from tests.web.conftest import OpenPage
 from tests.web.engine_run import SelectionRun
 from tests.web.joins_run import JoinsRun

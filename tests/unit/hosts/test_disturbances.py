@@ -17,7 +17,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from backend.launch.cli import main
-from tests.docs.tree import ROOT
+from tests.house.tree import ROOT
 
 CODE = "import sys; from backend.launch.cli import main; sys.exit(main(sys.argv[1:]))"
 WORKLOAD = """

@@ -14,7 +14,7 @@ import pytest
 from backend.launch.cli import main
 from storage.errors import StoreError
 from storage.store import open_command_writer, open_reader
-from tests.docs.tree import ROOT
+from tests.house.tree import ROOT
 
 CODE = "import sys; from backend.launch.cli import main; sys.exit(main(sys.argv[1:]))"
 WORKLOAD = """

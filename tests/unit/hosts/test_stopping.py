@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from backend.launch.watchdog import GRACE_S
-from tests.docs.tree import ROOT
+from tests.house.tree import ROOT
 
 CODE = "import sys; from backend.launch.cli import main; sys.exit(main(sys.argv[1:]))"
 #: It never returns, and lets no other thread of its process run.

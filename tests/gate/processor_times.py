@@ -1,4 +1,4 @@
-"""Processor time of every test file: of the process that runs it and of all that it started."""
+"""A plugin of pytest: processor time of every test file, with all that it started."""
 
 from __future__ import annotations
 
@@ -11,7 +11,19 @@ from typing import Final
 import psutil
 import pytest
 
-ROOT: Final = Path(__file__).resolve().parents[1]
+OPTION: Final = "--processor-times"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Where the times are written; without it none are taken."""
+    parser.addoption(OPTION, type=Path, help="a file for the processor seconds by test file")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin to add up."""
+    written_to = config.getoption(OPTION)
+    if written_to is not None:
+        config.pluginmanager.register(ProcessorTimes(written_to, config.rootpath))
 
 
 class ProcessorTimes:
@@ -20,8 +32,8 @@ class ProcessorTimes:
     Processes that outlived the one that started them are missed.
     """
 
-    def __init__(self, written_to: Path) -> None:
-        self._written_to = written_to
+    def __init__(self, written_to: Path, root: Path) -> None:
+        self._written_to, self._root = written_to, root
         self._seconds: Counter[str] = Counter()
         self._before = tree_seconds()
 
@@ -33,7 +45,7 @@ class ProcessorTimes:
         ran = yield
         if nextitem is None or nextitem.path != item.path:
             now = tree_seconds()
-            self._seconds[str(item.path.relative_to(ROOT))] += now - self._before
+            self._seconds[str(item.path.relative_to(self._root))] += now - self._before
             self._before = now
         return ran
 

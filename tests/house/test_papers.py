@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from bench.experiments import asc, cals, filters, joins, kmon, scheduling
-from tests.docs.tree import ROOT
+from tests.house.tree import ROOT
 
 FIGURES: Final = {
     "asc": asc.FIGURES,

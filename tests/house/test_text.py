@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.tree import ROOT, markdown, project_files, texts
+from tests.house.tree import ROOT, markdown, project_files, texts
 
 #: Spelled with classes of one letter, so that this file does not hold what it looks for.
 FORBIDDEN = {

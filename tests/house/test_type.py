@@ -6,7 +6,7 @@ import re
 
 from dashboard.figures import theme
 from dashboard.serving.bundle import ASSETS
-from tests.docs.tree import ROOT
+from tests.house.tree import ROOT
 
 TOKENS = (ASSETS / "a_tokens.css").read_text(encoding="utf-8")
 SIZES = {

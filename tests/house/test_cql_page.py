@@ -18,7 +18,7 @@ from backend.workloads.flights import FLIGHTS_SCHEMA
 from tests.oracles.cql_semantics import Elements
 from tests.unit.network.query_runs import run_plan
 
-PAGE = (Path(__file__).parents[3] / "docs" / "cql.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "cql.md").read_text(encoding="utf-8")
 
 
 EXAMPLES = re.findall(r"```sql\n([^`]*)```\n\n```text\n([^`]*)```", PAGE)

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from storage.vocabulary.kinds import CommandState, EntityKind, RunState
-from tests.docs.tree import ROOT
+from tests.house.tree import ROOT
 
 PIN = re.compile(
     r"^([A-Za-z0-9._-]+)==\S+ \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", re.M

@@ -19,7 +19,7 @@ from backend.workloads.sources import MemorySource
 from backend.workloads.spec import BUILT_IN, SinkSpec, Workload, load_workload
 from tests.loops import FixedLoop
 
-PAGE = (Path(__file__).parents[3] / "docs" / "workloads.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "workloads.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 
 

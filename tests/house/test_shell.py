@@ -17,7 +17,7 @@ from dashboard.pages import PAGES
 from dashboard.serving.services import Services
 from dashboard.web.shell import build_shell, lay_out
 
-ASSETS = Path(__file__).resolve().parents[3] / "assets"
+ASSETS = Path(__file__).resolve().parents[2] / "assets"
 NO_SERVICES = cast(Services, SimpleNamespace())
 NOTHING = Context(Moment(), None, None, None)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 PAPERS = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
 MODULES = sorted((ROOT / "backend" / "systems" / "asc").glob("[a-z]*.py"))
 

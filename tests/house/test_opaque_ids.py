@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from tests.docs.tree import texts
+from tests.house.tree import texts
 
 #: Beginnings that ids of entities have or had, and ways to take such a beginning off.
 _PREFIX: Final = re.compile(

@@ -16,7 +16,7 @@ import pytest
 from backend.systems.registry import SYSTEMS
 from storage.vocabulary.core import CORE
 from storage.vocabulary.registry import VOCABULARIES
-from tests.docs.tree import texts
+from tests.house.tree import texts
 
 #: Systems that share the knobs of the frame of networks.
 NETWORKS: Final = "networks"

@@ -14,7 +14,7 @@ from backend.systems.stream.knobs import StreamKnobs
 from backend.systems.stream.system import NetworkSystem
 from dashboard.base.face import told
 from dashboard.systems.asc.whatif_view import REPLAYED
-from tests.docs.tree import ROOT, texts
+from tests.house.tree import ROOT, texts
 
 SETTINGS = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
 

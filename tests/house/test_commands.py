@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 import run
-from tests.docs.tree import ROOT, markdown
+from tests.house.tree import ROOT, markdown
 
 COMMANDS = sorted(
     {

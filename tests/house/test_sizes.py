@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tests.docs.tree import texts
+from tests.house.tree import texts
 
 LONGEST_FUNCTION = 40
 LONGEST_FILE = 400
