@@ -56,7 +56,7 @@ function play() {
   if (known.now === null) return;
   const data = currentShell();
   const ended = shownBatch() >= known.now;
-  if (ended) go({ at: data.first });
+  if (ended) seek(data.first);
   start(ended ? data.first : shownBatch());
 }
 

@@ -20,7 +20,10 @@ CHROMIUM_VARIABLE: Final = "PLANWATCH_CHROMIUM"
 #: What a store may want to grow by while a demo runs.
 ROOM_TO_RUN_BYTES: Final = 512 * 1024**2
 
-_CHROMIUMS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_CHROMIUMS: Final = (
+    *("chromium-headless-shell", "chromium", "chromium-browser"),
+    *("google-chrome", "google-chrome-stable"),
+)
 _DOWNLOADED: Final = (
     ".cache/ms-playwright/chromium-*/chrome-linux*/chrome",
     "Library/Caches/ms-playwright/chromium-*/chrome-mac*/*.app/Contents/MacOS/*",

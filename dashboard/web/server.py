@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from contextlib import suppress
 from typing import Any, Final
 
 from waitress import create_server, wasyncore
@@ -109,7 +110,8 @@ class Server:
         self._stopping.set()
         for waiting in tuple(self._sockets.values()):
             if isinstance(waiting, trigger):
-                waiting.pull_trigger()
+                with suppress(OSError):  # the loop woke by itself and has closed it
+                    waiting.pull_trigger()
 
     def stop_on_signals(self) -> None:
         """Let SIGINT and SIGTERM end ``run()``. For the main thread only."""

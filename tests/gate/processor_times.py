@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Generator
 from pathlib import Path
 from typing import Final
@@ -34,7 +34,7 @@ class ProcessorTimes:
 
     def __init__(self, written_to: Path, root: Path) -> None:
         self._written_to, self._root = written_to, root
-        self._seconds: Counter[str] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
         self._before = tree_seconds()
 
     @pytest.hookimpl(wrapper=True)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import atexit
 import shutil
+import sqlite3
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from dashboard.serving.settings import Settings
 from dashboard.web.server import Server
+from storage.exchange.liveness import STALE_AFTER_S
 from storage.reader import Reader
 from storage.writer import EngineWriter, open_engine_writer
 from tests.web.recorded import Recording, record
@@ -26,6 +28,7 @@ STALLED = "r3"
 """Says it is running, but its engine was last heard of an hour ago."""
 N_ENDED = 200
 N_RUNNING = 120
+_BEAT_S = 5.0
 
 
 @dataclass
@@ -64,6 +67,17 @@ class Site:
             thread.join(timeout=10)
 
 
+def _beat(path: str, ended: threading.Event) -> None:
+    """Signs of life of all runs at work, as of a process that has nothing to do, until the site is
+    closed; what had been silent for longer is left so."""
+    command = "UPDATE runs SET heartbeat_at = :now WHERE state IN ('starting', 'running')"
+    command += " AND heartbeat_at BETWEEN :now - :stale AND :now - :pause"
+    while not ended.wait(_BEAT_S):
+        values = {"now": time.time(), "stale": STALE_AFTER_S, "pause": _BEAT_S}
+        with closing(sqlite3.connect(path, timeout=30)) as store, store:
+            store.execute(command, values)
+
+
 @cache
 def _past_runs() -> Path:
     """A store with the runs that no test adds to, recorded once a session."""
@@ -100,9 +114,14 @@ def serve(folder: Path, *, empty: bool = False, awaits: bool = False) -> Iterato
         server = Server(settings)
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()
+        ended = threading.Event()
+        beating = threading.Thread(target=_beat, args=(path, ended), daemon=True)
+        beating.start()
         try:
             url = f"http://127.0.0.1:{server.port}"
             yield Site(url, Path(path), server.services.reader, recording, writer)
         finally:
             server.stop()
+            ended.set()
             thread.join(timeout=10)
+            beating.join(timeout=10)

@@ -16,6 +16,11 @@ from tests.web.conftest import until
 
 ROOT: Final = Path(__file__).parents[2]
 _SAMPLE: Final = Path(__file__).with_suffix(".js").read_text()
+#: Of a frame: what was painted is what people saw.
+_IN_A_FRAME: Final = (
+    "() => new Promise((resolve) => requestAnimationFrame(() => resolve("
+    f"({_SAMPLE.partition('*/')[2].strip()})())))"
+)
 _SETTLED: Final = (
     "document.getElementById('pw-shell').dataset.painting !== '1'"
     " && !(window.dash_stores || []).some((store) => store.getState().isLoading)"
@@ -46,7 +51,7 @@ class Mismatch(NamedTuple):
 
 def read(page: Page, node: str | None = None) -> Sample:
     """What the page says in this instant."""
-    told = page.evaluate(_SAMPLE)
+    told = page.evaluate(_IN_A_FRAME)
     return Sample(told["header"], told["plan"], node, told["found"])
 
 

@@ -164,6 +164,21 @@ def test_the_server_stops_at_once_with_streams_open(recording: Recording, tmp_pa
         assert next_delta(answer) is None
 
 
+def test_a_server_that_is_stopping_by_itself_can_be_stopped(
+    recording: Recording, tmp_path: Path
+) -> None:
+    """Whoever stops it may come when its loop has seen the wish and closed all sockets."""
+    server = Server(Settings(str(tmp_path / "runs.db"), TOKEN, port=0))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    waiting = tuple(server._sockets.values())
+    server.stop()
+    thread.join(PATIENCE_S)
+    assert not thread.is_alive()
+    server._sockets.update({n: one for n, one in enumerate(waiting)})
+    server.stop()
+
+
 def test_the_own_files_arrive_over_the_socket(recording: Recording, tmp_path: Path) -> None:
     with serving(Settings(str(tmp_path / "runs.db"), TOKEN, port=0)) as server:
         status, headers, body = get(server, "/")
