@@ -13,10 +13,8 @@ help:  ## show this list
 demo:  ## run the flights demo
 	python3 run.py
 
-check: lint  ## lint, types, import rules and the quick tests: what to run before a commit
-	$(PYTHON) -m mypy
-	.venv/bin/lint-imports
-	$(PYTHON) -m pytest -q
+check:  ## static checks, house-keeping and the tests the change reaches: before a commit
+	python3 run.py test --quick
 
 lint:  ## ruff, both ways
 	$(PYTHON) -m ruff check .

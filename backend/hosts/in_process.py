@@ -37,6 +37,7 @@ class InProcessLaunch(Launch):
             if not is_known:
                 log.exception("run %s broke off", loop.run.id)
             state = "failed"
+        self._say_last_words(loop)
         loop.finish(host.failures)
         self._end(loop, state, note)
         return state == "ended" and not loop.failed_inputs

@@ -154,6 +154,11 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
 
 def add_test(parser: argparse.ArgumentParser) -> None:
     """How much is tested."""
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="static checks, house-keeping and what the change reaches: before each commit",
+    )
     parser.add_argument("--all", action="store_true", help="the slow tests, too: hours")
     parser.add_argument(
         "--record-times",

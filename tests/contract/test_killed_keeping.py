@@ -64,11 +64,17 @@ def killed(work: Callable[[], object], after_s: float) -> bool:
     return os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
+def far(folder: Path) -> int:
+    """How many batches the sink was told to hold."""
+    at = folder / "_at"
+    return int(at.read_text()) if at.exists() else 0
+
+
 def publish(folder: Path) -> None:
     """Go on with a sink that merges all the time, to its end; ``_at`` says how far it was told."""
     sink, at = FolderSink(f"{folder}/stream=S", "parquet", SCHEMA), folder / "_at"
     assert sink.compactor is not None
-    for batch in range(int(at.read_text()) if at.exists() else 0, 100):
+    for batch in range(far(folder), 100):
         parts = Parts(f"{folder}/stream=S", "parquet", SCHEMA, batch, 0)
         rows = [{"id": 10 * batch + k, "query_ids": ["q"]} for k in range(10)]
         parts.add(pa.RecordBatch.from_pylist(rows, SCHEMA))
@@ -81,14 +87,15 @@ def publish(folder: Path) -> None:
 
 def test_a_sink_whose_files_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compact, "FILES_TOGETHER", 2)
-    (tmp_path / "alone").mkdir()
-    lasts_s = seconds(lambda: publish(tmp_path / "alone"))
     own, rng = tmp_path / "killed", random.Random(1)
     own.mkdir()
-    n_killed = sum(
-        killed(lambda: publish(own), rng.uniform(0.0, lasts_s / 6)) for _ in range(KILLS)
-    )
-    assert n_killed > KILLS // 3
+    for _ in range(KILLS):
+        child, until = forked(lambda: publish(own)), far(own) + rng.randrange(100 // KILLS)
+        while far(own) < until:
+            time.sleep(0.001)
+        time.sleep(rng.uniform(0.0, 0.01))
+        os.kill(child, signal.SIGKILL)
+        assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
     publish(own)
     found = ds.dataset(own / "stream=S", format="parquet").to_table().column("id").to_pylist()
     assert sorted(found) == list(range(1000))

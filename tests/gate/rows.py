@@ -18,9 +18,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from tests.gate import processor_times
+from tests.gate import times
 from tests.gate.steps import Done
 
 #: More first failures than these are no accident: none of them runs again.
@@ -29,7 +29,7 @@ MOST_RERUN: Final = 15
 MOST_FLAKY: Final = 5
 #: What rows leave behind, below the root.
 FOLDER: Final = ".planwatch/gate"
-#: Processor seconds of each test file as last recorded: ``run.py test --record-times``.
+#: What each test file took as last recorded: ``run.py test --record-times``.
 TIMES: Final = "tests/gate/times.json"
 _UNKNOWN_S: Final = 2.0
 #: As a marker expression of pytest: all but these.
@@ -37,8 +37,8 @@ LEFT_OUT: Final = "not (bench or slow)"
 NO_BENCH: Final = "not bench"
 #: Folders that share what is dear to start, Spark and PostgreSQL, and stay in one row.
 _TOGETHER: Final = ("tests/spark/", "tests/contract/")
-_WEB: Final = "tests/web/"
-_HOUSE: Final = "tests/house/"
+WEB: Final = "tests/web/"
+HOUSE: Final = "tests/house/"
 _PROGRESS_EVERY_S: Final = 60.0
 _SHARE: Final = re.compile(r"\[\s*(\d+)%\]")
 _DEAREST: Final = 10
@@ -52,15 +52,22 @@ class Row:
     files: tuple[str, ...]
 
 
+class Taken(NamedTuple):
+    """What a test file took: of the processors, and beside all else that ran."""
+
+    processor_s: float
+    s: float
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """All rows, when they have ended. twice: failed and failed again, or were not run again;
-    flaky: failed, then passed; seconds: processor time by file."""
+    flaky: failed, then passed; taken: what each file took."""
 
     done: list[Done]
     twice: list[str]
     flaky: list[str]
-    seconds: Mapping[str, float]
+    taken: Mapping[str, Taken]
 
     @property
     def status(self) -> int:
@@ -70,10 +77,10 @@ class Outcome:
 
     def text(self) -> str:
         """The dearest files, those that failed, those that are not to be relied on."""
-        dearest = sorted(self.seconds.items(), key=lambda item: -item[1])[:_DEAREST]
-        lines = [f"  {seconds:7.1f} s  {path}" for path, seconds in dearest]
-        total = sum(self.seconds.values())
-        lines = [f"\nprocessor time: {total:.0f} s, the dearest files:", *lines]
+        dearest = sorted(self.taken.items(), key=lambda item: -item[1].processor_s)[:_DEAREST]
+        total = sum(taken.processor_s for taken in self.taken.values())
+        lines = [f"\nprocessor time: {total:.0f} s, the dearest files (beside it: seconds)"]
+        lines += [f"  {took.processor_s:7.1f} {took.s:7.1f} s  {path}" for path, took in dearest]
         lines += [f"FAILED {name}" for name in self.twice]
         if self.flaky:
             lines.append(f"FLAKY {len(self.flaky)} (at most {MOST_FLAKY}):")
@@ -83,15 +90,26 @@ class Outcome:
 
 def dealt_out(root: Path) -> tuple[Row, ...]:
     """Every test file in one of four rows that take about as long, as far as is recorded."""
-    recorded: dict[str, float] = json.loads((root / TIMES).read_text())
+    recorded = recorded_times(root)
     paths = sorted(str(path.relative_to(root)) for path in root.glob("tests/**/test_*.py"))
-    files = {path: recorded.get(path, _UNKNOWN_S) for path in paths if not path.startswith(_HOUSE)}
-    web = {path: s for path, s in files.items() if path.startswith(_WEB)}
+    files = {path: seconds_of(recorded, path) for path in paths if not path.startswith(HOUSE)}
+    web = {path: s for path, s in files.items() if path.startswith(WEB)}
     engines = [path for path in files if path.startswith(_TOGETHER)]
     others = {path: s for path, s in files.items() if path not in web and path not in engines}
     first, second = _balanced({path: files[path] for path in engines}, others)
     left, right = _balanced({}, web)
     return (Row("engines", first), Row("others", second), Row("web a", left), Row("web b", right))
+
+
+def recorded_times(root: Path) -> dict[str, Taken]:
+    """By test file, as written down last."""
+    recorded: dict[str, list[float]] = json.loads((root / TIMES).read_text())
+    return {path: Taken(*taken) for path, taken in recorded.items()}
+
+
+def seconds_of(recorded: Mapping[str, Taken], path: str) -> float:
+    """Of a test file; a guess of one that is new."""
+    return recorded[path].s if path in recorded else _UNKNOWN_S
 
 
 def _balanced(
@@ -130,13 +148,14 @@ def run_rows(root: Path, rows: Sequence[Row], left_out: str = LEFT_OUT) -> Outco
         [*done.values(), *again.values()],
         sorted(name for row in rows for name in twice[row]),
         sorted(name for row in rows for name in once[row] - twice[row]),
-        _seconds(root, rows),
+        _taken(root, rows),
     )
 
 
 def record_times(root: Path, outcome: Outcome) -> None:
     """Write down what each file took, by which the next rows are dealt out."""
-    (root / TIMES).write_text(json.dumps(dict(sorted(outcome.seconds.items())), indent=0) + "\n")
+    lines = [f"{json.dumps(path)}: {json.dumps(took)}" for path, took in outcome.taken.items()]
+    (root / TIMES).write_text("{\n" + ",\n".join(sorted(lines)) + "\n}\n")
 
 
 def _folder(root: Path, row: Row) -> Path:
@@ -149,8 +168,8 @@ def _run(root: Path, row: Row, left_out: str, *again: str) -> Done:
     name = f"{row.name}, again" if again else row.name
     log = folder / ("again.log" if again else "log")
     command = [sys.executable, "-m", "pytest", "-o", f"cache_dir={folder / 'cache'}"]
-    command += ["-m", left_out, "--durations=15", "-p", processor_times.__name__]
-    command += again or (f"{processor_times.OPTION}={folder / 'times.json'}",)
+    command += ["-m", left_out, "--durations=15", "-p", times.__name__]
+    command += again or (f"{times.OPTION}={folder / 'times.json'}",)
     command += row.files
     with log.open("w") as out:
         ran = subprocess.run(
@@ -174,13 +193,14 @@ def _failed(root: Path, row: Row) -> set[str]:
     return set(json.loads(path.read_text())) if path.exists() else set()
 
 
-def _seconds(root: Path, rows: Sequence[Row]) -> dict[str, float]:
-    seconds: dict[str, float] = {}
+def _taken(root: Path, rows: Sequence[Row]) -> dict[str, Taken]:
+    taken: dict[str, Taken] = {}
     for row in rows:
         path = _folder(root, row) / "times.json"
         if path.exists():
-            seconds |= json.loads(path.read_text())
-    return seconds
+            written = json.loads(path.read_text())
+            taken |= {file: Taken(*both) for file, both in written.items()}
+    return taken
 
 
 def _tell(root: Path, rows: Sequence[Row], ended: threading.Event) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -12,7 +12,9 @@ import pytest
 
 from tests import gate
 from tests.gate import run_all, run_gate
-from tests.gate.rows import TIMES, Row, dealt_out, run_rows
+from tests.gate.quick import ALWAYS, quick_rows
+from tests.gate.reach import changed, reached, within
+from tests.gate.rows import TIMES, Outcome, Row, Taken, dealt_out, record_times, run_rows
 from tests.gate.steps import Check, run_beside
 from tests.gate.tools import Tool, provide
 
@@ -116,7 +118,7 @@ def test_what_failed_runs_once_more(
     rows = [Row(name, (f"test_{name}.py",)) for name in toys]
     outcome = run_rows(tmp_path, rows)
     assert (outcome.status, len(outcome.flaky), len(outcome.twice)) == (status, flaky, twice)
-    assert set(outcome.seconds) == {f"test_{name}.py" for name in toys}
+    assert set(outcome.taken) == {f"test_{name}.py" for name in toys}
     assert outcome.text().count("FLAKY test_") == flaky
     calls = {int((tmp_path / f"{name} {n}").read_text()) for name, ns in toys.items() for n in ns}
     assert max(calls) <= 2
@@ -160,6 +162,69 @@ def test_rows_take_about_as_long(tmp_path: Path) -> None:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).touch()
     (tmp_path / TIMES).parent.mkdir(parents=True)
-    (tmp_path / TIMES).write_text(json.dumps(seconds))
+    record_times(tmp_path, Outcome([], [], [], {p: Taken(1.0, s) for p, s in seconds.items()}))
     weights = {row.name: sum(seconds[path] for path in row.files) for row in dealt_out(tmp_path)}
     assert weights == {"engines": 5.0, "others": 6.0, "web a": 5.0, "web b": 4.0}
+
+
+def _written(folder: Path, files: dict[str, str]) -> None:
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+
+
+def test_a_change_reaches_who_imports_it_nearest_first(tmp_path: Path) -> None:
+    _written(
+        tmp_path,
+        {
+            "backend/a.py": "",
+            "backend/b.py": "from backend import a",
+            "tests/unit/conftest.py": "import backend.b",
+            "tests/unit/test_a.py": "from backend.a import x",
+            "tests/unit/test_c.py": "",
+            "tests/test_d.py": "PAGE = 'docs/page.md'",
+            "tests/web/test_e.py": "",
+        },
+    )
+    near, far = "tests/unit/test_a.py", "tests/unit/test_c.py"
+    assert reached(tmp_path, ["backend/a.py"]) == {near: 1, far: 3}
+    assert reached(tmp_path, ["backend/b.py"]) == {near: 2, far: 2}
+    assert reached(tmp_path, [near]) == {near: 0}
+    assert reached(tmp_path, ["docs/page.md"]) == {"tests/test_d.py": 0}
+    assert reached(tmp_path, ["assets/x.js"]) == {"tests/web/test_e.py": 0}
+
+
+def test_the_nearest_that_fit_are_chosen() -> None:
+    seconds = {"a": 3.0, "b": 4.0, "c": 2.0}
+    assert within(seconds, seconds, 5.5) == ["a", "c"]
+    assert within(seconds, seconds, 9.0) == ["a", "b", "c"]
+
+
+def test_the_quick_gate_names_what_it_leaves_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = ["tests/unit/test_a.py", "tests/unit/test_b.py", "tests/spark/test_c.py"]
+    seconds = {files[0]: 100.0, files[1]: 30.0, files[2]: 20.0, **dict.fromkeys(ALWAYS, 30.0)}
+    _written(tmp_path, {TIMES: "", **dict.fromkeys([*files, *ALWAYS], "")})
+    record_times(tmp_path, Outcome([], [], [], {p: Taken(1.0, s) for p, s in seconds.items()}))
+    monkeypatch.setattr("tests.gate.quick.changed", lambda root: files)
+    rows, left = quick_rows(tmp_path)
+    assert [row.files for row in rows] == [(files[0],), (*ALWAYS, files[2])]
+    assert left == [files[1]]
+
+
+def test_what_differs_is_known(tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        name = ("-c", "user.name=it", "-c", "user.email=it@example.org")
+        subprocess.run(["git", *name, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    git("init")
+    for path in ("a.py", "b.py"):
+        (tmp_path / path).touch()
+    git("add", ".")
+    git("commit", "-m", "both")
+    git("tag", "green")
+    (tmp_path / "a.py").write_text("1")
+    git("commit", "-am", "one")
+    (tmp_path / "c.py").touch()
+    assert changed(tmp_path) == ["a.py", "c.py"]

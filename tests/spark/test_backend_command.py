@@ -53,6 +53,10 @@ def test_a_file_is_processed_once_then_what_is_new_then_all_anew(tmp_path: Path)
     check_a_new_run_leaves_the_files_of_the_one_before_alone(tmp_path)
 
 
+#: What every host does alike, and one start of Spark a case costs ten seconds.
+WITHOUT = ("--master", "none")
+
+
 def run_in(folder: Path, *options: str) -> str:
     """Run the folder's workload to its end; what it says."""
     store = str(folder / "store.db")
@@ -124,7 +128,8 @@ def test_when_nothing_fits_it_is_said_and_the_status_is_3(tmp_path: Path) -> Non
     text = WORKLOAD.replace("a int", "a date").replace("a > 2 and ", "")
     (tmp_path / "my.toml").write_text(text.replace("[queries]", "rate = 50\n[queries]"))
     (tmp_path / "a.csv").write_text("a,b,x\n1,x,1\n2,y,2\n")
-    done = backend(str(tmp_path / "my.toml"), "--once", "--store", str(tmp_path / "store.db"))
+    store = str(tmp_path / "store.db")
+    done = backend(str(tmp_path / "my.toml"), "--once", "--store", store, *WITHOUT)
     assert done.returncode == 3, done.stderr
     for line in (
         "with --once tuples come as fast as they can, at no rate (--set rate=… keeps one)",
@@ -248,7 +253,7 @@ def test_a_source_that_cannot_be_opened_fails_its_own_stream_alone(tmp_path: Pat
     (tmp_path / "a.csv").write_text(ROWS)
     (tmp_path / "cache").write_text("a file where flights would be kept")
     store = tmp_path / "store.db"
-    done = backend(str(tmp_path / "my.toml"), "--once", "--store", str(store))
+    done = backend(str(tmp_path / "my.toml"), "--once", "--store", str(store), *WITHOUT)
     assert done.returncode == 1, done.stderr
     with open_reader(str(store)) as reader:
         (run,) = reader.runs()

@@ -183,8 +183,8 @@ def _state(reader: Reader, run_id: str, command: int) -> str:
 
 #: Asked for while the run is at work: at which start, and what.
 ASKED: dict[int, tuple[str, dict[str, Any]]] = {
-    2: ("knob", {"knob": "mu", "value": 0.4}),
-    4: ("query_add", {"name": "more", "text": "Select * From S Where a1 = 1"}),
+    1: ("knob", {"knob": "mu", "value": 0.4}),
+    3: ("query_add", {"name": "more", "text": "Select * From S Where a1 = 1"}),
 }
 
 
@@ -317,7 +317,7 @@ def check_store(run: Killed) -> None:
 
 @pytest.mark.timeout(1500)
 def test_kills_cost_nothing(tmp_path: Path) -> None:
-    kill_and_compare(tmp_path, range(6))
+    kill_and_compare(tmp_path, range(4))
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from backend.model.schema import Attribute, Schema
 from backend.operators.network.core.blocks import Block, Column64, concat
 from backend.operators.network.core.contract import Clock, Surroundings
 from backend.operators.network.core.job import NetworkJob, Schedule, StreamTime, queue_id
+from backend.operators.network.core.network import LeftInQueues
 from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer
 from backend.operators.network.core.regions import MemoryRegions
 from backend.operators.network.core.strings import Strings
@@ -141,14 +142,17 @@ def test_too_much_work_makes_queues_grow_and_the_end_of_the_batch_empties_them()
 
 
 @pytest.mark.parametrize("cost", [float("inf"), float("nan")])
-def test_a_cost_that_is_no_number_leaves_nothing_undone(cost: float) -> None:
-    n = 512
-    arrivals = {"S": block(range(n), [1] * n), "T": block([], [])}
-    costs = dict.fromkeys(("odd", "both", "last"), cost)
-    schedule = Schedule(work=3.0, load=2.0, block_tuples=64, costs=costs)
-    found, report = network(schedule).played(arrivals, n)
-    assert len(found["odd"]) == n
-    assert report.operators["last"].n_out == n
+def test_nobody_schedules_by_what_is_no_number(cost: float) -> None:
+    for wrong in ({"costs": {"odd": cost}}, {"slopes": {"odd": (cost, 1)}}, {"work": cost}):
+        with pytest.raises(ValueError, match="a schedule needs finite numbers"):
+            Schedule(**wrong)
+
+
+def test_a_batch_that_leaves_elements_in_queues_does_not_count() -> None:
+    made = network(Schedule())
+    made._running = [running for running in made._running if running.id != "last"]
+    with pytest.raises(LeftInQueues, match=r"'both>last\.0': 3"):
+        made.played({"S": block(range(3), [1] * 3), "T": block([], [])}, 3)
 
 
 def test_a_full_queue_holds_up_who_fills_it() -> None:

@@ -144,8 +144,7 @@ class Launch:
             if not is_known:
                 log.exception("run %s broke off", loop.run.id)
             state = "failed"
-        for line in self._last_words(loop):
-            log.warning("%s", line)
+        self._say_last_words(loop)
         try:
             loop.finish({} if self._host is None else self._host.failures)
             self._end(loop, state, note)
@@ -155,14 +154,15 @@ class Launch:
             return False
         return state == "ended" and not loop.failed_inputs
 
-    def _last_words(self, loop: Loop) -> list[str]:
+    def _say_last_words(self, loop: Loop) -> None:
         """What who started the run should know, whatever its end."""
         summary = loop.aside.summary(self._sink(loop.run.id).path or "")
         if self.settings.once:
             totals = loop.totals
             idle = nothing_decided(self.settings.asked, totals.decisions, totals.tuples)
             summary += [] if idle is None else [idle]
-        return summary
+        for line in summary:
+            log.warning("%s", line)
 
     def _keeps_rate(self) -> bool:
         """Whether streams come at their rates; says so of knobs that do not act."""

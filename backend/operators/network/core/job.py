@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Literal, TypeAlias
 
 import pyarrow as pa
@@ -48,6 +49,15 @@ class Schedule:
     capacity: Mapping[str, int] = field(default_factory=dict)
     load: float = 0.9
     block_tuples: int = 32_768
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a number nobody can schedule by: one that is not finite."""
+        numbers = {"work": self.work, "load": self.load}
+        numbers |= {f"the slope of {id}": slope for id, (slope, _) in self.slopes.items()}
+        numbers |= {f"the cost of {id}": cost for id, cost in self.costs.items()}
+        wrong = {what: number for what, number in numbers.items() if not isfinite(number)}
+        if wrong:
+            raise ValueError(f"a schedule needs finite numbers, not {wrong}")
 
 
 @dataclass(frozen=True, slots=True)

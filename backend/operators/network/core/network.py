@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import Final
 
 import numpy as np
@@ -30,6 +29,10 @@ from backend.operators.network.core.queues import Queue
 from backend.operators.network.core.reports import NetworkReport, OperatorCounts
 from backend.operators.network.core.scheduling import Ready, choose
 from backend.operators.network.core.work import PlannedOperator
+
+
+class LeftInQueues(Exception):
+    """An operator did not run although elements waited for it: the batch must not count."""
 
 
 class Network:
@@ -100,6 +103,14 @@ class Network:
             yield from self._run_for(work)
             self._curves.sample(end)
         yield from self._run_for(float("inf"))
+        self._check_empty()
+
+    def _check_empty(self) -> None:
+        """Queues end with the batch, and what would still wait in one with them. Raises
+        LeftInQueues."""
+        waiting = {id: len(queue) for id, queue in self._queues.items() if len(queue)}
+        if waiting:
+            raise LeftInQueues(f"the batch ended while elements waited in queues: {waiting}")
 
     def _relations(self, heartbeat: int) -> dict[str, Block]:
         """The tuples of stored relations that were not read before, at this batch's first tick."""
@@ -136,8 +147,7 @@ class Network:
             chosen = self._at[self._last]
             room = chosen.exit.room or FOREVER
             n_taken = chosen.run(min(self._schedule.block_tuples, room))
-            cost = self._schedule.costs.get(chosen.id, 1.0)
-            work -= n_taken * (cost if isfinite(cost) else 1.0)
+            work -= n_taken * self._schedule.costs.get(chosen.id, 1.0)
             yield chosen.id
         self._owed = work
 
