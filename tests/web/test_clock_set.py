@@ -43,8 +43,14 @@ def said(page: Page, part: str) -> str:
 
 @pytest.mark.parametrize("by_s", [-HOUR_S, HOUR_S], ids=["back", "forward"])
 def test_a_live_page_goes_on_when_the_clock_is_set(
-    open_page: OpenPage, site: Site, set_clock: SetClock, by_s: float
+    open_page: OpenPage,
+    site: Site,
+    set_clock: SetClock,
+    by_s: float,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # the age of the plan is looked at: it stays
+    monkeypatch.setattr("tests.web.recorded.REARRANGED", ())
     page = open_page("/plan")
     with site.feeding():
         until(page, f"planwatch.known.now > {site.recording.next_batch}")
