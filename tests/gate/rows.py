@@ -42,6 +42,8 @@ HOUSE: Final = "tests/house/"
 _PROGRESS_EVERY_S: Final = 60.0
 _SHARE: Final = re.compile(r"\[\s*(\d+)%\]")
 _DEAREST: Final = 10
+#: pytest's status when all tests ran and some failed.
+_FAILED: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +144,9 @@ def run_rows(root: Path, rows: Sequence[Row], left_out: str = LEFT_OUT) -> Outco
         for row in (row for row in rows if once[row]):
             again[row] = _run(root, row, left_out, "--lf", "--lfnf=none")
     twice = {row: _failed(root, row) for row in rows}
-    for row in (row for row in rows if once[row] and not twice[row]):
-        done[row] = replace(done[row], status=again[row].status)
+    for row in (row for row in again if not twice[row]):
+        if done[row].status == _FAILED:  # anything else: it was not run to its end
+            done[row] = replace(done[row], status=again[row].status)
     return Outcome(
         [*done.values(), *again.values()],
         sorted(name for row in rows for name in twice[row]),

@@ -134,6 +134,17 @@ def test_an_error_while_a_fixture_ends_is_a_failure(
     assert outcome.twice == ["test_a.py::test_a"]
 
 
+def test_a_row_that_broke_off_is_red_though_what_failed_before_passes_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    toy = _TOYS.format(ns="1", name="a")
+    (tmp_path / "test_a.py").write_text(f"{toy}\ndef test_end():\n    pytest.exit('broken off')\n")
+    outcome = run_rows(tmp_path, [Row("a", ("test_a.py",))], "not x")
+    assert (outcome.flaky, outcome.twice) == (["test_a.py::test_toy[1]"], [])
+    assert outcome.status == 1
+
+
 def test_a_row_that_collects_nothing_is_red(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
