@@ -6,6 +6,7 @@
    The renderer is started here and not by Dash's own inline script: whatever its first callbacks
    look up is then known, however long the modules took to load. */
 import "./actions.js";
+import "./at_rest.js";
 import { on } from "./core.js";
 import { Chart } from "./chart.js";
 import { components } from "./dash.js";

@@ -50,6 +50,13 @@ def until(page: Page, condition: str, timeout_s: float = PATIENCE_S) -> None:
         page.wait_for_timeout(50)
 
 
+def painted(page: Page, batch: int | None = None) -> None:
+    """Wait until the page rests: everything on it is of one batch, and nothing is on its way.
+    batch: this one; None: any."""
+    mark = "document.getElementById('pw-shell')?.dataset.painted"
+    until(page, f"{mark} !== undefined" if batch is None else f"{mark}?.endsWith('/{batch}')")
+
+
 def until_asked(page: Page, reader: Reader, run: str, n: int) -> None:
     """Wait until n requests to the engine are recorded."""
     for _ in range(400):
@@ -159,11 +166,11 @@ def tabs(browser: Browser) -> Tabs:
 @pytest.fixture
 def open_page(tabs: Tabs, site: Site) -> Iterator[OpenPage]:
     """open_page("/plan?run=r1", scheme="dark", width=1440, height=900, motion="no-preference",
-    status=200, touch=False, site_url=None).
+    status=200, touch=False, site_url=None, rests=True).
 
-    status: what the page has to be answered with. touch: a finger can touch it. site_url: of
-    another dashboard than the module's. Fails the test at its end when a page logged an error or
-    asked another machine for anything.
+    rests: wait until all of it is painted. status: what the page has to be answered with. touch: a
+    finger can touch it. site_url: of another dashboard than the module's. Fails the test at its end
+    when a page logged an error or asked another machine for anything.
     """
     taken: list[tuple[Tab, bool]] = []
 
@@ -176,12 +183,15 @@ def open_page(tabs: Tabs, site: Site) -> Iterator[OpenPage]:
         status: int = 200,
         touch: bool = False,
         site_url: str | None = None,
+        rests: bool = True,
     ) -> Page:
         url = site.url if site_url is None else site_url
         tab = tabs.take(url, (width, height), touch, color_scheme=scheme, reduced_motion=motion)
         taken.append((tab, touch))
         tab.page.set_default_timeout(PATIENCE_S * 1000)
         visit(tab.page, url + path, status)
+        if rests and status == 200:
+            painted(tab.page)
         return tab.page
 
     yield opened
