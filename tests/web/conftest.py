@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -47,7 +48,7 @@ def until(page: Page, condition: str, timeout_s: float = PATIENCE_S) -> None:
     end = time.monotonic() + timeout_s
     while not page.evaluate(condition):
         assert time.monotonic() < end, f"never true: {condition}"
-        page.wait_for_timeout(50)
+        page.wait_for_timeout(50)  # sleeps: asked again
 
 
 def painted(page: Page, batch: int | None = None) -> None:
@@ -62,8 +63,16 @@ def until_asked(page: Page, reader: Reader, run: str, n: int) -> None:
     for _ in range(400):
         if len(reader.commands(run)) >= n:
             return
-        page.wait_for_timeout(50)
+        page.wait_for_timeout(50)  # sleeps: asked again
     pytest.fail(f"{n} requests were never recorded")
+
+
+@contextmanager
+def asking(page: Page, reader: Reader, run: str, n: int = 1) -> Iterator[None]:
+    """What is done to the page in the block asks the engine n times; all is recorded after it."""
+    before = len(reader.commands(run))
+    yield
+    until_asked(page, reader, run, before + n)
 
 
 def drafted(page: Page, name: str, value: str) -> Locator:

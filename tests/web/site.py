@@ -47,7 +47,7 @@ class Site:
         for place in range(n):
             commands = self.writer.pending_commands(RUNNING)
             self.recording.write(time.time(), commands, order if place == 0 else None)
-            time.sleep(period_s)
+            time.sleep(period_s)  # sleeps: the pace of the run
 
     @contextmanager
     def feeding(self, period_s: float = 0.2) -> Iterator[None]:

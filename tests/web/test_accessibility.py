@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import ViewportSize, expect
 
 from dashboard.pages import PAGES, PLAN_LOG
 from tests.house.test_type import SIZES
-from tests.web.conftest import OpenPage
+from tests.web.axe import violations
+from tests.web.conftest import OpenPage, painted
 from tests.web.engine_run import SelectionRun
 from tests.web.joins_run import JoinsRun
 from tests.web.kmon_run import KMonRun
@@ -73,51 +72,19 @@ def runs(site: Site) -> Iterator[None]:
         yield
 
 
-def axe_source() -> str:
-    """The axe script that axe-core-python ships."""
-    found = importlib.util.find_spec("axe_core_python")
-    assert found is not None
-    assert found.origin is not None
-    return (Path(found.origin).parent / "axe.min.js").read_text(encoding="utf-8")
-
-
-def violations(page: Page, rules: tuple[str, ...] = ()) -> list[tuple[str, Any, str]]:
-    """What axe says of the page once figures have the theme's colours, which takes its time: rule,
-    first places, and how to mend it. rules: that are asked about, () = all."""
-    for _ in range(5):
-        page.wait_for_timeout(500)
-        found = _violations(page, rules)
-        if not found:
-            break
-    return found
-
-
-def _violations(page: Page, rules: tuple[str, ...]) -> list[tuple[str, Any, str]]:
-    options = {"resultTypes": ["violations"], **({"runOnly": list(rules)} if rules else {})}
-    report = page.evaluate("options => axe.run(document, options)", options)
-    return [
-        (
-            one["id"],
-            [node["target"] for node in one["nodes"][:3]],
-            one["nodes"][0]["failureSummary"],
-        )
-        for one in report["violations"]
-    ]
-
-
 @pytest.mark.parametrize(("path", "query"), SEEN)
 def test_axe_finds_nothing(open_page: OpenPage, path: str, query: str) -> None:
     page = open_page(f"{path}?{query}", motion="reduce")
-    page.evaluate(axe_source())
     sizes_seen: list[ViewportSize] = []
     for view, scheme in VIEWS if ENDED in query else VIEWS[::3]:
         page.set_viewport_size(view)
         page.emulate_media(color_scheme=scheme)
         page.wait_for_selector("#pw-page h1", state="attached")
-        expect(page.locator("#pw-shell")).to_have_attribute("data-painting", "0")
+        expect(page.locator("html")).to_have_attribute("data-theme", scheme)
         page.evaluate(_UNFOLD)
+        painted(page)
         rules = COLOURS if view in sizes_seen else ()
-        assert violations(page, rules) == [], (view, scheme)
+        assert violations(page, rules=rules) == [], (view, scheme)
         sizes_seen.append(view)
         assert page.evaluate("document.documentElement.scrollWidth") <= view["width"]
     sizes = page.evaluate(_SIZES)

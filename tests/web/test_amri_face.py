@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.web.axe import violations
 from tests.web.conftest import OpenPage, until
 from tests.web.recorded_amri import MOVED, N_PARTITIONS, RUN, AmriRecording, record_amri
 from tests.web.site import Site, serve
-from tests.web.test_accessibility import axe_source
 
 pytestmark = pytest.mark.web
 PAGE = f"/index-bits?run={RUN}"
@@ -58,9 +58,7 @@ def test_the_page_is_drawn_and_axe_finds_nothing(
     assert strips(page) == [cells(2, 5, free=1), *[cells(5, 2)] * 3, cells(2, 5)]
     expect(page.locator('[data-state="s:S"]')).to_contain_text("3 of 4 partitions still to migrate")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    page.evaluate(axe_source())
-    report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert [(one["id"], one["nodes"][0]["target"]) for one in report["violations"]] == []
+    assert violations(page) == []
 
 
 def test_the_page_is_in_the_menu_of_runs_that_have_such_indexes(open_page: OpenPage) -> None:

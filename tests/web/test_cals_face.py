@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
+from tests.web.axe import violations
 from tests.web.conftest import OpenPage, until
 from tests.web.recorded_cals import BEGINS, RUN, TURNED, WINDOW, CalsRecording, record_cals
 from tests.web.site import Site, serve
-from tests.web.test_accessibility import axe_source, violations
 
 pytestmark = pytest.mark.web
 PAGE = f"/shed?run={RUN}"
@@ -51,7 +51,6 @@ def test_a_receipt_is_looked_at_and_its_run_is_marked(open_page: OpenPage) -> No
     expect(runs.locator('[data-value="80"] .pw-shed-is-chosen')).to_have_count(1)
     expect(runs.locator('[data-value="70"] .pw-shed-shortened')).to_have_count(4)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    page.evaluate(axe_source())
     assert violations(page) == []
 
 

@@ -55,9 +55,9 @@ def test_a_live_page_goes_on_when_the_clock_is_set(
     with site.feeding():
         until(page, f"planwatch.known.now > {site.recording.next_batch}")
         until(page, drawn_after(site.recording.next_batch))
-    page.wait_for_timeout(12_000)  # what was drawn waits for nothing more
+    page.wait_for_timeout(12_000)  # sleeps: what was drawn waits for nothing more
     set_clock(page, by_s)
-    page.wait_for_timeout(1500)
+    page.wait_for_timeout(1500)  # sleeps: ages are told anew each second
     assert re.search(r" (1[2-9]|[2-5]\d) s", said(page, "age")), "of the time that passed"
     assert re.fullmatch(r"· (\d\d s|\d min) old", said(page, "plan-age"))
     site.feed()

@@ -99,7 +99,7 @@ def wait_for_batches(demo: Demo, n: int) -> None:
     while demo.batches() < n:
         assert demo.process.poll() is None, "".join(demo.lines)
         assert time.monotonic() < end, f"fewer than {n} batches: {''.join(demo.lines)}"
-        time.sleep(0.5)
+        time.sleep(0.5)  # sleeps: asked again
 
 
 def turn_mu(page: Page) -> None:

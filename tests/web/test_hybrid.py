@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from backend.model.ids import unit_entity
+from tests.web.axe import violations
 from tests.web.conftest import OpenPage
 from tests.web.engine_run import UNIT, SelectionRun
 from tests.web.site import Site
-from tests.web.test_accessibility import axe_source
 
 pytestmark = pytest.mark.web
 
@@ -60,9 +60,7 @@ def test_the_plan_is_drawn_and_a_tuple_followed(
     expect(steps.first).to_contain_text("first of the order")
     expect(page.locator(".pw-hybrid-step")).to_have_count(steps.count())
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    page.evaluate(axe_source())
-    report = page.evaluate("axe.run('#pw-page', {resultTypes: ['violations']})")
-    assert [one["id"] for one in report["violations"]] == []
+    assert violations(page, "#pw-page") == []
     box.get_by_role("button", name="Table").click()
     expect(page.locator("#pw-hybrid-table tbody tr")).to_have_count(len(arrows))
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.web.axe import violations
 from tests.web.conftest import Ask, OpenPage, until, until_asked
 from tests.web.recorded_kmon import NAMES, OAC, RIDS, RUN, KMonRecording, record_kmon
 from tests.web.site import Site, serve
-from tests.web.test_accessibility import axe_source
 
 pytestmark = pytest.mark.web
 PAGE = f"/constraints?run={RUN}"
@@ -74,9 +74,7 @@ def test_the_page_is_drawn_and_axe_finds_nothing(
         "aria-label", "k in use ∞; no estimate yet; 0 distances drawn, 0 above the k of their time"
     )
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    page.evaluate(axe_source())
-    report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert [(one["id"], one["nodes"][0]["target"]) for one in report["violations"]] == []
+    assert violations(page) == []
 
 
 def test_the_page_is_in_the_menu_of_runs_that_have_constraints(open_page: OpenPage) -> None:
@@ -91,7 +89,7 @@ def test_rows_are_sorted_and_the_table_has_their_numbers(open_page: OpenPage) ->
     drawn(page)
     assert page.evaluate(names)[0] == "RIDS O → B"
     page.get_by_label("Sort by").select_option("name")
-    assert page.evaluate(names) == sorted(NAMES)
+    until(page, f"{names}.join() === {','.join(sorted(NAMES))!r}")
     page.locator("#pw-k-ledger .pw-twin-switch").click()
     row = page.locator("#pw-k-ledger tbody tr").filter(has_text=RIDS)
     expect(row).to_contain_text("1\u2009100")

@@ -368,12 +368,12 @@ def test_no_module_reads_the_kind_of_a_thing_from_its_id() -> None:
 def test_the_first_page_waits_for_slow_modules_and_asks_for_everything_once(
     browser: Browser, open_page: OpenPage
 ) -> None:
-    page = open_page("/healthz")
+    page = open_page("/healthz", rests=False)
     asked: list[str] = []
     page.on("request", lambda request: asked.append((request.post_data or "")[:60]))
 
     def late(route: Any) -> None:
-        page.wait_for_timeout(400)
+        page.wait_for_timeout(400)  # sleeps: a slow network
         route.continue_()
 
     page.route("**/modules/strip.js", late)

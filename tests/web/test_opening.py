@@ -42,7 +42,7 @@ def test_a_recording_plays_until_the_first_batch_and_then_the_page_is_live(
     until(page, "planwatch.shown() > 2")
     expect(page.locator(".pw-graph .pw-card").first).to_be_visible()
     site.recording.begin()
-    page.wait_for_timeout(1500)
+    page.wait_for_timeout(1500)  # sleeps: a run without a batch takes nothing away
     playing(page)
     site.feed()
     expect(page.locator("#pw-mode-word")).to_have_text("LIVE")

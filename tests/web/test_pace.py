@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from storage.vocabulary.records import Command
-from tests.web.conftest import OpenPage
+from tests.web.conftest import OpenPage, until_asked
 from tests.web.site import Site
 from tests.web.stream_run import StreamRun
 
@@ -25,10 +25,7 @@ def run(site: Site) -> Iterator[StreamRun]:
 
 def answered(page: Page, run: StreamRun, n: int) -> Command:
     """The newest request, once there are n, with the engine's answer."""
-    for _ in range(100):
-        if len(run.reader.commands(RUN)) == n:
-            break
-        page.wait_for_timeout(50)
+    until_asked(page, run.reader, RUN, n)
     run.loop.idle()
     return run.reader.commands(RUN)[0]
 

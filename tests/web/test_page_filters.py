@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from backend.model.ids import profile_id
+from tests.web.axe import violations
 from tests.web.conftest import OpenPage, until
 from tests.web.recorded_filters import (
     END,
@@ -23,7 +24,6 @@ from tests.web.recorded_filters import (
     record_filters,
 )
 from tests.web.site import Site, serve
-from tests.web.test_accessibility import axe_source
 
 pytestmark = pytest.mark.web
 RUN = "filters"
@@ -50,7 +50,7 @@ def requested(site: Site) -> None:
     deadline = time.monotonic() + SLOW_S
     while not site.reader.commands(LIVE):
         assert time.monotonic() < deadline, "no request came"
-        time.sleep(0.05)
+        time.sleep(0.05)  # sleeps: asked again
 
 
 def _node(name: str) -> str:
@@ -86,9 +86,7 @@ def test_a_violated_view_is_drawn_with_the_move_it_implies(
     expect(page.locator("#pw-check")).to_contain_text(": violated")
     expect(page.locator("#pw-check")).to_contain_text("switched")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    page.evaluate(axe_source())
-    report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert [(one["id"], one["nodes"][0]["target"]) for one in report["violations"]] == []
+    assert violations(page) == []
 
 
 def test_a_name_that_is_cut_in_the_ribbon_is_read_on_hover_and_focus(

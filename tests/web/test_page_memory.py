@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.web.axe import violations
 from tests.web.conftest import Ask, OpenPage, until
 from tests.web.joins_run import UNIT, JoinsRun
 from tests.web.site import Site, serve
 from tests.web.stream_run import StreamRun
-from tests.web.test_accessibility import axe_source
 
 pytestmark = pytest.mark.web
 RUN = "keys"
@@ -47,13 +48,20 @@ def bid_of(page: Page, name: str) -> Locator:
     return page.locator(".pw-bid").filter(has=page.get_by_text(name, exact=True))
 
 
-def settle(page: Page, run: JoinsRun, condition: str) -> None:
+def _pressed(name: str, is_pressed: bool) -> str:
+    """JavaScript: whether a button that can be held is so."""
+    return (
+        f"document.querySelector('[aria-label=\"{name}\"][aria-pressed={json.dumps(is_pressed)}]')"
+    )
+
+
+def until_shown(page: Page, run: JoinsRun, condition: str) -> None:
     """Batches until the page shows what was turned."""
     for _ in range(40):
         if page.evaluate(condition):
             return
         run.ticks(1)
-        page.wait_for_timeout(400)
+        page.wait_for_timeout(400)  # sleeps: asked again
     raise AssertionError(f"never true: {condition}")
 
 
@@ -76,9 +84,7 @@ def test_the_market_shows_what_caches_bid_and_have(
     expect(takes).to_contain_text("Pool of caches")
     expect(takes).to_contain_text("of 64\u2009KiB")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    page.evaluate(axe_source())
-    report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert [(one["id"], one["nodes"][0]["target"]) for one in report["violations"]] == []
+    assert violations(page) == []
 
 
 #: Bids of the caches in use, from top to bottom.
@@ -110,7 +116,7 @@ def test_the_edge_is_dragged_previewed_and_applied_and_grants_follow(
     expect(draft).to_contain_text("→ 4\u2009KiB.")
     assert run.loop.settings.scopes[UNIT].whole("pool_bytes") == 64 * KB  # a draft is no request
     draft.get_by_role("button", name="Apply").click()
-    settle(page, run, "document.querySelector('.pw-market').dataset.pool === '4096'")
+    until_shown(page, run, "document.querySelector('.pw-market').dataset.pool === '4096'")
     expect(draft).to_have_count(0)
     run.ticks(1)
     assert values_of(run, "pool", "Pool of a and b and c")["granted_bytes"] <= 4 * KB
@@ -124,7 +130,7 @@ def test_the_edge_is_dragged_previewed_and_applied_and_grants_follow(
     granted = (
         "[...document.querySelectorAll('.pw-bid-used')].reduce((s, b) => s + +b.dataset.granted, 0)"
     )
-    settle(page, run, f"{granted} <= 4096")
+    until_shown(page, run, f"{granted} <= 4096")
 
 
 def test_the_pool_of_all_joins_is_turned_and_grants_follow(
@@ -138,7 +144,7 @@ def test_the_pool_of_all_joins_is_turned_and_grants_follow(
     draft = page.locator(".pw-market-draft")
     expect(draft).to_contain_text("Draft: pool no limit → 4\u2009KiB.")
     draft.get_by_role("button", name="Apply").click()
-    settle(
+    until_shown(
         page, run, "document.querySelector('.pw-market[data-join=\"\"]').dataset.pool === '4096'"
     )
     assert 0 < values_of(run, "run pool", "Pool of the run")["granted_bytes"] <= 4 * KB
@@ -165,15 +171,19 @@ def test_caches_are_forbidden_pinned_and_let_go(open_page: OpenPage, run: JoinsR
     forbid = page.get_by_role("button", name="Forbid R ⋈ S", exact=True)
     forbid.click()
     state = "document.querySelector('.pw-bid[data-cache$=\" 0,1|1\"]').dataset.state"
-    settle(page, run, f"{state} === 'unused'")
+    until_shown(page, run, f"{state} === 'unused'")
     assert run.loop.settings.scopes[UNIT].word("forbidden_caches") == "R ⋈ S"
     expect(forbid).to_have_attribute("aria-pressed", "true")
     assert values_of(run, "cache", "R ⋈ S")["granted_bytes"] == 0
     forbid.click()
-    settle(page, run, "document.querySelector('[aria-label=\"Forbid R ⋈ S\"][aria-pressed=false]')")
+    until_shown(
+        page, run, "document.querySelector('[aria-label=\"Forbid R ⋈ S\"][aria-pressed=false]')"
+    )
     page.get_by_role("button", name="Pin R ⋈ S", exact=True).click()
-    settle(page, run, "document.querySelector('[aria-label=\"Pin R ⋈ S\"][aria-pressed=true]')")
-    settle(page, run, f"{state} === 'used'")
+    until_shown(
+        page, run, "document.querySelector('[aria-label=\"Pin R ⋈ S\"][aria-pressed=true]')"
+    )
+    until_shown(page, run, f"{state} === 'used'")
     assert run.loop.settings.scopes[UNIT].word("pinned_caches") == "R ⋈ S"
 
 

@@ -11,10 +11,10 @@ from playwright.sync_api import Page, expect
 
 from backend.model.ids import source_id
 from dashboard.views.monitor import FIRST
-from tests.web.conftest import OpenPage, until
+from tests.web.axe import violations
+from tests.web.conftest import OpenPage, asking, until
 from tests.web.site import Site, serve
 from tests.web.stream_run import SECONDS, UNIT, StreamRun, query_entity, trips
-from tests.web.test_accessibility import axe_source
 
 pytestmark = pytest.mark.web
 RUN = "trips"
@@ -76,9 +76,7 @@ def test_an_answer_has_signs_timestamps_and_its_relation(
     counts = rows.locator("td:nth-child(2)").all_inner_texts()
     assert dict(zip(map(int, zones), map(int, counts), strict=True)) == wanted
     expect(chosen.locator(".pw-history")).to_contain_text("changes per batch")
-    page.evaluate(axe_source())
-    report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert [(one["id"], one["nodes"][0]["target"]) for one in report["violations"]] == []
+    assert violations(page) == []
 
 
 def test_a_relation_that_is_not_kept_whole_says_so(open_page: OpenPage) -> None:
@@ -117,9 +115,7 @@ def test_queues_within_the_batch_and_chains_are_drawn(
     expect(pair).to_have_count(2)
     expect(pair.last.locator("li").first).to_contain_text("elements/µs")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    page.evaluate(axe_source())
-    report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert [(one["id"], one["nodes"][0]["target"]) for one in report["violations"]] == []
+    assert violations(page) == []
     page.keyboard.press("t")
     queues = page.get_by_role("region", name="Queues in batch")
     expect(queues.locator("tbody tr")).to_have_count(len(stored.matrix.rows))
@@ -151,7 +147,7 @@ def test_numbers_that_no_delta_carries_follow_the_stream(
 def _next_seconds(page: Page, run: StreamRun) -> None:
     """Two batches, each in another second: SysStream's time is the engine's, in seconds."""
     for _ in range(2):
-        page.wait_for_timeout(1010)
+        page.wait_for_timeout(1010)  # sleeps: the pace of SysStream
         run.seconds(1)
 
 
@@ -182,9 +178,7 @@ def test_a_query_over_sysstream_becomes_a_graph(open_page: OpenPage, run: Stream
     expect(graph.locator("h3")).to_have_text("the longest queue")
     page.reload()
     expect(graph.locator("h3")).to_have_text("the longest queue")
-    page.evaluate(axe_source())
-    report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert [(one["id"], one["nodes"][0]["target"]) for one in report["violations"]] == []
+    assert violations(page) == []
     graph.get_by_role("button", name="Remove the query").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove longest").click()
     expect(page.locator("#pw-query-said")).to_contain_text("requested")
@@ -220,9 +214,7 @@ def test_an_alert_rule_is_written_as_cql(
     expect(row).to_contain_text("webhook" if webhook else "pages")
     expect(page.locator("#pw-alert-count")).to_have_text("1 alert")
     expect(form.get_by_role("textbox", name="Name")).to_have_value("half_written")
-    page.evaluate(axe_source())
-    report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert [(one["id"], one["nodes"][0]["target"]) for one in report["violations"]] == []
+    assert violations(page) == []
     row.get_by_role("button", name=f"Forget the rule {name}").click()
     page.get_by_role("button", name="Forget it").click()
     expect(row).to_have_count(0)
@@ -278,9 +270,9 @@ def test_a_stream_is_paused_resumed_and_removed_by_buttons(
     page = open_page(f"/?run={RUN}")
     row = page.locator("#pw-inputs tr", has=page.locator("[data-stream=Weather]"))
     page.reload(wait_until="commit")
-    page.evaluate(_AT_ONCE)
-    until(page, "document.querySelector('.pw-toast') !== null")
-    page.wait_for_timeout(300)
+    with asking(page, site.reader, RUN):
+        page.evaluate(_AT_ONCE)
+        until(page, "document.querySelector('.pw-toast') !== null")
     run.seconds()
     expect(row).to_contain_text("paused")
     first = site.reader.commands(RUN)[0]
@@ -298,9 +290,8 @@ def test_a_stream_is_paused_resumed_and_removed_by_buttons(
     assert site.reader.commands(RUN)[0] == first
     page.goto(f"{site.url}/plan?run={RUN}&node={quote(source_id('Weather'))}")
     inspector = page.locator(".pw-inspector")
-    inspector.get_by_role("button", name="Resume").click()
-    until(page, "document.querySelector('.pw-toast') !== null")
-    page.wait_for_timeout(300)
+    with asking(page, site.reader, RUN):
+        inspector.get_by_role("button", name="Resume").click()
     run.seconds()
     expect(inspector.get_by_role("button", name="Pause")).to_be_visible()
     assert site.reader.commands(RUN)[0].payload["value"] == "on"

@@ -45,7 +45,7 @@ def test_every_look_is_a_point_and_a_click_goes_there(
         " return [[x, y], trace.customdata.map((each) => each[0])]; })()"
     )
     page.mouse.move(*spot)
-    page.wait_for_timeout(300)
+    until(page, f"{PLOT}._hoverdata?.length")
     page.mouse.click(*spot)
     until(page, "new URLSearchParams(location.search).has('at')")
     assert int(page.evaluate("new URLSearchParams(location.search).get('at')")) in batches

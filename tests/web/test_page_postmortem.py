@@ -12,10 +12,10 @@ from playwright.sync_api import Browser, ViewportSize, expect
 
 from dashboard.report import page_of
 from dashboard.report.postmortem import records_of
+from tests.web.axe import violations
 from tests.web.conftest import OpenPage, until
 from tests.web.joins_run import JoinsRun
 from tests.web.site import Site
-from tests.web.test_accessibility import axe_source
 
 ColorScheme = Literal["dark", "light"]
 
@@ -75,9 +75,7 @@ def test_the_file_opens_from_a_folder_without_a_server(
         re.compile(r"^\d+\.\d %$")
     )
     expect(alone.locator("#lines svg")).to_have_count(4)
-    alone.evaluate(axe_source())
-    report = alone.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert [(one["id"], one["nodes"][0]["html"]) for one in report["violations"]] == []
+    assert violations(alone) == []
     assert troubles == []
     assert [url for url in asked if not url.startswith("file:")] == []
     context.close()
@@ -116,9 +114,7 @@ def test_the_file_can_be_read_on_a_phone_as_on_a_desk(
     expect(page.locator(".card", has_text="Output")).to_be_visible()
     assert page.evaluate(_TROUBLES) == []
     expect(page.locator("#slider")).to_be_in_viewport()
-    page.evaluate(axe_source())
-    report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert [(one["id"], one["nodes"][0]["html"]) for one in report["violations"]] == []
+    assert violations(page) == []
     context.close()
 
 

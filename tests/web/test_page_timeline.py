@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from plotly.offline import get_plotlyjs_version
 
-from tests.web.conftest import OpenPage, until
+from tests.web.conftest import OpenPage, painted, until
 from tests.web.recorded import record
 from tests.web.site import Site
 
@@ -49,7 +49,7 @@ def test_panels_lanes_and_bands_are_drawn(
 
 
 def test_the_small_plotly_is_loaded_and_no_other(open_page: OpenPage) -> None:
-    page = open_page("/healthz")
+    page = open_page("/healthz", rests=False)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(page.url.replace("/healthz", "/timeline?run=r1"))
@@ -108,7 +108,7 @@ def test_a_click_on_an_event_goes_to_its_batch(open_page: OpenPage) -> None:
     page = drawn(open_page("/timeline?run=r1"))
     x, y, _ = mark_place(page)
     page.mouse.move(x, y)
-    page.wait_for_timeout(300)
+    until(page, f"{PLOT}._hoverdata?.length")
     page.mouse.click(x, y)
     expect(page).to_have_url(re.compile("at=110"), timeout=10_000)
 
@@ -117,11 +117,11 @@ def test_no_click_elsewhere_and_no_double_click_moves_the_moment(open_page: Open
     page = drawn(open_page("/timeline?run=r1"))
     x, y, above = mark_place(page)
     page.mouse.move(x, above)
-    page.wait_for_timeout(300)
+    page.wait_for_timeout(300)  # sleeps: nothing is under the pointer
     page.mouse.click(x, above)
     for place in (above, y):
         page.mouse.dblclick(x, place)
-        page.wait_for_timeout(600)
+        page.wait_for_timeout(600)  # sleeps: the page stays where it is
     assert "at=" not in page.url
 
 
@@ -166,7 +166,7 @@ def test_a_figure_travels_once(open_page: OpenPage) -> None:
     page.keyboard.press("g")
     page.keyboard.press("t")
     drawn(page)
-    page.wait_for_timeout(500)
+    painted(page)
     assert page.evaluate("window.figures") == 1
 
 

@@ -94,7 +94,7 @@ def test_a_finger_scrolls_a_matrix_and_its_legend_is_whole(open_page: OpenPage) 
     for kind, moved in (("Start", 0), *(("Move", 10 * n) for n in range(1, 11))):
         point = {"type": f"touch{kind}", "touchPoints": [{"x": x - moved, "y": y}]}
         finger.send("Input.dispatchTouchEvent", point)
-        page.wait_for_timeout(20)
+        page.wait_for_timeout(20)  # sleeps: the pace of a finger
     finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     figures = "[...document.querySelectorAll('.pw-twin-figure')]"
     until(page, f"{figures}.some(one => one.scrollLeft > 40)", 4)

@@ -11,10 +11,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from storage.vocabulary.graph import NO_OPERATORS, PlanGraph
+from tests.web.axe import violations
 from tests.web.conftest import OpenPage, until
 from tests.web.site import Site
 from tests.web.stream_run import TEXTS, UNIT, StreamRun
-from tests.web.test_accessibility import axe_source
 
 pytestmark = pytest.mark.web
 RUN = "dag"
@@ -93,9 +93,7 @@ def test_every_node_and_edge_is_drawn_and_none_covers_another(
         "all => Math.min(...all.map(t => parseFloat(getComputedStyle(t).fontSize)))",
     )
     assert smallest >= 11
-    page.evaluate(axe_source())
-    report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert [(one["id"], one["nodes"][0]["target"]) for one in report["violations"]] == []
+    assert violations(page) == []
 
 
 def test_a_wide_plan_is_shown_whole_and_in_full_size(open_page: OpenPage, run: StreamRun) -> None:
@@ -108,6 +106,7 @@ def test_a_wide_plan_is_shown_whole_and_in_full_size(open_page: OpenPage, run: S
     expect(page.locator(".pw-graph svg[data-scale='1']")).to_have_count(1)
     assert not frame.evaluate(fits)
     page.get_by_role("button", name="All in sight").click()
+    expect(page.locator(".pw-graph svg[data-scale='1']")).to_have_count(0)
     assert frame.evaluate(fits)
 
 

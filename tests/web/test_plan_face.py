@@ -8,10 +8,10 @@ from itertools import pairwise
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.web.axe import violations
 from tests.web.conftest import Ask, OpenPage, until
 from tests.web.recorded_parts import ATTRIBUTES
 from tests.web.site import Site
-from tests.web.test_accessibility import axe_source
 from tests.web.test_plan_page import graph_of
 
 pytestmark = pytest.mark.web
@@ -162,7 +162,7 @@ def test_nothing_moves_for_who_asked_for_less_motion(open_page: OpenPage, site: 
     site.feed(order=order)
     expected = " ".join(f"asc:{name}" for name in order)
     expect(page.locator("#plan-graph")).to_have_attribute("data-order", expected)
-    page.wait_for_timeout(400)
+    page.wait_for_timeout(400)  # sleeps: nothing moves
     assert page.evaluate("moved") == 0
 
 
@@ -194,9 +194,7 @@ def test_the_inspector_is_in_groups(open_page: OpenPage) -> None:
 def test_axe_finds_nothing_beside_a_pinned_card(open_page: OpenPage, scheme: str) -> None:
     page = graph_of(open_page("/plan?run=r1&at=160&node=asc:month", scheme=scheme))
     expect(page.locator("#plan-inspector [data-pinned]")).to_be_visible()
-    page.evaluate(axe_source())
-    found = page.evaluate("axe.run().then(r => r.violations.map(v => v.id))")
-    assert found == []
+    assert violations(page) == []
 
 
 COLUMNS = [{"x": 100 * place, "w": 100, "y": 50, "most": 80, "row": 0} for place in range(4)]

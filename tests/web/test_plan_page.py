@@ -9,7 +9,7 @@ import statistics
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import OpenPage, until
+from tests.web.conftest import OpenPage, painted, until
 from tests.web.recorded_parts import ATTRIBUTES
 from tests.web.site import Site
 
@@ -90,7 +90,6 @@ def test_no_early_drop_is_one_band(open_page: OpenPage) -> None:
 def test_numbers_follow_the_stream_quickly(open_page: OpenPage, site: Site) -> None:
     page = graph_of(open_page("/plan"))
     expect(page.locator("#pw-shell")).to_have_attribute("data-link", "stream")
-    page.wait_for_timeout(1500)
     page.mouse.move(5, 5)
     page.evaluate("planwatch.latencies.length = 0")
     site.feed(25, 0.2)
@@ -155,7 +154,7 @@ def test_reduced_motion_jumps(open_page: OpenPage) -> None:
     )
     page.keyboard.press("Shift+ArrowRight")
     graph_of(page, 110)
-    page.wait_for_timeout(300)
+    painted(page, 110)
     assert page.evaluate("glides") == 0
 
 
@@ -284,7 +283,7 @@ def test_a_click_on_a_chart_offers_the_batch_and_does_not_go(open_page: OpenPage
     page = graph_of(open_page("/plan"))
     chart = page.locator("#plan-visits svg")
     chart.dblclick(position={"x": 60, "y": 40})
-    page.wait_for_timeout(400)
+    page.wait_for_timeout(400)  # sleeps: the page stays where it is
     expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "live")
     chart.click(position={"x": 60, "y": 40})
     offer = page.locator("#plan-visits .pw-go")

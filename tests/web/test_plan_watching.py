@@ -12,11 +12,11 @@ from playwright.sync_api import expect
 
 from dashboard.views.load import build_load, words_of
 from tests.unit.asc.stream import tuples
+from tests.web.axe import violations
 from tests.web.conftest import Ask, OpenPage, until
 from tests.web.engine_run import SelectionRun
 from tests.web.site import Site
 from tests.web.stream_run import UNIT, StreamRun
-from tests.web.test_accessibility import axe_source
 
 pytestmark = pytest.mark.web
 DAG, HYBRID, AGAIN, SKEWED = "watched-dag", "watched-hybrid", "watched-again", "watched-skewed"
@@ -123,10 +123,7 @@ def test_what_a_part_hangs_on_is_lit_and_folds_by_keyboard(
     expect(page.locator(".pw-card")).to_have_count(before - n)
     tools = page.locator(".pw-graph-tools")
     expect(tools).to_contain_text(f"{before - n} of {before} parts shown")
-    page.evaluate(axe_source())
-    report = page.evaluate("axe.run('.pw-graph-tools', {resultTypes: ['violations']})")
-    found = [(one["id"], one["nodes"][0]["failureSummary"]) for one in report["violations"]]
-    assert found == []
+    assert violations(page, ".pw-graph-tools") == []
     page.locator(".pw-card", has_text="wet").first.focus()
     page.keyboard.press("+")
     expect(page.locator(".pw-card")).to_have_count(before)
@@ -241,9 +238,7 @@ def test_shards_stand_beside_each_other_with_their_share(
     panel = page.locator("#pw-load")
     expect(panel).to_contain_text(f"{100 * busy[0] / sum(busy):.1f}\u2009% of the processing time")
     expect(panel.locator(".pw-takes dt")).to_have_text(["shard 0", "shard 1"])
-    page.evaluate(axe_source())
-    report = page.evaluate("axe.run('#pw-load', {resultTypes: ['violations']})")
-    assert [one["id"] for one in report["violations"]] == []
+    assert violations(page, "#pw-load") == []
     panel.get_by_role("button", name="Table").click()
     expect(panel.locator("tbody tr")).to_have_count(2)
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import OpenPage, until
+from tests.web.conftest import OpenPage, painted, until
 from tests.web.joins_run import JoinsRun
 from tests.web.recorded_filters import record_filters
 from tests.web.site import Site, serve
@@ -131,6 +131,7 @@ def _play(page: Page, speed: str, least: int) -> list[list[Any]]:
     # before it is paused: a replay that has come to its end is begun anew by the same key
     found: list[list[Any]] = page.evaluate("window.painted")
     page.keyboard.press("Space")
+    painted(page)
     return found
 
 

@@ -81,7 +81,7 @@ def test_tables_are_saved_as_parquet_while_the_figure_is_shown(open_page: OpenPa
     with page.expect_download():
         page.get_by_role("button", name="Save Plan as Parquet").click()
     expect(page.locator("[data-twin]").first).to_have_attribute("data-twin", "figure")
-    page.wait_for_timeout(500)  # further files
+    page.wait_for_timeout(500)  # sleeps: no further file comes
     tables = {one.suggested_filename: pq.read_table(one.path()) for one in saved}
     assert all(re.fullmatch(r"r1-plan(-\d)?-batch110\.parquet", name) for name in tables)
     table = next(one for one in tables.values() if "Construct" in one.column_names)

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from storage.exchange.commands import open_command_writer
-from tests.web.conftest import OpenPage, until, visit
+from tests.web.conftest import OpenPage, painted, until, visit
 from tests.web.site import N_ENDED, STALLED, Site
 
 pytestmark = pytest.mark.web
@@ -36,13 +36,6 @@ def test_live_run_shows_mode_plan_and_age(open_page: OpenPage, site: Site) -> No
     assert page.locator("html").get_attribute("lang") == "en"
 
 
-def settled(page: Page) -> None:
-    """Give a change the time to begin, then wait until no part of the page is being drawn."""
-    page.wait_for_timeout(600)
-    until(page, "!document.querySelector('[data-dash-is-loading=true]')")
-    until(page, "document.getElementById('pw-shell').dataset.painting !== '1'")
-
-
 def test_space_stops_time_and_scrolls_nothing_wherever_the_focus_is(open_page: OpenPage) -> None:
     page = ready(open_page("/plan", height=500))
     page.locator(".pw-nav-link").first.focus()
@@ -58,13 +51,13 @@ def test_frozen_means_frozen_and_resume_jumps_to_now(open_page: OpenPage, site: 
     page.keyboard.press("Space")
     expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "frozen")
     assert "frozen=1" in page.url
-    settled(page)
+    painted(page)
     parts = "['#pw-page', '#pw-strip'].map(s => document.querySelector(s).innerHTML).join()"
     before = page.evaluate(parts)
     frozen_at = page.evaluate("planwatch.shown()")
     site.feed(5, 0.1)
     expect(page.locator("#pw-since-text")).to_contain_text("5 batches since")
-    settled(page)
+    painted(page)
     assert page.evaluate(parts) == before
     page.locator("#pw-resume").click()
     expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "live")
@@ -173,7 +166,7 @@ def test_theme_follows_the_system_then_the_choice(open_page: OpenPage, scheme: s
     toggle.click()
     expect(root).to_have_attribute("data-theme", "dark")
     page.reload()
-    assert root.get_attribute("data-theme") == "dark"
+    expect(root).to_have_attribute("data-theme", "dark")
     ready(page)
     expect(toggle).to_have_attribute("data-choice", "dark")
 
@@ -208,7 +201,7 @@ def test_one_long_batch_is_not_idle(open_page: OpenPage, site: Site) -> None:
     expect(state).to_have_text("running")
     for _ in range(8):  # the engine lives on, and no batch ends
         site.writer.heartbeat("r2", time.time(), "its job runs")
-        page.wait_for_timeout(1000)
+        page.wait_for_timeout(1000)  # sleeps: the pace of the engine
     expect(state).to_have_text("working")
     batch = site.recording.next_batch
     told = re.compile(f"^batch {batch} running .* · its job runs$")
@@ -258,7 +251,7 @@ def test_a_hidden_tab_closes_its_stream(open_page: OpenPage) -> None:
 def test_the_skip_link_is_first_and_leads_to_the_page(open_page: OpenPage) -> None:
     page = ready(open_page("/plan?run=r1"))
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Skip to the page"
+    expect(page.locator(":focus")).to_have_text("Skip to the page")
 
 
 def test_the_range_of_time_is_one_for_all_and_in_the_address(open_page: OpenPage) -> None:

@@ -20,7 +20,7 @@ from dashboard.web.server import Server
 from tests.engine_runs import EngineRun
 from tests.shipped_runs import demo
 from tests.unit.asc.stream import a_filters, b_filters
-from tests.web.conftest import OpenPage, until
+from tests.web.conftest import OpenPage, painted, until
 from tests.web.engine_run import SelectionRun
 from tests.web.joins_run import JoinsRun
 from tests.web.recorded_filters import FilterRecording
@@ -179,7 +179,7 @@ def test_what_rests_is_not_left_a_batch_behind(
         _agrees(page)
         for _ in range(40):
             step()
-            page.wait_for_timeout(1300)
+            page.wait_for_timeout(1300)  # sleeps: the pace of the run
             last = run.reader.last_batch(run.run_id)
             if any(plan.batch == last for plan in run.reader.plans(run.run_id)[1:]):
                 break
@@ -207,10 +207,10 @@ def test_what_came_before_the_stream_is_drawn_as_well(open_page: OpenPage, tmp_p
         reasons = page.locator("#plan-inspector-why")
         expect(reasons).to_have_attribute("data-as-of", "15")
         page.evaluate(_UNMARKED)
-        page.wait_for_timeout(1500)  # all that the page asks for at first is answered
+        painted(page, 15)
         for _ in range(4):
             step()
-        page.wait_for_timeout(200)
+        page.wait_for_timeout(200)  # sleeps: no news reaches the page
         held[0].continue_()
         _agrees(page)
         expect(reasons).to_have_attribute("data-as-of", "19")
@@ -228,7 +228,7 @@ def test_a_query_chosen_on_the_page_is_no_change_of_the_plan(
         for name in ("named", "wet", "All of it"):
             page.locator("#plan-choices").get_by_text(name, exact=True).click()
             for _ in range(12):
-                page.wait_for_timeout(150)
+                page.wait_for_timeout(150)  # sleeps: looked at while it changes
                 assert page.locator(".pw-ghost").count() <= 3
                 words = page.locator("#plan-headline").inner_text()
                 assert "more," not in words

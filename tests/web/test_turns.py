@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.unit.asc.stream import a_filters, b_filters, tuples
-from tests.web.conftest import OpenPage, drafted, until_asked
+from tests.web.conftest import OpenPage, asking, drafted, until_asked
 from tests.web.engine_run import UNIT, SelectionRun
 from tests.web.site import Site
 
@@ -78,9 +78,8 @@ def test_a_set_of_values_is_saved_and_taken(
     expect(calm).to_contain_text("nothing: these are the values in force")
     began = page.locator("#pw-presets tbody tr", has_text="As the run began")
     expect(began).to_contain_text("Threshold μ 9 → 0.05")
-    n = len(site.reader.commands("e2"))
-    began.get_by_role("button", name="Take (1 turn)").click()
-    until_asked(page, site.reader, "e2", n + 1)
+    with asking(page, site.reader, "e2"):
+        began.get_by_role("button", name="Take (1 turn)").click()
     lively.run(tuples(250, 9))
     expect(began).to_contain_text("nothing")
     expect(calm).to_contain_text("Threshold μ 0.05 → 9")
@@ -94,7 +93,7 @@ def test_a_turn_that_nobody_keeps_is_taken_back(open_page: OpenPage, lively: Sel
     lively.run(tuples(250, 10))
     row = page.locator("#pw-audit tbody tr").filter(has_text="0.7").first
     expect(row).to_contain_text("else back at")
-    page.wait_for_timeout(2200)
+    page.wait_for_timeout(2200)  # sleeps: so long it holds
     lively.run(tuples(250, 11))
     expect(row).to_contain_text("taken back at batch")
     expect(row.get_by_role("button", name="Keep")).to_have_count(0)
@@ -111,9 +110,8 @@ def test_all_turns_go_back_at_one_click(
     page = open_page("/knobs?run=e2")
     began = page.locator("#pw-presets tbody tr", has_text="As the run began")
     expect(began).to_contain_text("Least gain 0.5 → 0.01")
-    n = len(site.reader.commands("e2"))
-    began.get_by_role("button", name="Take (2 turns)").click()
-    until_asked(page, site.reader, "e2", n + 2)
+    with asking(page, site.reader, "e2", 2):
+        began.get_by_role("button", name="Take (2 turns)").click()
     lively.run(tuples(250, 13))
     expect(began).to_contain_text("nothing")
     values = lively.loop.settings.scopes[UNIT]
@@ -133,11 +131,8 @@ def test_an_ordering_is_previewed_and_judged(open_page: OpenPage, site: Site) ->
     expect(told).to_contain_text(
         re.compile(r"on the record: visits [+−].* ± .*, planned anew at each evaluation \(paired\)")
     )
-    ordering.get_by_role("button", name="Apply macs").click()
-    for _ in range(400):
-        if site.reader.commands("e3"):
-            break
-        page.wait_for_timeout(50)
+    with asking(page, site.reader, "e3"):
+        ordering.get_by_role("button", name="Apply macs").click()
     run.run(tuples(8000, 6), 1000)
     row = page.locator("#pw-audit tbody tr").filter(has_text="Ordering").first
     expect(row.locator("[data-pw-effect]")).to_have_text(

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from dashboard.components.names import words_of
-from tests.web.conftest import OpenPage, drafted
+from tests.web.conftest import OpenPage, asking, drafted
 from tests.web.joins_run import JoinsRun
 from tests.web.recorded_filters import FilterRecording
 from tests.web.site import Site, serve
@@ -51,12 +51,8 @@ def preview(card: Locator) -> Locator:
 
 def take(page: Page, site: Site, run: str, card: Locator, one_more: Callable[[], object]) -> None:
     """Apply what is drafted, and have the engine answer."""
-    n = len(site.reader.commands(run))
-    card.get_by_role("button", name=re.compile("^Apply")).click()
-    for _ in range(400):
-        if len(site.reader.commands(run)) > n:
-            break
-        page.wait_for_timeout(50)
+    with asking(page, site.reader, run):
+        card.get_by_role("button", name=re.compile("^Apply")).click()
     one_more()
 
 

@@ -9,10 +9,10 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.unit.asc.stream import tuples
-from tests.web.conftest import OpenPage, until
+from tests.web.axe import violations
+from tests.web.conftest import OpenPage, asking, until
 from tests.web.engine_run import UNIT, SelectionRun
 from tests.web.site import Site
-from tests.web.test_accessibility import axe_source
 
 pytestmark = pytest.mark.web
 PLOT = "document.querySelector('#pw-whatif-graph .js-plotly-plot')"
@@ -57,9 +57,7 @@ def test_the_ghost_slider_decides_the_run_again(
     expect(words).to_contain_text(re.compile(rf"{common} would vanish, 0 would appear.*n = \d"))
     expect(page.locator("#pw-whatif-box")).to_contain_text("estimated")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    page.evaluate(axe_source())
-    report = page.evaluate("axe.run('#pw-whatif-box', {resultTypes: ['violations']})")
-    assert [one["id"] for one in report["violations"]] == []
+    assert violations(page, "#pw-whatif-box") == []
     page.locator("#pw-whatif-box").get_by_role("button", name="Table").click()
     lines = page.locator("#pw-whatif-table tbody tr", has_text="would vanish")
     expect(lines).to_have_count(common)
@@ -72,11 +70,10 @@ def test_a_tried_mu_is_taken_live(open_page: OpenPage, ghostly: SelectionRun, si
     expect(row(page, 1)).to_contain_text("at μ = 0.3")  # of the link
     box.get_by_label("ghost μ", exact=True).fill("0.4")
     expect(row(page, 1)).to_contain_text("at μ = 0.4")
-    box.get_by_role("button", name="Apply live").click()
     chip = box.locator(".pw-chip")
-    expect(chip).to_have_attribute("data-phase", "pending")
-    for _ in range(200):  # until the request is in the store
-        page.wait_for_timeout(0 if site.reader.commands("e2") else 50)
+    with asking(page, site.reader, "e2"):
+        box.get_by_role("button", name="Apply live").click()
+        expect(chip).to_have_attribute("data-phase", "pending")
     ghostly.run(tuples(250, 3))
     expect(chip).to_contain_text("applied at batch")
     assert ghostly.loop.settings.scopes[UNIT].number("mu") == 0.4

@@ -66,7 +66,7 @@ def watched(
             node = rng.choice(nodes)
             page.evaluate("(node) => window.planwatch.go({ node })", node)
             until(page, _SETTLED)
-        page.wait_for_timeout(rng.uniform(20, 1500))
+        page.wait_for_timeout(rng.uniform(20, 1500))  # sleeps: to a moment of no kind
         samples.append(read(page, node))
     return samples
 
@@ -91,7 +91,6 @@ def mismatches(samples: list[Sample], page: Page) -> list[Mismatch]:
 
 def _replayed(page: Page, batch: int, node: str | None) -> Numbers:
     page.evaluate("([at, node]) => window.planwatch.go({ at, node })", [batch, node])
-    page.wait_for_timeout(30)
     until(page, f"{_STRIP} === '{batch}' && {_SETTLED}")
     return _settled(page, node)
 
@@ -99,7 +98,7 @@ def _replayed(page: Page, batch: int, node: str | None) -> Numbers:
 def _settled(page: Page, node: str | None) -> Numbers:
     """What a page says once nothing is on its way to it; a panel that was just shown may not have
     asked for its records yet, so that a page that seems wrong is read again."""
-    page.wait_for_timeout(60)
+    page.wait_for_timeout(60)  # sleeps: asked again
     until(page, _SETTLED)
     return read(page, node).numbers
 
