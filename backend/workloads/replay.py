@@ -136,6 +136,14 @@ class Feeder:
         """Tuples published and not yet consumed."""
         return self.published - self.n_consumed
 
+    @property
+    def failed(self) -> bool:
+        """An error ended it, its end could not be told, and nothing is left to be taken."""
+        there = [file for file in list(self._files) if file[1].exists()]
+        if self.error is None or any(path.suffix == END for _, path in there):
+            return False
+        return all(end <= self.n_consumed for end, _ in there)
+
     def start(self) -> None:
         """Begin to publish."""
         self.directory.mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import threading
@@ -218,6 +219,28 @@ def test_a_batch_that_fails_ends_the_run_with_its_cause(
     with pytest.raises(RunFailed, match=r"^ZeroDivisionError: no such thing$"):
         host.run()
     assert (loop.n_abandoned, loop.in_batch) == (1, False)
+
+
+class Losing(FixedLoop):
+    """Loses the folder of the tuples that wait, as to a cleaner of temporary files."""
+
+    def __init__(self, spool: Path) -> None:
+        knobs = {("Cars", "max_batch_tuples"): 100}
+        super().__init__({}, knobs, networks=lambda batch_id: {"n": in_time()})
+        self._spool = spool
+
+    def end_batch(self, result: BatchResult) -> None:
+        super().end_batch(result)
+        shutil.rmtree(self._spool, ignore_errors=True)
+
+
+@pytest.mark.timeout(90)
+def test_a_run_whose_tuples_can_be_kept_nowhere_ends(spark: SparkSession, tmp_path: Path) -> None:
+    loop = Losing(tmp_path / "run" / "spool")
+    inputs = [source(CARS, cars(), "Cars", None)]
+    host = RunHost(spark, loop, inputs, SinkSpec(None), tmp_path / "run", False)
+    with pytest.raises((InputsFailed, RunFailed), match=r"No such file|does not exist"):
+        host.run()
 
 
 def test_a_live_run_is_stopped_from_outside_and_by_command(

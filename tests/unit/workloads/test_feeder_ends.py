@@ -48,6 +48,27 @@ def test_an_error_is_seen_when_the_end_was_told_and_where_it_could_not_be_it_is_
     feeder.stop()
 
 
+def test_a_feeder_has_failed_when_nothing_of_it_can_be_taken_any_more(tmp_path: Path) -> None:
+    rates = iter([0.0, 0.0])  # then it raises
+    feeder = Feeder(numbers(10), tmp_path, lambda: next(rates), lambda: "stop")
+    feeder.start()
+    wait(lambda: feeder.error is not None)
+    assert feeder.backlog == 10
+    assert not feeder.failed
+    for path in tmp_path.iterdir():
+        path.unlink()
+    assert feeder.failed
+    feeder.stop()
+
+
+def test_a_feeder_whose_end_was_told_has_not_failed(tmp_path: Path) -> None:
+    feeder = Feeder(numbers(10), tmp_path, lambda: 1 / 0, lambda: "stop", marks_end=lambda: True)
+    feeder.start()
+    wait(lambda: feeder.error is not None)
+    assert not feeder.failed
+    feeder.stop()
+
+
 def gone(folder: Path) -> float:
     """As on a disk that takes nothing any more."""
     folder.rmdir()

@@ -330,6 +330,8 @@ class RunHost:
 
     def _is_done(self, name: str, feeder: Feeder) -> bool:
         """The input's tuples were all taken, or those that there will be."""
+        if feeder.failed:
+            return True
         if name in self._read and name not in self._jobs.networks.ended:
             return False
         if self._loop.input_knob(name, "intake") == "removed":
