@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from storage.errors import BadRecord
 from storage.vocabulary import registry
@@ -17,7 +18,10 @@ from storage.vocabulary.kinds import (
     words_of,
 )
 from storage.vocabulary.properties import Property
-from storage.vocabulary.records import BatchRecord, Entity
+from storage.vocabulary.records import BatchRecord, Decision, Entity
+
+#: Verdicts after which something is otherwise than before.
+ACTING: Final = ("switched", "acted")
 
 
 def check_record(record: BatchRecord) -> None:
@@ -30,6 +34,17 @@ def check_record(record: BatchRecord) -> None:
     for what, word, words in (*_words(record), *entity_words(record.entities)):
         if word not in words_of(words):
             raise BadRecord(f"{what} {word!r} is no such word; allowed: {listed(words)}")
+    for decision in record.decisions:
+        _check_grounds(decision)
+
+
+def _check_grounds(decision: Decision) -> None:
+    """Raise BadRecord where something was changed for a NaN."""
+    numbers = (decision.lhs, decision.rhs, decision.predicted_old, decision.predicted_new)
+    has_nan = any(number is not None and math.isnan(number) for number in numbers)
+    if has_nan and decision.verdict in ACTING:
+        words = f"decision {decision.seq} of {decision.unit_id or decision.algorithm}"
+        raise BadRecord(f"{words} {decision.verdict} by a number that is none: {numbers}")
 
 
 def _words(record: BatchRecord) -> Iterator[tuple[str, str, Any]]:
