@@ -60,6 +60,10 @@ class RunLives(StoreError):
     """Another process is executing this run."""
 
 
+class RunLost(StoreError):
+    """Another process has taken over this run; nothing was written."""
+
+
 class BadRecord(StoreError, ValueError):
     """A record breaks the vocabulary: unknown property, wrong unit, results without a batch."""
 

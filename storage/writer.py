@@ -23,9 +23,10 @@ from sqlalchemy import (
     update,
 )
 
-from storage.errors import RunExists, RunLives, StoreAway, UnknownRun, translated
+from storage.errors import RunExists, StoreAway, UnknownRun, translated
 from storage.exchange import commands, export
-from storage.exchange.liveness import LIVE_STATES, gone_note, is_gone, may_live
+from storage.exchange.liveness import LIVE_STATES, gone_note
+from storage.exchange.ownership import BEGINS, Ownership, lives_error
 from storage.reading import history
 from storage.tables.database import (
     begun,
@@ -59,6 +60,8 @@ from storage.writing.checks import check_record
 from storage.writing.write_rows import RunCache
 
 FINAL_STATES: Final = ("ended", "interrupted", "failed")
+#: So long the engine waits for others that hold the store, before its run fails.
+PATIENCE_S: Final = 120.0
 #: Key of the advisory lock under which commits get their cursors on PostgreSQL.
 COMMITS_LOCK: Final = 1
 
@@ -78,10 +81,6 @@ def open_engine_writer(url: str, durable: bool = False) -> EngineWriter:
     return EngineWriter(engine, where)
 
 
-#: So long the engine waits for others that hold the store, before its run fails.
-PATIENCE_S: Final = 120.0
-
-
 class EngineWriter:
     """Writes everything but commands. Thread-safe; every method is one transaction."""
 
@@ -90,10 +89,11 @@ class EngineWriter:
         self.where = where
         self._lock = threading.RLock()
         self._caches: dict[str, RunCache] = {}
-        self._begun: set[str] = set()
+        self._ownership = Ownership(engine, where)
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, and own no run any more."""
+        self._ownership.close()
         self._engine.dispose()
 
     def __enter__(self) -> EngineWriter:
@@ -119,11 +119,9 @@ class EngineWriter:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection for one consistent read, without the write lock."""
-        with translated(self.where), self._connected() as connection:
+        connected = patiently(lambda: reading(self._engine), self.where, PATIENCE_S)
+        with translated(self.where), connected as connection:
             yield connection
-
-    def _connected(self) -> Connection:
-        return patiently(lambda: reading(self._engine), self.where, PATIENCE_S)
 
     def begin_run(
         self,
@@ -149,11 +147,12 @@ class EngineWriter:
             if connection.execute(select(RunRow.id).where(RunRow.id == run.id)).first():
                 raise RunExists(f"run {run.id!r} is already in {self.where}; pick another id")
             if alone:
-                _check_alone(connection, run)
+                self._ownership.check_alone(connection, run)
+            self._ownership.take(run)
             connection.execute(insert(RunRow), row_of(run))
             write_rows.put_inputs(connection, run.id, run.inputs, cache)
             changed = {"runs", *write_rows.write(connection, record, write_rows.BEFORE, cache)}
-            _commit(connection, run.id, None, "run", run.started_at, changed)
+            epoch = _commit(connection, run.id, None, BEGINS, run.started_at, changed)
             waited: tuple[str, ...] = ()
             if BRANCH not in run.settings:
                 waited = commands.refuse_waiting(connection, run.workload, run.started_at)
@@ -161,7 +160,7 @@ class EngineWriter:
                 _commit(connection, other, None, "state", run.started_at, {"commands"})
         with self._lock:
             self._caches[run.id] = cache
-            self._begun.add(run.id)
+            self._ownership.begin(run.id, epoch)
 
     def resume_run(
         self,
@@ -187,9 +186,10 @@ class EngineWriter:
             with self._transaction() as connection:
                 cache.load(connection, run_id)
                 run = history.run(connection, run_id)
-                if run is not None and self._is_at_work(run, time):
-                    where = f"process {run.pid} on {run.host}"
-                    raise RunLives(f"run {run_id!r} is at work in {where}; stop that one first")
+                if run is not None:
+                    if self.lives(run, time):
+                        raise lives_error(run)
+                    self._ownership.take(run)
                 connection.execute(update(RunRow).where(RunRow.id == run_id).values(values))
                 write_rows.put_inputs(connection, run_id, inputs, cache)
                 title = f"resumed at batch {cache.last_batch + 1}"
@@ -198,13 +198,18 @@ class EngineWriter:
                 changed = {"runs", "inputs"}
                 changed |= write_rows.write(connection, record, cache.last_batch, cache)
                 _lock_commits(connection)
-                _commit(connection, run_id, None, "run", time, changed)
+                epoch = _commit(connection, run_id, None, BEGINS, time, changed)
             self._caches[run_id] = cache
-            self._begun.add(run_id)
+            self._ownership.begin(run_id, epoch)
 
-    def _is_at_work(self, run: Run, now: float) -> bool:
-        mine = run.id in self._begun and run.state in LIVE_STATES
-        return mine or may_live(run, now)
+    def lives(self, run: Run, now: float) -> bool:
+        """As of Ownership."""
+        return self._ownership.lives(run, now)
+
+    def check_owner(self, run_id: str) -> None:
+        """Raise RunLost where another process has taken over the run since this one began it."""
+        with self.reading() as connection:
+            self._ownership.check(connection, run_id)
 
     def write_batch(self, record: BatchRecord) -> bool:
         """Record everything of one batch in one transaction; False when it already was.
@@ -226,6 +231,7 @@ class EngineWriter:
             with self._transaction() as connection:
                 cache.load(connection, run_id)
                 _lock_commits(connection)
+                self._ownership.check(connection, run_id)
                 if _is_recorded(connection, run_id, batch):
                     return False
                 position = cache.last_batch if batch.id is None else batch.id
@@ -239,7 +245,9 @@ class EngineWriter:
     def heartbeat(self, run_id: str, time: float, phase: Phase | None = None) -> None:
         """Note that the engine of the run lives at ``time`` (Unix s); moves no cursor. phase: what
         it does there, as the note of a run that has not ended; None: the note stays."""
+        self._ownership.keep(run_id)
         with self._transaction() as connection:
+            self._ownership.check(connection, run_id)
             connection.execute(_BEAT, {"of_run": run_id, "now": time})
             if phase is not None:
                 connection.execute(_NOTE, {"of_run": run_id, "phase": phase})
@@ -250,8 +258,11 @@ class EngineWriter:
         An interrupted run may go on: what was asked of it waits, but for the wish to stop it.
         """
         with self._transaction() as connection:
+            self._ownership.check(connection, run_id)
             if not _set_state(connection, run_id, state, note, time):
                 raise UnknownRun(f"run {run_id!r} is not in {self.where}; begin it first")
+        if state in FINAL_STATES:
+            self._ownership.give_back(run_id)
 
     def pending_commands(self, run_id: str) -> tuple[Command, ...]:
         """Commands of the run that are requested and unanswered, oldest first."""
@@ -267,14 +278,12 @@ class EngineWriter:
         """Mark runs of this host whose process is gone; their ids.
 
         They become 'interrupted' and end at their last sign of life; what was asked of them waits
-        until they go on. now: Unix s, default the
-        clock. Runs this writer began are left alone.
-        """
+        until they go on. now: Unix s, default the clock."""
         moment = clock.time() if now is None else now
         with self._transaction() as connection:
             live = select(RunRow.__table__).where(RunRow.state.in_(LIVE_STATES))
             runs = [record_of(Run, row, inputs=()) for row in connection.execute(live)]
-            gone = [r for r in runs if r.id not in self._begun and is_gone(r, moment)]
+            gone = self._ownership.gone(runs, moment)
             for run in gone:
                 end = run.started_at if run.heartbeat_at is None else run.heartbeat_at
                 _set_state(connection, run.id, "interrupted", gone_note(run), end)
@@ -308,18 +317,6 @@ class EngineWriter:
         """Copy one run to a new SQLite file that opens like any store."""
         with self.reading() as connection:
             export.copy_run(connection, self.where, run_id, Path(path))
-
-
-def _check_alone(connection: Connection, run: Run) -> None:
-    """Raises RunLives where another run of the workload may be at work."""
-    mine = select(RunRow.__table__).where(RunRow.workload == run.workload)
-    for row in connection.execute(mine.where(RunRow.state.in_(LIVE_STATES))):
-        other = record_of(Run, row, inputs=())
-        if BRANCH not in other.settings and may_live(other, run.started_at):
-            raise RunLives(
-                f"run {other.id} of this workload is at work in process {other.pid} on "
-                f"{other.host}; stop it, or start a new run with --fresh"
-            )
 
 
 def _gap(run: Run | None) -> dict[str, float]:
@@ -372,9 +369,11 @@ def _commit(
     kind: str,
     time: float,
     changed: set[str],
-) -> None:
+) -> int:
+    """The cursor after it."""
     row = {"run_id": run_id, "batch_id": batch_id, "kind": kind, "time": time}
-    connection.execute(_COMMIT, {**row, "changed": sorted(changed)})
+    (cursor,) = connection.execute(_COMMIT, {**row, "changed": sorted(changed)}).scalars()
+    return int(cursor)
 
 
 _OF_RUN: Final[BindParameter[str]] = bindparam("of_run")
@@ -397,4 +396,4 @@ _START: Final = (
     .where(RunRow.id == _OF_RUN, RunRow.state == "starting")
     .values(state="running", note="")
 )
-_COMMIT: Final = insert(CommitRow)
+_COMMIT: Final = insert(CommitRow).returning(CommitRow.id)

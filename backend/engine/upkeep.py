@@ -29,7 +29,10 @@ class Upkeep:
         self._gives_back = True
 
     def begins(self, phase: Phase) -> None:
-        """The engine does this from now on; called by whichever thread does it."""
+        """The engine does this from now on; called by whichever thread does it. Raises RunLost
+        instead of letting a run that another process has taken over write results."""
+        if phase == "results are written":
+            self._writer.check_owner(self._run_id)
         if phase != self._phase[0]:
             self._phase = (phase, time.monotonic())
 

@@ -14,12 +14,15 @@ STALE_AFTER_S: Final = 60.0
 LIVE_STATES: Final = ("starting", "running")
 
 
-def is_gone(run: Run, now: float) -> bool:
+def is_gone(run: Run, now: float, is_held: bool | None = None) -> bool:
     """Whether no process of this host can still be working on ``run``, begun by another one.
 
-    now: Unix seconds. A live process id is believed only while the heartbeat is fresh, since ids
-    are reused; a run that carries this very process's id is gone, as this process did not begin it.
+    is_held: whether some process holds its lock; None: not known. Then it is judged by now, in Unix
+    seconds: a live process id is believed only while the heartbeat is fresh, since ids are reused;
+    a run that carries this very process's id is gone, as this process did not begin it.
     """
+    if is_held is not None:
+        return not is_held
     if run.host != socket.gethostname():
         return False
     if run.pid == os.getpid():
@@ -27,11 +30,13 @@ def is_gone(run: Run, now: float) -> bool:
     return now - _last_sign(run) > STALE_AFTER_S or not process_exists(run.pid)
 
 
-def may_live(run: Run, now: float) -> bool:
-    """Whether another process may still be executing ``run``; of other hosts only the heartbeat
-    is known, and believed while it is fresh."""
+def may_live(run: Run, now: float, is_held: bool | None = None) -> bool:
+    """Whether another process may still be executing ``run``. is_held: as of is_gone; without it
+    of other hosts only the heartbeat is known, and believed while it is fresh."""
     if run.state not in LIVE_STATES:
-        return False
+        return bool(is_held)
+    if is_held is not None:
+        return is_held
     if run.host == socket.gethostname():
         return not is_gone(run, now)
     return now - _last_sign(run) <= STALE_AFTER_S

@@ -75,12 +75,12 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def live_backend(folder: Path) -> Iterator[Live]:
+def live_backend(folder: Path, *options: str) -> Iterator[Live]:
     """Runs the workload w.toml of a folder, with a store there."""
     store = folder / "store.db"
     command = [sys.executable, "-c", CODE, str(folder / "w.toml"), "--store", str(store)]
     process = subprocess.Popen(
-        command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True
+        [*command, *options], cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     try:
         yield Live(process, store)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from storage.exchange.liveness import is_gone, process_exists
 from storage.store import EngineWriter, open_command_writer, open_engine_writer, open_reader
 from storage.vocabulary.records import Run
 from tests.contract.store_builders import new_run, record
@@ -27,7 +28,7 @@ def address(tmp_path: Path) -> str:
 
 @pytest.fixture
 def earlier(address: str) -> Iterator[EngineWriter]:
-    """A writer of an engine that has since died."""
+    """A writer of an engine that dies when it is closed."""
     with open_engine_writer(address) as writer:
         yield writer
 
@@ -66,6 +67,8 @@ def test_a_run_of_a_dead_process_is_interrupted_at_its_last_sign_of_life(
     with open_command_writer(address) as commands:
         commands.append_command("r1", "knob", {"knob": "mu", "value": 1}, "ana", "", 0.0)
         commands.append_command("r1", "stop", {}, "ana", "", 0.0)
+    assert marked(address) == []
+    earlier.close()
     assert marked(address) == ["r1"]
     assert marked(address) == []
     with open_reader(address) as reader:
@@ -86,6 +89,7 @@ def test_what_waits_for_an_interrupted_run_is_refused_when_another_one_begins(
         earlier.begin_run(run)
         with open_command_writer(address) as commands:
             commands.append_command(run.id, "query_pause", {"name": "late"}, "ana", "", 0.0)
+    earlier.close()
     with open_engine_writer(address) as writer, open_reader(address) as reader:
         writer.mark_interrupted()
         before = reader.cursor()
@@ -102,6 +106,7 @@ def test_a_run_that_never_lived_ends_as_it_began(
 ) -> None:
     run = run_of(dead)
     earlier.begin_run(run)
+    earlier.close()
     assert marked(address) == ["r1"]
     with open_reader(address) as reader:
         found = reader.run("r1")
@@ -114,14 +119,20 @@ def test_a_living_run_is_left_alone(address: str, earlier: EngineWriter, sleeper
     assert marked(address) == []
 
 
-def test_a_reused_process_id_does_not_keep_a_silent_run_alive(
+def test_a_reused_process_id_does_not_keep_a_run_alive(
     address: str, earlier: EngineWriter, sleeper: int
 ) -> None:
-    run = run_of(sleeper)
-    earlier.begin_run(run)
-    earlier.heartbeat("r1", run.started_at + 30)
-    assert marked(address, now=run.started_at + 89) == []
-    assert marked(address, now=run.started_at + 91) == ["r1"]
+    earlier.begin_run(run_of(sleeper))
+    assert marked(address) == []
+    earlier.close()
+    assert marked(address) == ["r1"]
+
+
+def test_where_locks_tell_nothing_signs_of_life_do(sleeper: int, dead: int) -> None:
+    run = replace(run_of(sleeper), heartbeat_at=1000.0)
+    assert not is_gone(run, 1059.0)
+    assert is_gone(run, 1061.0)
+    assert is_gone(replace(run, pid=dead), 1059.0)
 
 
 def test_a_run_with_this_process_id_was_begun_by_another_process(
@@ -129,6 +140,7 @@ def test_a_run_with_this_process_id_was_begun_by_another_process(
 ) -> None:
     earlier.begin_run(run_of(os.getpid()))
     assert earlier.mark_interrupted() == []
+    earlier.close()
     assert marked(address) == ["r1"]
 
 
@@ -142,8 +154,6 @@ def test_runs_of_other_hosts_and_ended_runs_are_left_alone(
 
 
 def test_a_process_of_another_user_counts_as_living() -> None:
-    from storage.exchange.liveness import process_exists
-
     assert process_exists(1)
     assert not process_exists(0)
     assert not process_exists(-1)

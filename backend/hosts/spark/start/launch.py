@@ -42,8 +42,7 @@ from backend.workloads.sources import (
 )
 from backend.workloads.spec import SinkSpec, StreamSpec, Workload
 from backend.workloads.stored import load_relation
-from storage.errors import RunExists, StoreError
-from storage.exchange.liveness import may_live
+from storage.errors import RunExists, RunLost, StoreError
 from storage.reading.resume import LastState, last_state
 from storage.vocabulary.branches import FILE
 from storage.vocabulary.kinds import RunState
@@ -150,7 +149,8 @@ class Launch:
             self._end(loop, state, note)
         except StoreError as error:
             log.error("run %s %s: %s", loop.run.id, state, note)
-            log.error("could not write to the store: %s", error)
+            if not isinstance(error, RunLost):
+                log.error("could not write to the store: %s", error)
             return False
         return state == "ended" and not loop.failed_inputs
 
@@ -239,7 +239,7 @@ class Launch:
         if self.settings.begin == "fresh" or last is None:
             return self._fresh()
         run = last.run
-        if may_live(run, time.time()):
+        if self.writer.lives(run, time.time()):
             where = f"process {run.pid} on {run.host}"
             message = f"run {run.id} of this workload is at work in {where}"
             raise Refused(f"{message}; stop it, or start a new run with --fresh")
