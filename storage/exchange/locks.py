@@ -106,9 +106,14 @@ class FileLocks:
             self.give_back(run_id)
 
     def _locked(self, byte: int) -> bool | None:
-        """Whether the byte was free, and is locked now; None where there are no locks."""
+        """Whether the byte was free, and is locked now; None where there are no locks, or the file
+        is somebody else's."""
         try:
-            fcntl.lockf(self._opened(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+            file = self._opened()
+        except OSError:
+            return None
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
         except (BlockingIOError, PermissionError):
             return False
         except OSError as error:

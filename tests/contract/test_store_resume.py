@@ -217,6 +217,7 @@ def test_a_run_of_another_machine_is_believed_to_live_while_its_heart_beats(
     killed: str, writer: EngineWriter
 ) -> None:
     writer.begin_run(replace(new_run("far"), host="elsewhere"))
+    writer.close()  # the locks of another machine are not seen
     with open_engine_writer(killed) as other:
         other.heartbeat("far", START + 100)
         with pytest.raises(RunLives, match="on elsewhere"):

@@ -160,7 +160,14 @@ def test_a_store_is_its_owners_alone(tmp_path: Path) -> None:
             engine.export_run("r1", tmp_path / "run.planwatch.gz")
             files = sorted(tmp_path.iterdir())
             assert [file.name for file in files] == [
-                *("new.db", "new.db-shm", "new.db-wal", "run.planwatch", "run.planwatch.gz")
+                *(
+                    "new.db",
+                    "new.db-locks",
+                    "new.db-shm",
+                    "new.db-wal",
+                    "run.planwatch",
+                    "run.planwatch.gz",
+                )
             ]
             assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
         shutil.copy(path, old)

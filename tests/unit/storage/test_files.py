@@ -15,6 +15,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from storage import writer as store_writer
+from storage.exchange.locks import FILE as LOCKS
 from storage.store import (
     EngineWriter,
     NotAStore,
@@ -268,6 +269,7 @@ def test_a_killed_engine_leaves_whole_batches(store: Path) -> None:
 @pytest.fixture
 def locked(store: Path) -> Iterator[Path]:
     """The store as on read-only media: nothing beside it, nothing may be written."""
+    store.with_name(f"{store.name}{LOCKS}").unlink()
     assert [p.name for p in store.parent.iterdir()] == ["run.db"]
     store.chmod(0o444)
     store.parent.chmod(0o555)
