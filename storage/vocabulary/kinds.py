@@ -17,7 +17,7 @@ EntityKind: TypeAlias = Literal[
     "system",
 ]
 #: One meaning each: a plan was adopted; a better one was found and not taken (kept, cool-down); a
-#: knob was turned; the set of queries changed; the run began, went on, was held, stepped or asked
+#: knob was turned; the set of queries changed; the run began, was resumed, paused, stepped or asked
 #: to stop; tuples were kept aside; an input failed or ended; a replayed
 #: input began anew at its end; the statistics changed; another algorithm took over; answers became
 #: approximate, or exact again.

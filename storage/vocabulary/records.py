@@ -123,7 +123,8 @@ class Sample:
 class PlanVersion:
     """A plan of a unit as data, in force from ``batch`` on.
 
-    version counts from 1 in the unit. kind: 'early drop' | 'no early drop' | 'hybrid' | 'ticket'.
+    version counts from 1 in the unit. kind: 'network', or of selections and filters
+    'early drop', 'no early drop', 'hybrid', 'ticket'.
     order: entity ids of the ASCs or filters. graph: a PlanGraph as JSON, {"nodes": [{"id", "role",
     "name"}], "edges": [{"source", "target", "queue"}]}.
     hash: changes exactly when nodes, order or roles change. evidence: numbers behind it.

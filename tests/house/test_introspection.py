@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from storage.reading.sql import MOST_BYTES, MOST_ROWS
 from storage.tables.schema import METADATA, Base
 from storage.vocabulary.kinds import (
     EntityKind,
@@ -90,6 +91,11 @@ def test_every_property_is_documented_with_unit_kinds_and_meaning() -> None:
         assert kinds.split(", ") == list(known.kinds), name
         assert meaning.removesuffix(" (a batch without it: 0)") == known.meaning, name
         assert meaning.endswith("(a batch without it: 0)") == known.absent_is_zero, name
+
+
+def test_the_bounds_of_the_sql_page_are_documented() -> None:
+    rows = f"{MOST_ROWS:,}".replace(",", " ")
+    assert f"at most {rows} rows and {MOST_BYTES // 2**20} MiB" in PAGE
 
 
 @pytest.mark.parametrize("query", re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 
 import pytest
 
+import run
 from backend.engine.knobs import ENGINE_KNOBS, INPUT_KNOBS
 from backend.model.knobs import KnobSpec
 from backend.systems.registry import CORES, SYSTEMS
@@ -42,6 +44,15 @@ def test_the_knobs_are_documented_as_they_are(heading: str) -> None:
     table = SETTINGS.partition(f"### {heading}\n")[2].partition("\n##")[0]
     documented = [line for line in table.splitlines() if line.startswith("| `")]
     assert documented == [row(knob) for knob in GROUPS[heading]]
+
+
+@pytest.mark.parametrize("verb", run.VERBS)
+def test_every_option_is_documented(verb: str) -> None:
+    parser = argparse.ArgumentParser(add_help=False)
+    for add in run.OPTIONS[verb]:
+        add(parser)
+    options = [name for name in parser._option_string_actions if name.startswith("--")]
+    assert [name for name in options if f"`{name}" not in SETTINGS] == []
 
 
 def test_every_environment_variable_is_documented() -> None:
