@@ -48,7 +48,7 @@ from backend.launch.options import (
     add_test,
 )
 from backend.launch.ports import PortRefused, choose_port
-from backend.launch.processes import Happenings, hold_lifeline, signals_into
+from backend.processes.children import Happenings, hold_lifeline, signals_into
 from backend.workloads.shipped import shipped_workloads
 from bench.experiments.options import add_experiment
 

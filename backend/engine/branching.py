@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from backend.launch.processes import Child, Ended, Happenings
+from backend.processes.children import Child, Ended, Happenings
 from backend.systems.contract import Refused
 from storage.vocabulary.branches import branch_words
 from storage.vocabulary.records import Event

@@ -22,13 +22,13 @@ from typing import Final
 import pyarrow as pa
 
 from backend.cql import parse_query
-from backend.launch.processes import LIFELINE, hold_lifeline
 from backend.model.schema import Schema, ValidTimes
 from backend.operators.digest import package_digest
 from backend.operators.network.core.job import NetworkJob, StreamTime
 from backend.operators.network.shards.homes import MemoryShard
 from backend.operators.network.shards.input_manager import Arrived
 from backend.operators.network.shards.shard import NetworkTask, run_shard
+from backend.processes.children import LIFELINE, hold_lifeline
 from backend.systems.contract import BringsOperators, CoreKind
 from backend.systems.registry import CORES
 from backend.systems.stream.compiling import compile_queries

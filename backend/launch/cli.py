@@ -19,8 +19,8 @@ from backend.hosts.spark.session.remote import NO_MASTER
 from backend.hosts.spark.start.places import check_places
 from backend.launch.counting import Counting
 from backend.launch.options import ONCE, OURS, SHARED
-from backend.launch.watchdog import STOPPING, Watchdog
 from backend.model.knobs import KnobRefused
+from backend.processes.watchdog import STOPPING, Watchdog
 from backend.systems.contract import Refused
 from backend.workloads.spec import Workload, WorkloadError, load_workload, shipped_workloads
 from storage.errors import StoreError

@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from backend.launch.progress import ProgressLine, follow
+from backend.processes.progress import ProgressLine, follow
 
 #: Room for the environment and for what pip unpacks on the way.
 NEEDED_BYTES: Final = 3 * 1024**3

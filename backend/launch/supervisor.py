@@ -16,8 +16,8 @@ from typing import Final
 
 from backend.launch.environment import SetupFailed
 from backend.launch.ports import bound_port
-from backend.launch.processes import Child, Ended, Happening, Happenings, stop_all
-from backend.launch.watchdog import GRACE_S
+from backend.processes.children import Child, Ended, Happening, Happenings, stop_all
+from backend.processes.watchdog import GRACE_S
 
 #: How long the page may take to answer.
 PAGE_WITHIN_S: Final = 60.0

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from backend.launch.cli import EXIT_USAGE, main
-from backend.launch.watchdog import GRACE_S
+from backend.processes.watchdog import GRACE_S
 from storage.errors import StoreError
 from storage.store import open_reader
 from tests.spark.plans import json_lines

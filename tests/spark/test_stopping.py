@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pytest
 
-from backend.launch.watchdog import GRACE_S
+from backend.processes.watchdog import GRACE_S
 from tests.house.tree import ROOT
 from tests.unit.hosts.test_stopping import CODE, STUCK, WORKLOAD, wait_for
 

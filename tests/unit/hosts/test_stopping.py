@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.launch.watchdog import GRACE_S
+from backend.processes.watchdog import GRACE_S
 from tests.house.tree import ROOT
 
 CODE = "import sys; from backend.launch.cli import main; sys.exit(main(sys.argv[1:]))"

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from backend.launch.progress import PipReader, ProgressLine, follow
+from backend.processes.progress import PipReader, ProgressLine, follow
 
 LINES = [
     ("Looking in indexes: somewhere", None),

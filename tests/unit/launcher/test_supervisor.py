@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PAGE = """
 import sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from backend.launch.processes import hold_lifeline
+from backend.processes.children import hold_lifeline
 
 class Answer(BaseHTTPRequestHandler):
     def do_GET(self):
@@ -40,7 +40,7 @@ except OSError as error:
 #: Starts a helper that ignores signals, as Java does, and says its process id.
 ENGINE = """
 import signal, subprocess, sys, time
-from backend.launch.processes import hold_lifeline
+from backend.processes.children import hold_lifeline
 
 hold_lifeline(2.0)
 helper = subprocess.Popen([sys.executable, "-c", '''
@@ -67,7 +67,7 @@ while True:
 DRIVER = """
 import queue, sys
 from pathlib import Path
-from backend.launch.processes import signals_into
+from backend.processes.children import signals_into
 from backend.launch.supervisor import Supervisor
 
 page, engine, logs, port, *words = sys.argv[1:]

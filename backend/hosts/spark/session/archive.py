@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Final
 
 from backend.hosts.spark.session.java import JavaFound, JavaMissing, find_java
-from backend.launch.processes import LIFELINE
-from backend.launch.progress import ProgressLine, follow
+from backend.processes.children import LIFELINE
+from backend.processes.progress import ProgressLine, follow
 
 #: Set in the one run whose classes are written to the archive this names.
 RECORDING: Final = "PLANWATCH_RECORD_CLASSES"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from backend.launch.watchdog import GRACE_S, STOPPING
+from backend.processes.watchdog import GRACE_S, STOPPING
 
 #: Set for a child: its standard input is a lifeline, open as long as the parent lives.
 LIFELINE: Final = "PLANWATCH_LIFELINE"

@@ -1,0 +1,1 @@
+"""Processes that the program starts and ends: children, their progress, watchdogs."""
