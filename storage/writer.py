@@ -26,7 +26,7 @@ from sqlalchemy import (
 from storage.errors import RunExists, StoreAway, UnknownRun, translated
 from storage.exchange import commands, export
 from storage.exchange.liveness import LIVE_STATES, gone_note
-from storage.exchange.ownership import BEGINS, Ownership, lives_error
+from storage.exchange.ownership import BEGINS, Ownership
 from storage.reading import history
 from storage.tables.database import (
     begun,
@@ -119,8 +119,10 @@ class EngineWriter:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection for one consistent read, without the write lock."""
-        connected = patiently(lambda: reading(self._engine), self.where, PATIENCE_S)
-        with translated(self.where), connected as connection:
+        with (
+            translated(self.where),
+            patiently(lambda: reading(self._engine), self.where, PATIENCE_S) as connection,
+        ):
             yield connection
 
     def begin_run(
@@ -187,9 +189,7 @@ class EngineWriter:
                 cache.load(connection, run_id)
                 run = history.run(connection, run_id)
                 if run is not None:
-                    if self.lives(run, time):
-                        raise lives_error(run)
-                    self._ownership.take(run)
+                    self._ownership.take_up(run, time)
                 connection.execute(update(RunRow).where(RunRow.id == run_id).values(values))
                 write_rows.put_inputs(connection, run_id, inputs, cache)
                 title = f"resumed at batch {cache.last_batch + 1}"

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Final
 
 from sqlalchemy import BindParameter, Connection, Engine, bindparam, func, select
+from sqlalchemy.exc import SQLAlchemyError
 
 from storage.errors import RunLives, RunLost
 from storage.exchange.liveness import LIVE_STATES, is_gone, may_live
@@ -39,16 +41,23 @@ class Ownership:
     def take(self, run: Run) -> None:
         """Hold the lock of a run. Raises RunLives where another process holds it."""
         if not self._locks.take(run.id):
-            raise lives_error(run)
+            raise _lives_error(run)
+
+    def take_up(self, run: Run, now: float) -> None:
+        """As take, of a run that there is. now: Unix s, as of lives."""
+        if self.lives(run, now):
+            raise _lives_error(run)
+        self.take(run)
 
     def begin(self, run_id: str, epoch: int) -> None:
         """Own a run since a commit."""
         self._epochs[run_id] = epoch
 
     def keep(self, run_id: str) -> None:
-        """Take a lock again that was lost with a connection."""
+        """Take a lock again that was lost with a connection. An away server is asked later."""
         if run_id in self._epochs:
-            self._locks.take(run_id)
+            with suppress(SQLAlchemyError):
+                self._locks.take(run_id)
 
     def give_back(self, run_id: str) -> None:
         """Hold the lock of a run no more."""
@@ -92,7 +101,7 @@ class Ownership:
         return held if is_sure else None
 
 
-def lives_error(run: Run) -> RunLives:
+def _lives_error(run: Run) -> RunLives:
     """Somebody else is executing the run."""
     where = f"process {run.pid} on {run.host}"
     return RunLives(f"run {run.id!r} is at work in {where}; stop that one first")
