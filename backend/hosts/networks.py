@@ -15,7 +15,7 @@ from backend.hosts.publish import FolderSink
 from backend.model.schema import Attribute
 from backend.operators.contract import InputResult
 from backend.operators.network.core.contract import Watch
-from backend.operators.network.core.job import NetworkJob, Schedule
+from backend.operators.network.core.job import NetworkJob
 from backend.operators.network.expressions.arrow import answer_schema
 from backend.operators.network.shards.homes import ShardHome
 from backend.operators.network.shards.input_manager import Arrived
@@ -136,8 +136,8 @@ class Networks:
         if known is not None and known[0] is asked and known[1].streams == streams:
             return known[1], known[2]
         job = replace(asked, streams=streams)
-        lasting = _lasting(job)
-        if known is not None and lasting == _lasting(known[1]):
+        lasting = job.lasting
+        if known is not None and lasting == known[1].lasting:
             version = known[2]
         else:
             version = self._kept(unit, lasting)
@@ -229,8 +229,3 @@ def rooms(networks: Mapping[str, MergedShards]) -> dict[str, int]:
                 room = max(0, AHEAD_OF_OTHERS - n_pending)
                 stream_rooms[name] = min(room, stream_rooms.get(name, room))
     return stream_rooms
-
-
-def _lasting(job: NetworkJob) -> NetworkJob:
-    """What decides what comes out, and is kept to bring back state."""
-    return replace(job, schedule=Schedule(), tunings={})

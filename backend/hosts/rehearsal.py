@@ -14,7 +14,6 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -101,7 +100,7 @@ def _tuned(texts: Mapping[str, str], kinds: Sequence[CoreKind]) -> list[NetworkJ
     plan = compile_queries(queries, since=since, tick_us=_TICK_US, kinds=kinds)
     job = NetworkJob(plan, schemas, dict.fromkeys(_STREAMS, StreamTime("t")))
     tunings = [tuning for core in kinds for tuning in core.rehearsals(plan)]
-    return [job, *(replace(job, tunings=tuning) for tuning in tunings)]
+    return [job, *map(job.executed, tunings)]
 
 
 def _tuples(first: int) -> pa.Table:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from backend.adaptive.core import Evaluations
@@ -90,7 +89,7 @@ class JoinsByOperator(Mapping[str, JoinT], Generic[JoinT, ShownT]):
         return {id: join.tuning for id, join in self.items()}
 
     def tuned(self, job: NetworkJob) -> NetworkJob:
-        return replace(job, tunings={**job.tunings, **self._tunings})
+        return job.executed(self._tunings)
 
     def drawn(self, graph: PlanGraph) -> PlanGraph:
         for join in self._shown:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from backend.adaptive.core import Evaluations
@@ -67,8 +66,7 @@ class CalsCore:
         return ""
 
     def tuned(self, job: NetworkJob) -> NetworkJob:
-        own = {id: window.tuning for id, window in self._windows.items()}
-        return replace(job, tunings={**job.tunings, **own})
+        return job.executed({id: window.tuning for id, window in self._windows.items()})
 
     def observe(self, batch_id: int, n_tuples: int, report: NetworkReport) -> CoreNews:
         records: list[Decision] = []

@@ -77,7 +77,7 @@ class Turning:
 
     def tuned(self, job: NetworkJob) -> NetworkJob:
         own = {id: JoinTuning(orders=wheel.orders) for id, wheel in self._wheels.items()}
-        return replace(job, tunings={**job.tunings, **own})
+        return job.executed(own)
 
     def observe(self, batch_id: int, n_tuples: int, report: NetworkReport) -> CoreNews:
         records = tuple(self._looked(batch_id, id, n_tuples) for id in self._wheels)

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 
 from backend.adaptive.memory import PAGE_BYTES
-from backend.hosts.networks import _lasting
 from backend.model.schema import Attribute, Schema
 from backend.operators.network.core.job import NetworkJob, StreamTime
 from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer, ShardGroup
@@ -66,7 +65,7 @@ def answers(
     for batch, (tuning, incarnation) in enumerate(zip(tunings, incarnations, strict=True)):
         now = job if tuning is PLAIN else replace(job, tunings={"j": tuning})
         places = Places(str(folder / "state"), str(folder / f"a{incarnation}"))
-        version = places.log_of("u").keep_job(_lasting(now))
+        version = places.log_of("u").keep_job(now.lasting)
         task = NetworkTask("u", batch, now, version, frozenset(), "", "parquet")
         numbers = np.arange(30 * batch, 30 * batch + 30)
         table = pa.table({"k": numbers * 7 % 5, "v": numbers})
@@ -108,7 +107,7 @@ def test_a_batch_tells_of_its_tuned_joins(tmp_path: Path) -> None:
 
 def test_what_is_kept_of_a_job_does_not_change_with_its_tunings() -> None:
     job = three_windows()
-    assert _lasting(replace(job, tunings={"j": TUNINGS[0]})) == _lasting(job)
+    assert job.executed({"j": TUNINGS[0]}).lasting == job.lasting
 
 
 def test_caches_that_do_not_fit_the_orders_fail_the_batch(tmp_path: Path) -> None:

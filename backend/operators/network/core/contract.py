@@ -39,8 +39,8 @@ class Clock:
 class Surroundings:
     """What operators of a shard share. regions: of the shard, with a scope for each operator, named
     by its id. relations: id of a RelationInput -> its tuples in this shard, with its columns.
-    functions: those that expressions call. tunings: operator id -> how it is executed; the plan is
-    as these have it."""
+    functions: those that expressions call. tunings: operator id -> how it is executed, limits
+    included; the plan is as these have it."""
 
     plan: NetworkPlan
     regions: Regions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Literal, TypeAlias
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from backend.model.functions import Functions
 from backend.model.schema import Schema
 from backend.operators.network.core.plan import NetworkPlan
-from backend.operators.network.core.tuning import Tuning
+from backend.operators.network.core.tuning import Limit, Tuning
 from backend.workloads.ticks import ANY_LEAP
 
 Policy: TypeAlias = Literal["fifo", "round_robin", "greedy", "chain"]
@@ -65,7 +65,8 @@ class NetworkJob:
     """A unit's network for one batch; can be pickled. streams: how each input's tuples are put in
     time; schemas: of inputs. relations: stored relations by name, all their columns. functions:
     those that queries may call. tunings: operator id -> how it is executed; absent: as planned.
-    Neither ``schedule`` nor ``tunings`` touches what comes out."""
+    Neither ``schedule`` nor ``tunings`` touches what comes out; ``limits`` do, of other operators:
+    they are kept with the job, and replayed as they were."""
 
     plan: NetworkPlan
     schemas: Mapping[str, Schema]
@@ -75,6 +76,33 @@ class NetworkJob:
     schedule: Schedule = Schedule()
     n_shards: int = 1
     tunings: Mapping[str, Tuning] = field(default_factory=dict)
+    limits: Mapping[str, Tuning] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a limit among the tunings, which nobody would keep, or for a tuning
+        among the limits."""
+        wrong = [id for id, tuning in self.tunings.items() if isinstance(tuning, Limit)]
+        wrong += [id for id, limit in self.limits.items() if not isinstance(limit, Limit)]
+        if wrong:
+            raise ValueError(f"limits and tunings of {', '.join(wrong)} took each other's place")
+
+    def executed(self, decided: Mapping[str, Tuning]) -> NetworkJob:
+        """The job with what was decided of some of its operators, limits among it."""
+        limits = {id: how for id, how in decided.items() if isinstance(how, Limit)}
+        tunings = {id: how for id, how in decided.items() if id not in limits}
+        return replace(
+            self, tunings={**self.tunings, **tunings}, limits={**self.limits, **limits}
+        )
+
+    @property
+    def decided(self) -> Mapping[str, Tuning]:
+        """How operators are executed: tunings and limits."""
+        return {**self.tunings, **self.limits}
+
+    @property
+    def lasting(self) -> NetworkJob:
+        """What decides what comes out, and is kept to bring back state."""
+        return replace(self, schedule=Schedule(), tunings={})
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -1,5 +1,9 @@
 """How operators are to be executed, and what they tell of that: the executor passes both on, and
-only the kind of operator and whoever decides on it know what is in them."""
+only the kind of operator and whoever decides on it know what is in them.
+
+A tuning changes nothing of what comes out, so state is brought back under any. A limit does: it is
+a part of the job, and what went into a network goes in again under the limits it went in under.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,19 @@ from backend.operators.network.core.work import OperatorWork
 
 
 class Tuning(Protocol):
-    """How one operator is to be executed; results are the same under all. It can be pickled."""
+    """How one operator is to be executed; results are the same under all, unless it is a Limit. It
+    can be pickled."""
 
     def planned(self, work: OperatorWork) -> OperatorWork:
         """The operator's work with what this decides of its plan. Raises TypeError for another kind
         of operator."""
+
+
+class Limit:
+    """Marks how an operator is executed as a part of what it answers: what it may keep, what it
+    may lose, and what it learns that decides on that. Equal ones pickle alike."""
+
+    __slots__ = ()
 
 
 class Profile(Protocol):

@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from backend.operators.network.core.blocks import Ints
+from backend.operators.network.core.tuning import Limit
 from backend.operators.network.core.work import OperatorWork
 from backend.operators.network.kinds.kmon import KMonOp
 from backend.operators.network.kmon.kept import KeptTuple
@@ -77,8 +78,9 @@ class ConstraintTuning:
 
 
 @dataclass(frozen=True, slots=True)
-class KMonTuning:
-    """How one join under k-constraints is executed.
+class KMonTuning(Limit):
+    """How one join under k-constraints is executed. A limit also with loss = never: what is learnt
+    then says what is lost once there is a budget.
 
     constraints: those that are used or watched. loss: 'never', what is let go lies aside and comes
     back when k was wrong, so that results are exact; 'budget': it is gone. loss_budget: share of

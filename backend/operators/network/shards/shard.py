@@ -162,7 +162,7 @@ class _Player:
         from backend.operators.network.shards import making
         from backend.operators.network.stores import synopses
 
-        self._job = replace(job, plan=as_tuned(job.plan, job.tunings))
+        self._job = replace(job, plan=as_tuned(job.plan, job.decided))
         self._shard, self._make = shard, make or making.make
         self._net, self._synopses = netting.net, synopses.synopses
         self._regions = regions.scope(_OPERATORS)
@@ -202,7 +202,7 @@ class _Player:
             Clock(released.begin, arrived),
             _Relations(job, self._shard, self.strings, self._key_of),
             job.functions,
-            job.tunings,
+            job.decided,
         )
         self._synopses(surroundings, "")  # stores follow the plan, also where none is left
         members = _members(job.plan, self._shard)

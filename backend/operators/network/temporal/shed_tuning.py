@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from backend.adaptive.stats import Mean
+from backend.operators.network.core.tuning import Limit
 from backend.operators.network.core.work import OperatorWork
 from backend.operators.network.kinds.shedding import ShedOp
 from backend.operators.network.shedding.accuracy import AccuracyParts, total
@@ -23,7 +24,7 @@ MOST_RECEIPTS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class ShedTuning:
+class ShedTuning(Limit):
     """options: what is dropped, and when. lengths: the condition on valid times of the answer.
     Answers are the exact ones where options have no limit; else nothing is in them that is in no
     exact one."""
