@@ -15,6 +15,10 @@ _READINGS = (
     "its tuples are readings of a key, whose ends are not known when they come; "
     "give valid times by two attributes"
 )
+_COUNTED = (
+    "its condition on values takes tuples out before [Rows {size}], which counts them, as the query "
+    "it reads gives them no numbers; give a window [Range …], or put the condition into that query"
+)
 
 
 def planned(tree: OperatorTree) -> OperatorTree | Refusal:
@@ -51,7 +55,10 @@ def _shedding(tree: OperatorTree, work: CoalesceOp) -> OperatorTree | Refusal:
     if not below.input.grows:
         return Refusal("its window is not of a stream's tuples")
     kept = below.input
+    is_filtered = any(isinstance(operator.work, SelectOp) for operator in between)
+    if window.kind == "rows" and is_filtered and not kept.stream:
+        return Refusal(_COUNTED.format(size=window.size))
+    shed = ShedOp(work.closed, window, kept.stream)
     for operator in reversed(between):
         kept = operator.over([kept])
-    shed = ShedOp(work.closed, window)
     return OperatorTree(shed, (kept,), tree.fields)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from backend.cql import parse_query
+from backend.model.conditions import ContinuousQuery
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.work import OperatorTree
 from backend.operators.network.kinds.shedding import ShedOp
@@ -19,7 +21,7 @@ from backend.operators.network.temporal import shed_state
 from backend.operators.network.temporal.shed_tuning import ShedTuning
 from backend.systems.cals.planning import planned
 from backend.systems.contract import CoreKind, Refusal
-from backend.systems.stream.compiling import compile_queries
+from backend.systems.stream.compiling import compile_queries, operator_tree
 from tests.oracles.cql_semantics import Elements, answer, relation_at
 from tests.unit.cals.cases import ALGORITHMS
 from tests.unit.network.query_runs import Answer, run_plan
@@ -38,10 +40,19 @@ class Shedding:
         return planned(tree)
 
 
-def compiled(text: str) -> NetworkPlan:
-    query = parse_query("q", text, SCHEMAS)
+def parsed(*texts: str) -> list[ContinuousQuery]:
+    """Queries q0, q1…, each of which may read those before it, and q, which may read all."""
+    queries: dict[str, ContinuousQuery] = {}
+    for name, text in zip([*(f"q{n}" for n in range(len(texts) - 1)), "q"], texts, strict=True):
+        queries[name] = parse_query(name, text, SCHEMAS, queries=queries)
+    return list(queries.values())
+
+
+def compiled(*texts: str) -> NetworkPlan:
+    queries = parsed(*texts)
     kinds = cast(Sequence[CoreKind], [Shedding()])
-    return compile_queries([query], since={"q": 0}, tick_us=SECOND, kinds=kinds)
+    since = {query.name: 0 for query in queries}
+    return compile_queries(queries, since=since, tick_us=SECOND, kinds=kinds)
 
 
 def played(
@@ -52,9 +63,11 @@ def played(
     options: Sequence[ShedOptions] = (),
     n_shards: int = 1,
     forgetful: bool = False,
+    reads: Sequence[str] = (),
 ) -> Answer:
-    """The answer. options: in each batch; forgetful: each batch is another process."""
-    plan = compiled(text)
+    """The answer. options: in each batch; forgetful: each batch is another process. reads: queries
+    q0, q1… that it may read."""
+    plan = compiled(*reads, text)
     sheds = [one.id for one, _ in plan.working(ShedOp)]
     assert sheds, text
     tunings: Any = [dict.fromkeys(sheds, ShedTuning(one)) for one in options]
@@ -90,6 +103,52 @@ def texts(draw: Any) -> tuple[str, str]:
     parts += [f"Valid(x) >= {length}"] if draw(st.booleans()) else []
     where = f" Where {' and '.join(f'({part})' for part in parts)}" if parts else ""
     return stream, f"Select {on}, Valid(x) From {stream} ({on}) {window} As x{where}"
+
+
+#: Streams of coalesced tuples, and of some of a stream's tuples.
+DERIVED = (
+    "Select Istream(a, c, Valid(G)) From G (a, c) [Rows 1]",
+    "Select Istream(a, c, Valid(G)) From G (a, c) [Rows 3] Where c = 'x'",
+    "Select Istream(a, c, Valid(G)) From G (a, c) [Range 2] Where Valid(G) >= 2",
+    "Select a, c, since As valid_from, until As valid_to From G",
+    "Select a, c, since As valid_from, until As valid_to From G Where a = 0",
+)
+
+
+@given(st.data())
+def test_without_a_limit_answers_over_other_queries_are_exact(data: st.DataObject) -> None:
+    """Windows of rows count the tuples of the query, whatever a condition above takes of them."""
+    _, text = data.draw(texts())
+    text = re.sub(r" From [GCD] \(", " From q0 (", text).replace(" Days", "")
+    inner = data.draw(st.sampled_from(DERIVED))
+    rows, beats = data.draw(elements("G")), cuts(data)
+    *_, query = parsed(inner, text)
+    assert query.plan is not None
+    refusal = planned(operator_tree(query.plan, SECOND)[0])
+    event("refused" if isinstance(refusal, Refusal) else inner)
+    if isinstance(refusal, Refusal):
+        assert "[Rows" in text
+        assert "(a > 0)" in text or "a is null" in text
+        return
+    forgetful = data.draw(st.booleans())
+    found = played(text, "G", rows, beats, forgetful=forgetful, reads=[inner])
+    assert found == answer(query.plan, {"G": rows}, LAST - 1), (inner, text)
+
+
+def test_a_filter_stays_above_a_window_of_rows_of_another_query() -> None:
+    """a = 1, 0, 0, 0: the third tuple pushes the first out, and the filter takes it. Only the
+    window of the query that is read may shed."""
+    text = "Select a, Valid(q0) From q0 (a) [Rows 2] Where a > 0"
+    inner = "Select Istream(a, Valid(G)) From G (a) [Rows 1]"
+    rows = [((int(not n), "x", 2 * n, 2 * n + 2), n) for n in range(4)]
+    found = played(text, "G", rows, [4], reads=[inner])
+    assert found == {((1, 0, 2), 0, 1): 1, ((1, 0, 2), 2, -1): 1}
+    assert {work.window.size for _, work in compiled(inner, text).working(ShedOp)} == {1}
+    *_, query = parsed("Select a, since As valid_from, until As valid_to From G", text)
+    assert query.plan is not None
+    refusal = planned(operator_tree(query.plan, SECOND)[0])
+    assert isinstance(refusal, Refusal)
+    assert "before [Rows 2], which counts them" in refusal.reason
 
 
 def cuts(data: st.DataObject) -> list[int]:
@@ -144,8 +203,6 @@ def test_under_a_limit_nothing_is_invented_and_kills_change_nothing(
 )
 def test_what_cannot_shed_says_why(text: str, sentence: str) -> None:
     query = parse_query("q", text, SCHEMAS)
-    from backend.systems.stream.compiling import operator_tree
-
     assert query.plan is not None
     refusal = planned(operator_tree(query.plan, SECOND)[0])
     assert isinstance(refusal, Refusal)

@@ -6,30 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.work import OneShard, OperatorTree, Spread
 from backend.operators.network.kinds.coalesce import CoalesceOp
-from backend.operators.network.kinds.select_project import ProjectOp, SelectOp
 from backend.operators.network.kinds.windows import WindowOp
 
 _NOW: Final = WindowOp("range")
 
 
-def numbering_stream(plan: NetworkPlan, id: str) -> str:
-    """The stream whose tuples an operator hands on, some of them, with their numbers; '' where it
-    does not."""
-    planned = plan.operator(id)
-    while isinstance(planned.work, SelectOp | ProjectOp):
-        planned = plan.operator(planned.inputs[0])
-    return plan.stream_of(planned.id)
-
-
 @dataclass(frozen=True, slots=True)
 class ShedOp(CoalesceOp):
     """shed: the coalesced tuples of a window, range or rows, of a stream's tuples; under a limit
-    those of the tuples that are kept."""
+    those of the tuples that are kept. counted: the stream by whose tuples, all of them, windows of
+    rows count, '' where they count what comes in."""
 
     window: WindowOp = _NOW
+    counted: str = ""
     role = "shed"
     name = "shed"
 
@@ -44,10 +35,7 @@ class ShedOp(CoalesceOp):
         return self.window.facts(columns)
 
     def ways(self, tree: OperatorTree, inputs: Sequence[Sequence[Spread]]) -> list[Spread]:
-        below = tree.input
-        while isinstance(below.work, SelectOp | ProjectOp):
-            below = below.input
-        if self.window.kind == "rows" and not below.stream:
+        if self.window.kind == "rows" and not self.counted:
             window = self.window.text([])
             raise OneShard(f"{window} over a stream of other tuples counts all of them")
         return CoalesceOp.ways(self, tree, inputs)

@@ -11,7 +11,7 @@ from backend.operators.network.core.blocks import FOREVER, Block, Column64, empt
 from backend.operators.network.core.contract import Surroundings
 from backend.operators.network.core.frame import OperatorFrame, dtypes_of
 from backend.operators.network.core.work import PlannedOperator
-from backend.operators.network.kinds.shedding import ShedOp, numbering_stream
+from backend.operators.network.kinds.shedding import ShedOp
 from backend.operators.network.relational.packing import pack, unpack
 from backend.operators.network.shedding.audits import measured
 from backend.operators.network.shedding.forms import FormBytes, form_bytes
@@ -50,14 +50,13 @@ class ShedOperator(OperatorFrame):
 
     def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
         super().__init__(planned, surroundings)
-        self._closed, self._of = planned.doing(ShedOp).closed, planned.doing(ShedOp).window
+        work = planned.doing(ShedOp)
+        self._closed, self._of, self._is_numbered = work.closed, work.window, bool(work.counted)
         tuning = surroundings.tunings.get(planned.id)
         self._tuning = tuning if isinstance(tuning, ShedTuning) else ShedTuning()
         self._dtypes = dtypes_of(self.fields[:-2])
-        stream = numbering_stream(surroundings.plan, planned.inputs[0])
-        first, taus = surroundings.clock.arrived.get(stream, (0, np.zeros(0, np.int64)))
+        first, taus = surroundings.clock.arrived.get(work.counted, (0, np.zeros(0, np.int64)))
         self._first_number, self._taus, self._ticks = first, taus, np.unique(taus)
-        self._is_numbered = bool(stream)
         self._state = ShedState(self._regions, self._of, self._tuning)
         self._window, self._runs = self._state.objects.window, self._state.objects.runs
         self._receipts: list[ShedReceipt] = []
