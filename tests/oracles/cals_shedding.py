@@ -148,7 +148,7 @@ class SlowShedding:
             return -self.hash(one[0])
         if self.algorithm == "cals-m":
             left = [other for other in self.memory if other is not one]
-            return -accuracy(self.window, left, self.metric)
+            return -accuracy(self.window, left, self.metric)  # of all lengths: B3, ADR 33
         if self.algorithm == "reach":
             return self.reach(one)
         delta, rho = objectives(one, self.memory, self.window, self.basis)

@@ -22,8 +22,10 @@ class CalsKnobs(Knobs):
         choices=ALGORITHMS,
         help="Which tuple goes when a window is over its limit: cals, the one whose loss splits no "
         "run and takes least of one; cals-v and cals-i look at one of the two; cals-m, after which "
-        "accuracy is highest; reach knows the condition on valid time; rand, drawn by a hash of "
-        "arrival numbers; oldest.",
+        "the accuracy of all coalesced tuples is highest, whatever their lengths: as cals it does "
+        "not look at the condition on valid time; reach does; rand, drawn by a hash of arrival "
+        "numbers: evenly until tuples leave the window, then the newest are likelier to be kept, "
+        "as what was shed does not come back; oldest.",
     )
     memory_tuples: int = knob(
         0,

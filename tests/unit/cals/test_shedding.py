@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from fractions import Fraction
 from typing import cast
 
 import pytest
@@ -341,3 +343,46 @@ def test_what_a_run_has_lost_is_forgotten_when_its_beginning_leaves() -> None:
         (3, 1 / 9),
         (2, 1.0),
     ]
+
+
+def test_rand_on_a_sliding_window_is_even_but_for_the_newest() -> None:
+    """[Rows 40] and M = 10: a tuple that comes where one has left has its place, whatever its hash;
+    what went before does not come back."""
+    window, n_looks = SheddingWindow(ShedOptions("rand", 10), WindowExtent("rows", 40)), 0
+    kept: Counter[int] = Counter()
+    for number in range(1, 3041):
+        window.arrive(TemporalTuple(number, (number,), number, number + 1))
+        if number > 1040:
+            n_looks += 1
+            ages = [number - one.number for one in window.memory]
+            assert len(ages) <= 10
+            kept.update(ages)
+    shares = [kept[age] / n_looks for age in range(40)]
+    assert shares == sorted(shares, reverse=True), "what has gone stays away"
+    assert shares[0] == pytest.approx(0.51, abs=0.03)
+    assert shares[6:] == pytest.approx([0.25] * 34, abs=0.06)
+    assert sum(shares) == pytest.approx(10, abs=0.2)
+
+
+def test_cals_m_and_cals_do_not_look_at_the_condition_on_valid_time() -> None:
+    """Without the run that is too short all of the answer would be left: reach drops from it."""
+    spans = [(2, 0, 1), (1, 1, 4), (2, 4, 6), (2, 6, 8), (1, 8, 11), (1, 11, 14)]
+    stream = [TemporalTuple(k, (v,), start, end) for k, (v, start, end) in enumerate(spans, 1)]
+    for algorithm in ("cals", "cals-m"):
+        numbers = shed(ShedCase(algorithm, ALL, 5), stream)[1]
+        assert shed(ShedCase(algorithm, ALL, 5, least=4), stream)[1] == numbers
+    window, numbers = shed(ShedCase("cals-m", ALL, 5, least=4), stream)
+    kept = list(window.memory)
+
+    def accuracies(least: int) -> list[Fraction]:
+        """Of each drop there may be."""
+        memories = [[one for one in stream[:6] if one.number != k] for k in range(1, 6)]
+        return [
+            slow.accuracy(stream, memory, "R1", lambda length: length >= least)
+            for memory in memories
+        ]
+
+    assert slow.accuracy(stream, kept) == max(accuracies(0))
+    assert slow.accuracy(stream, kept, "R1", lambda length: length >= 4) < max(accuracies(4)) == 1
+    reached, _ = shed(ShedCase("reach", ALL, 5, least=4), stream)
+    assert slow.accuracy(stream, list(reached.memory), "R1", lambda length: length >= 4) == 1

@@ -45,7 +45,8 @@ class Candidates(Protocol):
 
 class ByNumber:
     """Candidates in an order that depends on the arrival alone: the oldest first, or the highest
-    hash first, so that the lowest are kept: a sample that does not depend on batches."""
+    hash first, so that the lowest are kept: a sample that does not depend on batches, uniform until
+    tuples leave the window. Then a vacant place is the next tuple's, whatever its hash."""
 
     def __init__(self, options: ShedOptions) -> None:
         self._seed = options.seed if options.shed_algorithm == "rand" else None

@@ -1,7 +1,8 @@
-"""cals-m: the drop after which the accuracy of the coalesced tuples is highest. Card B3
+"""cals-m: the drop after which the accuracy of all coalesced tuples is highest. Card B3
 
-Looks at the best candidates of all runs for each drop. Accuracies are compared as fractions, so
-that equal ones are equal.
+The condition on valid time is not looked at, as the objectives of cals do not: reach does. Looks at
+the best candidates of all runs for each drop. Accuracies are compared as fractions, so that equal
+ones are equal.
 """
 
 from __future__ import annotations
