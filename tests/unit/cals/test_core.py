@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from backend.adaptive.core import Evaluations
 from backend.operators.network.kinds.shedding import ShedOp
@@ -15,28 +19,69 @@ from backend.systems.cals.lengths import answered_lengths
 from backend.systems.cals.published import shed_matrices, window_samples
 from backend.systems.cals.window import AdaptedWindow
 from storage.vocabulary.cals import CALS
-from tests.unit.network.test_shed import compiled
+from tests.unit.network.test_shed import compiled, played
+from tests.unit.network.test_temporal import DAY
 
 
 @pytest.mark.parametrize(
-    ("condition", "least", "most"),
+    ("condition", "expected"),
     [
-        ("Valid(G) >= 3", 3, None),
-        ("Valid(G) > 3 and Valid(G) < 9", 4, 8),
-        ("7 >= Valid(G)", 0, 7),
-        ("Valid(G) between 2 and 5", 2, 5),
-        ("Valid(G) = 4", 4, 4),
-        ("not Valid(G) < 3", 3, None),
-        ("Begin(Valid(G)) > 3", 0, None),
+        ("Valid(G) >= 3", ValidCondition(3)),
+        ("Valid(G) > 3 and Valid(G) < 9", ValidCondition(4, 8)),
+        ("7 >= Valid(G)", ValidCondition(0, 7)),
+        ("Valid(G) between 2 and 5", ValidCondition(2, 5)),
+        ("Valid(G) = 4", ValidCondition(4, 4)),
+        ("not Valid(G) < 3", ValidCondition(3)),
+        ("Valid(G) <> 3", ValidCondition(0, None, ((3, 3),))),
+        ("Valid(G) not between 2 and 5", ValidCondition(0, None, ((2, 5),))),
+        ("not (Valid(G) < 3 or Valid(G) > 9) and Valid(G) <> 9", ValidCondition(3, 8)),
+        ("Valid(G) = 3 or Valid(G) >= 6 or Valid(G) = 4", ValidCondition(3, None, ((5, 5),))),
+        ("Valid(G) < 3 and Valid(G) > 5", ValidCondition(1, 0)),
+        ("Begin(Valid(G)) > 3", ValidCondition()),
+        ("Begin(Valid(G)) > 3 or Valid(G) > 2", ValidCondition()),
+        ("Begin(Valid(G)) > 3 and Valid(G) > 2", ValidCondition(3)),
+        ("Cast(Valid(D) As Interval Minute) >= 3", ValidCondition(1)),
+        ("Cast(Valid(D) As Interval Week) between 1 and 2", ValidCondition(7, 20)),
+        ("2.5 <= Cast(Valid(D) As Interval Week)", ValidCondition(21)),
+        ("Cast(Valid(D) As Interval Week) <> 1", ValidCondition(0, None, ((7, 13),))),
+        ("Cast(Valid(D) As Interval Week) in (1, 3)", ValidCondition(7, 27, ((14, 20),))),
+        ("Cast(Valid(D) As Interval Week) = 1.5", ValidCondition(1, 0)),
     ],
 )
 def test_the_lengths_of_the_answer_are_read_from_the_plan(
-    condition: str, least: int, most: int | None
+    condition: str, expected: ValidCondition
 ) -> None:
-    plan = compiled(f"Select a, Valid(G) From G (a) [Range 5] Where {condition}")
+    stream = "D" if "(D)" in condition else "G"
+    plan = compiled(f"Select a, Valid({stream}) From {stream} (a) [Range 5] Where {condition}")
     ((shed, _),) = plan.working(ShedOp)
-    expected = ValidCondition() if "not" in condition else ValidCondition(least, most)
     assert answered_lengths(plan, shed.id) == expected
+
+
+@given(st.data())
+def test_lengths_hold_as_the_condition_does(data: st.DataObject) -> None:
+    """Of a single tuple of each length the answer has those for which it is read to hold."""
+    leaves = st.builds(
+        "Cast(Valid(D) As Interval {}) {} {}".format,
+        st.sampled_from(["Day", "Week", "Hour"]),
+        st.sampled_from(["=", "<>", "<", "<=", ">", ">="]),
+        st.sampled_from(["0", "1", "2", "1.5", "48", "71"]),
+    )
+    trees = st.recursive(
+        leaves,
+        lambda below: st.one_of(
+            st.builds("({} and {})".format, below, below),
+            st.builds("({} or {})".format, below, below),
+            st.builds("not ({})".format, below),
+        ),
+        max_leaves=4,
+    )
+    text = f"Select a, Valid(D) From D (a) [Range 50] Where {data.draw(trees)}"
+    plan = compiled(text)
+    ((shed, _),) = plan.working(ShedOp)
+    lengths = answered_lengths(plan, shed.id)
+    length = data.draw(st.integers(1, 20))
+    rows = [((1, "x", DAY, DAY + timedelta(days=length)), 0)]
+    assert bool(played(text, "D", rows, [1])) == lengths.holds(length), text
 
 
 def test_shedding_begins_with_a_drop_and_ends_when_the_window_is_whole() -> None:
@@ -55,8 +100,13 @@ def test_shedding_begins_with_a_drop_and_ends_when_the_window_is_whole() -> None
     assert window.n_shed == 2
     assert not window.inexact
     again = AdaptedWindow("w")
-    again.restore(window.state())
-    assert (again.n_shed, again.is_shedding) == (2, False)
+    again.restore({"shed_total": 2, "sheddings_total": 1})
+    assert (again.n_shed, again.is_shedding) == (2, True)
+    assert again.observe(4, profiles[1], evaluations, 1) == []
+    (ends,) = again.observe(5, profiles[3], evaluations, 1)
+    assert ends.explanation == "answers are exact again"
+    again.restore({})
+    assert (again.n_shed, again.is_shedding) == (0, False)
 
 
 def test_a_window_without_a_limit_says_that_it_still_lacks_tuples() -> None:

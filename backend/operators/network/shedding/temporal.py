@@ -40,14 +40,18 @@ class RunSpan(NamedTuple):
 
 
 class ValidCondition(NamedTuple):
-    """A condition on the length of a coalesced tuple: least <= length, <= most unless None."""
+    """A condition on the length of a coalesced tuple: least <= length, <= most unless None, and in
+    none of the gaps, whose first and last length are given."""
 
     least: int = 0
     most: int | None = None
+    gaps: tuple[tuple[int, int], ...] = ()
 
     def holds(self, length: int) -> bool:
         """Whether a coalesced tuple of this length is in the answer."""
-        return self.least <= length and (self.most is None or length <= self.most)
+        if length < self.least or (self.most is not None and length > self.most):
+            return False
+        return not any(first <= length <= last for first, last in self.gaps)
 
 
 #: Every coalesced tuple is in the answer.
