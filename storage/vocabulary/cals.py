@@ -20,6 +20,12 @@ CALS: Final = Vocabulary(
         "resident_tuples": Property("tuples", ("operator",), "tuples of the window in memory"),
         "shed_tuples": Property("tuples", ("operator",), "tuples shed in the batch"),
         "shed_total": Property("tuples", ("operator",), "tuples shed since the run began"),
+        "sheddings_total": Property(
+            "number", ("operator",), "how often shedding has begun since the run began"
+        ),
+        "shed_ends_total": Property(
+            "number", ("operator",), "how often answers were whole again since"
+        ),
         "memory_ratio": Property(
             "prob",
             ("operator",),
@@ -75,6 +81,20 @@ CALS: Final = Vocabulary(
         ),
         "stray_coalesced": Property(
             "tuples", ("operator",), "pieces in the answer whose exact tuple is not, audited"
+        ),
+        "extraneous_coalesced": Property(
+            "tuples", ("operator",), "pieces in the answer beside the first of each, audited"
+        ),
+        "accuracy_remainder": Property(
+            "prob",
+            ("operator",),
+            "expected less measured accuracy, both R1: what no drop is charged for",
+        ),
+        "remainder_low": Property(
+            "prob", ("operator",), "lower end of the 95 % interval of that remainder"
+        ),
+        "remainder_high": Property(
+            "prob", ("operator",), "upper end of the 95 % interval of that remainder"
         ),
     },
 )

@@ -16,8 +16,9 @@ _READINGS = (
     "give valid times by two attributes"
 )
 _COUNTED = (
-    "its condition on values takes tuples out before [Rows {size}], which counts them, as the query "
-    "it reads gives them no numbers; give a window [Range …], or put the condition into that query"
+    "its condition on values takes tuples out before [Rows {size}], which counts them, as the "
+    "query it reads gives them no numbers; give a window [Range …], or put the condition into that "
+    "query"
 )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from backend.adaptive.stats import Mean
 from backend.operators.network.shedding.temporal import Values
+from backend.operators.network.temporal.shed_tuning import ShedProfile
 from backend.systems.cals.window import AdaptedWindow
 from backend.systems.publishing import Values as Numbers
 from backend.systems.publishing import samples_of
@@ -22,16 +22,15 @@ RUN_COLUMNS: Final = ("start", "end", "kept_start", "kept_end")
 
 def window_samples(node: str, window: AdaptedWindow) -> Sequence[Sample]:
     """Of a batch."""
-    profile, parts = window.profile, window.profile.parts
-    measured = profile.measured
-    accuracy = Mean(0, 0, 0, 0) if measured is None else measured.accuracy
-    n_window = profile.n_window
+    profile, n_window = window.profile, window.profile.n_window
     ratio = profile.n_resident / n_window if n_window else None
     ratio = 1.0 if profile.is_whole else ratio
     values: Numbers = {
         "resident_tuples": (profile.n_resident, "tuples"),
         "shed_tuples": (profile.n_dropped, "tuples"),
         "shed_total": (window.n_shed, "tuples"),
+        "sheddings_total": (window.n_begun, "number"),
+        "shed_ends_total": (window.n_ended, "number"),
         "memory_ratio": (ratio, "prob"),
         "shed_share": (None if ratio is None else 1 - ratio, "prob"),
         "kept_runs": (profile.n_runs, "tuples"),
@@ -40,22 +39,31 @@ def window_samples(node: str, window: AdaptedWindow) -> Sequence[Sample]:
         "audit_bytes": (profile.audit_bytes, "bytes"),
         "expected_accuracy": (profile.expected, "prob"),
     }
-    if measured is not None:
-        values = {
-            **values,
-            "measured_accuracy": (accuracy.value, "prob"),
-            "accuracy_low": (accuracy.low, "prob"),
-            "accuracy_high": (accuracy.high, "prob"),
-            "value_similarity": (parts.value_similarity, "prob"),
-            "interval_similarity": (parts.interval_similarity, "prob"),
-            "audited_groups": (measured.n_groups, "number"),
-            "unchanged_coalesced": (parts.unchanged, "tuples"),
-            "lost_coalesced": (parts.lost, "tuples"),
-            "shortened_coalesced": (parts.shortened, "tuples"),
-            "split_coalesced": (parts.split, "tuples"),
-            "stray_coalesced": (parts.stray, "tuples"),
-        }
-    return samples_of(node, values)
+    return samples_of(node, {**values, **_compared(profile)})
+
+
+def _compared(profile: ShedProfile) -> Numbers:
+    """What was measured; nothing where nothing was compared."""
+    measured, remainder, parts = profile.measured, profile.remainder, profile.parts
+    if measured is None or remainder is None:
+        return {}
+    return {
+        "measured_accuracy": (measured.accuracy.value, "prob"),
+        "accuracy_low": (measured.accuracy.low, "prob"),
+        "accuracy_high": (measured.accuracy.high, "prob"),
+        "value_similarity": (parts.value_similarity, "prob"),
+        "interval_similarity": (parts.interval_similarity, "prob"),
+        "audited_groups": (measured.n_groups, "number"),
+        "unchanged_coalesced": (parts.unchanged, "tuples"),
+        "lost_coalesced": (parts.lost, "tuples"),
+        "shortened_coalesced": (parts.shortened, "tuples"),
+        "split_coalesced": (parts.split, "tuples"),
+        "stray_coalesced": (parts.stray, "tuples"),
+        "extraneous_coalesced": (parts.extraneous, "tuples"),
+        "accuracy_remainder": (remainder.value, "prob"),
+        "remainder_low": (remainder.low, "prob"),
+        "remainder_high": (remainder.high, "prob"),
+    }
 
 
 def shed_matrices(node: str, window: AdaptedWindow) -> list[Matrix]:

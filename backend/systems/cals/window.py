@@ -9,27 +9,33 @@ from backend.adaptive.core import Evaluations
 from backend.operators.network.shedding.options import ShedOptions
 from backend.operators.network.shedding.temporal import EVERY_LENGTH, ValidCondition
 from backend.operators.network.temporal.shed_tuning import ShedProfile, ShedTuning
-from storage.vocabulary.records import Decision, Json
+from storage.vocabulary.records import Decision
 
 
 @dataclass
 class AdaptedWindow:
-    """name: of its operator; lengths: the condition on valid times of its answer. is_shedding: it
-    shed in the last batch, or an answer lacks what was shed; n_shed: since the run began.
-    time_unit: of valid times, '' = whole numbers."""
+    """name: of its operator; lengths: the condition on valid times of its answer. n_shed: tuples
+    shed since the run began; n_begun, n_ended: how often shedding has begun, and ended. time_unit:
+    of valid times, '' = whole numbers."""
 
     name: str
     time_unit: str = ""
     lengths: ValidCondition = EVERY_LENGTH
     options: ShedOptions = field(default_factory=ShedOptions)
-    is_shedding: bool = False
     n_shed: int = 0
+    n_begun: int = 0
+    n_ended: int = 0
     profile: ShedProfile = field(default_factory=ShedProfile)
 
     @property
     def tuning(self) -> ShedTuning:
         """How it is executed."""
         return ShedTuning(self.options, self.lengths)
+
+    @property
+    def is_shedding(self) -> bool:
+        """Whether it shed in the last batch, or an answer lacks what was shed."""
+        return self.n_begun > self.n_ended
 
     @property
     def inexact(self) -> str:
@@ -46,11 +52,13 @@ class AdaptedWindow:
     ) -> list[Decision]:
         """A batch is over. Shedding begins with the first drop, and ends when the window holds all
         that it would without a limit."""
-        self.profile, before = profile, self.is_shedding
+        self.profile = profile
         self.n_shed += profile.n_dropped
-        self.is_shedding = bool(profile.n_dropped) or not profile.is_whole
-        if self.is_shedding == before:
+        is_shedding = bool(profile.n_dropped) or not profile.is_whole
+        if is_shedding == self.is_shedding:
             return []
+        self.n_begun += is_shedding
+        self.n_ended += not is_shedding
         wanted = profile.n_resident + profile.n_dropped
         begins = f"sheds {self.options.shed_algorithm}: {wanted} tuples wanted"
         return [
@@ -71,10 +79,7 @@ class AdaptedWindow:
             )
         ]
 
-    def state(self) -> Mapping[str, Json]:
-        """What a run that is resumed goes on with."""
-        return {"is_shedding": self.is_shedding, "n_shed": self.n_shed}
-
-    def restore(self, state: Mapping[str, Json]) -> None:
-        """Go on from there."""
-        self.is_shedding, self.n_shed = bool(state["is_shedding"]), int(str(state["n_shed"]))
+    def restore(self, totals: Mapping[str, float]) -> None:
+        """Go on with what was published last; totals: by property."""
+        names = ("shed_total", "sheddings_total", "shed_ends_total")
+        self.n_shed, self.n_begun, self.n_ended = (int(totals.get(name, 0)) for name in names)

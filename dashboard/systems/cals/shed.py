@@ -116,14 +116,15 @@ def _accuracy(window: WindowShed) -> Component:
         [
             html.Span("0"),
             html.Span([html.I(className="pw-shed-measured"), "measured, with its 95 % interval"]),
-            html.Span([html.I(className="pw-shed-expected"), "expected"]),
+            html.Span([html.I(className="pw-shed-expected"), "expected, R1"]),
             html.Span("1"),
         ],
         className="pw-shed-ends",
         **attrs(aria_hidden=True),
     )
     apart = html.P(
-        f"They differ by {show(window.apart, 'f2')}: rely on the measured accuracy.",
+        f"Under R1, what drops were expected to cost and what was measured differ by "
+        f"{show(window.apart, 'f2')}: rely on the measured accuracy.",
         hidden=window.apart < APART,
     )
     return html.Div([html.H4("Accuracy"), html.Div([scale, ends, apart])], className="pw-shed-row")

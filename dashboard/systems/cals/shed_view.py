@@ -34,8 +34,10 @@ class WindowShed(NamedTuple):
     = all. resident: tuples in memory; whole: that it would hold, None = not known; shed, total:
     tuples shed in the batch and since the run began; kept, share: of the window in memory, and
     shed. expected, measured: accuracy; low, high: the 95 % interval of the measured one, of so many
-    value groups. fates: of FATES -> exact coalesced tuples, none where nothing was compared; stray:
-    pieces whose exact tuple is not in the answer. reasons: of the newest receipts."""
+    value groups. apart: by how much the expected accuracy is outside of the interval of the one
+    that was measured, both R1, whatever the metric in force. fates: of FATES -> exact coalesced
+    tuples, none where nothing was compared; stray: pieces whose exact tuple is not in the answer.
+    reasons: of the newest receipts."""
 
     id: str
     name: str
@@ -53,6 +55,7 @@ class WindowShed(NamedTuple):
     low: float | None
     high: float | None
     groups: float | None
+    apart: float
     fates: Mapping[str, float]
     stray: float
     reasons: tuple[str, ...]
@@ -61,14 +64,6 @@ class WindowShed(NamedTuple):
     def is_exact(self) -> bool:
         """Nothing that was shed would still be in it."""
         return not self.shed and self.share == 0
-
-    @property
-    def apart(self) -> float:
-        """By how much the expected accuracy is outside of the interval of the measured one."""
-        if self.expected is None or self.measured is None:
-            return 0.0
-        low, high = self.low or 0.0, 1.0 if self.high is None else self.high
-        return max(0.0, low - self.expected, self.expected - high)
 
 
 def build_windows(
@@ -102,6 +97,7 @@ def _window(
         return own[name] if known(own.get(name)) else None
 
     resident, kept = number("resident_tuples") or 0.0, number("memory_ratio")
+    low, high = number("remainder_low") or 0.0, number("remainder_high") or 0.0
     limit, algorithm = knobs.get("memory_tuples"), knobs.get("shed_algorithm")
     is_compared = number("measured_accuracy") is not None
     return WindowShed(
@@ -121,6 +117,7 @@ def _window(
         low=number("accuracy_low"),
         high=number("accuracy_high"),
         groups=number("audited_groups"),
+        apart=max(0.0, low, -high),
         fates={
             fate: number(name) or 0.0 for fate, name in FATES.items() if is_compared and name in own
         },

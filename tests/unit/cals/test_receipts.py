@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 
 from backend.operators.network.shedding.accuracy import AccuracyMetric, accuracy_parts
 from backend.operators.network.shedding.audits import estimated, measured
-from backend.operators.network.shedding.options import RhoBasis, ShedAlgorithm, ShedOptions
+from backend.operators.network.shedding.options import (
+    Audit,
+    RhoBasis,
+    ShedAlgorithm,
+    ShedOptions,
+)
 from backend.operators.network.shedding.receipts import ChargeKey, ChargeSums, LossLedger
 from backend.operators.network.shedding.shedding import SheddingWindow
 from backend.operators.network.shedding.slides import WindowExtent
@@ -45,7 +50,7 @@ def test_what_drops_are_expected_to_cost_is_what_they_cost(
     truth = measured(window)
     assert truth is not None
     assert window.expected_accuracy == pytest.approx(truth.accuracy.value)
-    assert truth.remainder == pytest.approx(0, abs=1e-9)
+    assert truth.alike == truth.accuracy
     losses = sum(receipt.predicted_loss for receipt in receipts)
     assert 1 - losses == pytest.approx(truth.accuracy.value)
     shares = window.ledger.shares(window.n_exact)
@@ -205,3 +210,50 @@ def test_all_groups_together_leave_nothing_to_estimate(metric: AccuracyMetric) -
     some = estimated(groups, metric, 0.5)
     assert some.low < some.value < some.high
     assert estimated(groups[:1], metric, 0.5).low == 0
+
+
+def test_nothing_is_measured_on_what_was_not_kept_beside() -> None:
+    """Without an audit what was dropped is nowhere: what is left is not all there was."""
+    window = SheddingWindow(ShedOptions("oldest", 3, audit="off"), WindowExtent("rows", 10))
+    stream = [TemporalTuple(k, (k % 3,), k, k + 1) for k in range(1, 31)]
+    for new in stream[:10]:
+        window.arrive(new)
+    for audit in ("exact", "sampled"):
+        window.turn(window.options._replace(audit=audit, audit_groups=2))
+        assert measured(window) is None
+    window.turn(window.options._replace(audit="exact"))
+    for new in stream[10:16]:
+        window.arrive(new)
+        assert measured(window) is None
+    for new in stream[16:]:
+        window.arrive(new)
+    truth = measured(window)
+    assert truth is not None
+    assert truth.accuracy.value == pytest.approx(0.3)
+
+
+def test_expected_and_measured_are_compared_under_one_metric() -> None:
+    options = ShedOptions("oldest", 2, audit="exact", accuracy_metric="R2")
+    window = SheddingWindow(options, ALL)
+    for new in B4:
+        window.arrive(new)
+    truth = measured(window)
+    assert truth is not None
+    assert truth.accuracy.value == pytest.approx(truth.parts.accuracy("R2"))
+    assert truth.accuracy.value < window.expected_accuracy - 0.05
+    assert truth.alike.value == pytest.approx(window.expected_accuracy)
+
+
+@pytest.mark.parametrize("audit", ["exact", "sampled", "off"])
+def test_what_is_kept_beside_is_all_that_was_dropped_and_is_audited(audit: Audit) -> None:
+    """16 of 48 values are audited, more or less; 40 of the tuples stay in memory."""
+    options = ShedOptions("oldest", 40, audit=audit, audit_groups=3)
+    window = SheddingWindow(options, ALL)
+    dropped = []
+    for number in range(1, 97):
+        receipts = window.arrive(TemporalTuple(number, (number % 48,), number, number + 1))
+        dropped += [receipt.dropped for receipt in receipts]
+    assert len(dropped) == 56
+    assert window.n_beside == sum(window.is_audited(one.values) for one in dropped)
+    assert (window.n_beside > 0) == (audit != "off")
+    assert audit != "sampled" or len(window.beside) < len(window.memory)

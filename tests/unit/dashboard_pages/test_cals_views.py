@@ -48,6 +48,7 @@ OWN: dict[str, float | None] = {
     "shed_total": 90, "expected_accuracy": 0.7, "measured_accuracy": 0.61, "accuracy_low": 0.6,
     "accuracy_high": 0.64, "audited_groups": 34, "unchanged_coalesced": 5, "lost_coalesced": 2,
     "shortened_coalesced": 3, "split_coalesced": 0, "stray_coalesced": NAN,
+    "accuracy_remainder": 0.09, "remainder_low": 0.06, "remainder_high": 0.1,
 }  # fmt: skip
 
 
@@ -83,6 +84,9 @@ class TestWindows:
         )
         assert interval_text(window) == "0.60 to 0.64 of 34 values"
         assert window.apart == pytest.approx(0.06)
+        (below,) = windows({**OWN, "remainder_low": -0.2, "remainder_high": -0.1}, [])
+        (within,) = windows({**OWN, "remainder_low": -0.2, "remainder_high": 0.1}, [])
+        assert (below.apart, within.apart) == (pytest.approx(0.1), 0)
         assert not window.is_exact
 
     def test_what_is_not_known_is_not_guessed(self) -> None:

@@ -1,7 +1,7 @@
 """Limits are a part of the job: after a kill state is brought back under those it was made under.
 
-[Rows 50] of a stream, 10 tuples a batch, the limit and the algorithm turned meanwhile: what a window
-keeps, its receipts, totals and answers are those of a run that nobody killed.
+[Rows 50] of a stream, 10 tuples a batch, the limit and the algorithm turned meanwhile: what a
+window keeps, its receipts, totals and answers are those of a run that nobody killed.
 """
 
 from __future__ import annotations
@@ -125,9 +125,7 @@ def test_limits_and_queries_are_replayed_as_they_were(
         ("cals", 0), ("cals", 9), ("rand", 9), ("reach", 20), ("oldest", 4), ("cals-m", 8),
         ("cals-i", 8), ("cals-v", 30), ("rand", 6), ("cals", 12), ("cals", 0), ("cals", 0),
     ]  # fmt: skip
-    jobs = [
-        shedding(two if 6 <= batch < 9 else one, *turn) for batch, turn in enumerate(turns)
-    ]
+    jobs = [shedding(two if 6 <= batch < 9 else one, *turn) for batch, turn in enumerate(turns)]
     alone = run(tmp_path / "alone", jobs, [0] * 12)
     for n, machines in enumerate([range(12), [0, 0, 0, 1, 1, 2, 2, 2, 0, 3, 3, 0]]):
         killed = run(tmp_path / f"killed-{n}", jobs, list(machines))

@@ -90,9 +90,7 @@ class NetworkJob:
         """The job with what was decided of some of its operators, limits among it."""
         limits = {id: how for id, how in decided.items() if isinstance(how, Limit)}
         tunings = {id: how for id, how in decided.items() if id not in limits}
-        return replace(
-            self, tunings={**self.tunings, **tunings}, limits={**self.limits, **limits}
-        )
+        return replace(self, tunings={**self.tunings, **tunings}, limits={**self.limits, **limits})
 
     @property
     def decided(self) -> Mapping[str, Tuning]:

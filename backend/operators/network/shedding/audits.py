@@ -22,19 +22,21 @@ from backend.operators.network.shedding.temporal import Values
 
 
 class MeasuredAccuracy(NamedTuple):
-    """parts: of the groups that were compared; accuracy: measured, or with its 95 % interval;
-    n_groups: compared. remainder: expected less measured accuracy, what no drop is charged for."""
+    """parts: of the groups that were compared; accuracy: measured under the metric in force, or
+    with its 95 % interval; n_groups: compared. alike: the same under R1, which is what drops are
+    expected to cost."""
 
     parts: AccuracyParts
     accuracy: Mean
     n_groups: int
-    remainder: float
+    alike: Mean
 
 
 def measured(window: SheddingWindow) -> MeasuredAccuracy | None:
-    """Of what is in the window now; None: nothing is kept beside, or no group is in the sample."""
+    """Of what is in the window now; None: nothing is kept beside, or not since the window's first
+    tuple, or no group is in the sample."""
     options, beside = window.options, window.beside
-    if options.audit == "off":
+    if options.audit == "off" or not window.is_measurable:
         return None
     is_sample = options.audit == "sampled"
     exact = [run.span for run in beside.runs() if window.is_audited(run.values)]
@@ -49,9 +51,11 @@ def measured(window: SheddingWindow) -> MeasuredAccuracy | None:
     )
     parts = total(groups.values())
     sampled = 1 / options.audit_groups if is_sample else 1.0
-    accuracy = estimated(list(groups.values()), options.accuracy_metric, sampled)
-    remainder = window.expected_accuracy - accuracy.value
-    return MeasuredAccuracy(parts, accuracy, len(groups), remainder)
+    compared = list(groups.values())
+    accuracy, alike = (
+        estimated(compared, metric, sampled) for metric in (options.accuracy_metric, "R1")
+    )
+    return MeasuredAccuracy(parts, accuracy, len(groups), alike)
 
 
 def estimated(groups: Sequence[AccuracyParts], metric: AccuracyMetric, sampled_prob: float) -> Mean:

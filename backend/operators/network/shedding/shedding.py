@@ -265,6 +265,17 @@ class SheddingWindow:
         return max(0, self.memory.n_answered - sums.extra + sums.lost)
 
     @property
+    def n_expected(self) -> int:
+        """Exact coalesced tuples of the answer and pieces beside them: what the expected accuracy
+        is a share of."""
+        return max(0, self.n_exact + self.ledger.sums.extra) if self.n_exact else 0
+
+    @property
+    def n_beside(self) -> int:
+        """Tuples that are kept beside, and not in memory."""
+        return sum(each.number not in self.memory for each in self.beside)
+
+    @property
     def expected_accuracy(self) -> float:
         """R1, by what drops were expected to cost."""
         return 1.0 - self.ledger.loss(self.n_exact)

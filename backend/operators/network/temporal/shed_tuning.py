@@ -45,7 +45,8 @@ class ShedProfile:
 
     n_arrived, n_dropped: tuples; n_resident: in memory; n_window: in the window, as far as known,
     None: it is not; n_runs: in memory; tuple_bytes, run_bytes: of both forms; audit_bytes: of what
-    is kept beside; expected: accuracy (R1) by receipts; measured: None: nothing was compared.
+    is kept beside; expected: accuracy (R1) by receipts, of n_expected coalesced tuples; measured:
+    None: nothing was compared.
     is_whole: nothing that was dropped would be in the window still. receipts: of some drops;
     groups: those of which most was dropped; values of both as people read them.
     """
@@ -59,6 +60,7 @@ class ShedProfile:
     run_bytes: int = 0
     audit_bytes: int = 0
     expected: float = 1.0
+    n_expected: int = 0
     measured: MeasuredAccuracy | None = None
     is_whole: bool = True
     receipts: tuple[ShedReceipt, ...] = ()
@@ -69,12 +71,22 @@ class ShedProfile:
         """Of the exact tuples that were compared."""
         return AccuracyParts() if self.measured is None else self.measured.parts
 
+    @property
+    def remainder(self) -> Mean | None:
+        """Expected less measured accuracy, both R1: what no drop is charged for. None: nothing was
+        compared."""
+        if self.measured is None:
+            return None
+        expected, alike = self.expected, self.measured.alike
+        low, high = expected - alike.high, expected - alike.low
+        return Mean(expected - alike.value, low, high, alike.n)
+
     def merged(self, others: Sequence[ShedProfile]) -> ShedProfile:
-        """With those of other shards; expected accuracies by resident tuples."""
+        """With those of other shards; expected accuracies by what they are shares of."""
         every = [self, *others]
-        weights = [max(1, profile.n_resident) for profile in every]
         windows = [profile.n_window for profile in every if profile.n_window is not None]
-        expected = sum(p.expected * w for p, w in zip(every, weights, strict=True)) / sum(weights)
+        n_expected = sum(profile.n_expected for profile in every)
+        kept = sum(profile.expected * profile.n_expected for profile in every)
         return ShedProfile(
             sum(profile.n_arrived for profile in every),
             sum(profile.n_dropped for profile in every),
@@ -84,7 +96,8 @@ class ShedProfile:
             sum(profile.tuple_bytes for profile in every),
             sum(profile.run_bytes for profile in every),
             sum(profile.audit_bytes for profile in every),
-            expected,
+            kept / n_expected if n_expected else 1.0,
+            n_expected,
             _merged([profile.measured for profile in every if profile.measured is not None]),
             all(profile.is_whole for profile in every),
             sampled_receipts([receipt for profile in every for receipt in profile.receipts]),
@@ -105,17 +118,22 @@ def _merged(measured: Sequence[MeasuredAccuracy]) -> MeasuredAccuracy | None:
         return measured[0] if measured else None
     weights = [max(1, each.parts.exact) for each in measured]
     pairs = [(each, weight / sum(weights)) for each, weight in zip(measured, weights, strict=True)]
-    value = sum(each.accuracy.value * share for each, share in pairs)
+    return MeasuredAccuracy(
+        total(each.parts for each in measured),
+        _weighed([(each.accuracy, share) for each, share in pairs]),
+        sum(each.n_groups for each in measured),
+        _weighed([(each.alike, share) for each, share in pairs]),
+    )
+
+
+def _weighed(means: Sequence[tuple[Mean, float]]) -> Mean:
+    """Of independent ones, by their shares."""
+    value = sum(mean.value * share for mean, share in means)
     below, above = (
         math.sqrt(sum((share * width) ** 2 for share, width in widths))
         for widths in (
-            [(share, each.accuracy.value - each.accuracy.low) for each, share in pairs],
-            [(share, each.accuracy.high - each.accuracy.value) for each, share in pairs],
+            [(share, mean.value - mean.low) for mean, share in means],
+            [(share, mean.high - mean.value) for mean, share in means],
         )
     )
-    return MeasuredAccuracy(
-        total(each.parts for each in measured),
-        Mean(value, value - below, value + above, sum(each.accuracy.n for each in measured)),
-        sum(each.n_groups for each in measured),
-        sum(each.remainder * share for each, share in pairs),
-    )
+    return Mean(value, value - below, value + above, sum(mean.n for mean, _ in means))

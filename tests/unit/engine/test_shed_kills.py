@@ -1,0 +1,86 @@
+"""A run whose window sheds, killed: tuples, totals, decisions and answers as if it had not been."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow.dataset as ds
+import pytest
+
+from tests.engine_runs import RUN_ID, EngineRun
+from tests.systems.running import SCHEMA
+
+TEXT = "Select a, Valid(S) From S (a) [Rows 50]"
+UNIT = "cals.network"
+#: What is turned before a batch.
+TURNS: dict[int, dict[str, Any]] = {
+    3: {"memory_tuples": 12, "audit": "exact"},
+    6: {"shed_algorithm": "rand"},
+    8: {"memory_tuples": 5},
+    10: {"shed_algorithm": "oldest", "accuracy_metric": "R2"},
+    12: {"memory_tuples": 0},
+}
+N_BATCHES = 21
+PUBLISHED = (
+    *("resident_tuples", "shed_total", "sheddings_total", "shed_ends_total", "kept_runs"),
+    *("expected_accuracy", "measured_accuracy", "extraneous_coalesced", "accuracy_remainder"),
+)
+
+
+class ShedRun(EngineRun):
+    def __init__(self, folder: Path, continues: bool = False) -> None:
+        super().__init__(
+            folder / "store.db",
+            {"S": SCHEMA},
+            {"plain": "Select a From S Where a > 90"},
+            sink=folder / "out",
+            continues=continues,
+            state=folder / "state",
+        )
+
+    def step(self) -> dict[str, float | None]:
+        """A batch, and what the window told of itself."""
+        for knob, value in TURNS.get(self.batch_id, {}).items():
+            self.ask("knob", {"knob": knob, "value": value, "scope": UNIT})
+        if not self.batch_id:
+            self.ask("query_add", {"name": "shed", "text": TEXT, "system": "cals"})
+        numbers = range(10 * self.batch_id, 10 * self.batch_id + 10)
+        self.batch([{"a": n * n // 3 % 4, "b": n, "c": "x", "d": n + 1 + n % 3} for n in numbers])
+        values = self.reader.values(RUN_ID)
+        windows = [e.id for e in self.reader.entities(RUN_ID) if e.role == "shed"]
+        return {name: values[id].get(name) for id in windows for name in PUBLISHED}
+
+    @property
+    def decisions(self) -> list[tuple[int, str]]:
+        """Begins and ends of shedding: batch, words."""
+        kept = [one.decision for one in self.reader.decisions(RUN_ID, unit=UNIT)]
+        return sorted((one.batch, one.explanation) for one in kept if one.kind == "shedding")
+
+
+def answers(folder: Path) -> Counter[tuple[Any, ...]]:
+    table = ds.dataset(folder / "out" / "query=shed", format="parquet").to_table()
+    return Counter(tuple(sorted(row.items())) for row in table.to_pylist())
+
+
+@pytest.mark.parametrize("kills", [range(1, N_BATCHES), (4, 9, 13)])
+def test_a_killed_run_sheds_and_counts_as_an_undisturbed_one(tmp_path: Path, kills: Any) -> None:
+    """Each time machines are others, so that state comes from the log alone."""
+    (tmp_path / "alone").mkdir()
+    (tmp_path / "killed").mkdir()
+    alone, run = ShedRun(tmp_path / "alone"), ShedRun(tmp_path / "killed")
+    for batch in range(N_BATCHES):
+        if batch in kills:
+            run.kill()
+            run = ShedRun(tmp_path / "killed", continues=True)
+        last = alone.step()
+        assert run.step() == last, batch
+    assert (last["sheddings_total"], last["shed_ends_total"]) == (1, 1)
+    assert run.decisions == alone.decisions
+    assert [words for _, words in run.decisions] == [
+        "sheds cals: 50 tuples wanted", "answers are exact again",
+    ]  # fmt: skip
+    assert answers(tmp_path / "killed") == answers(tmp_path / "alone")
+    run.close()
+    alone.close()
