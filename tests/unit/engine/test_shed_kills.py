@@ -79,7 +79,7 @@ def test_a_killed_run_sheds_and_counts_as_an_undisturbed_one(tmp_path: Path, kil
     assert (last["sheddings_total"], last["shed_ends_total"]) == (1, 1)
     assert run.decisions == alone.decisions
     assert [words for _, words in run.decisions] == [
-        "sheds cals: 50 tuples wanted", "answers are exact again",
+        "sheds cals: 40 tuples wanted", "answers are exact again",
     ]  # fmt: skip
     assert answers(tmp_path / "killed") == answers(tmp_path / "alone")
     run.close()
