@@ -14,7 +14,7 @@ from typing import NamedTuple
 from backend.cql.nodes import NOWHERE, At, Compare, Node
 from backend.cql.types import all_hold, each_of
 from backend.operators.network.core.work import OperatorTree
-from backend.operators.network.kinds.expressions import moved, places_in
+from backend.operators.network.kinds.expressions import expression_text, moved, places_in
 from backend.operators.network.kinds.inputs import RelationInput, StreamInput
 from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.kinds.kmon import JoinEdge, JoinedInput, KMonOp
@@ -64,7 +64,7 @@ def join_under_constraints(tree: OperatorTree, work: JoinOp) -> OperatorTree | R
     ]
     edges = _spanning(_edges(inputs, classes), len(inputs))
     if len(edges) < len(inputs) - 1:
-        return _unconnected(inputs, edges)
+        return _unconnected(tree, work, inputs, edges)
     left_out = _left_out(tree, work, classes, edges, inputs)
     residual = [*([] if work.residual is None else [work.residual]), *left_out]
     outputs = tuple((k, place) for k, input in enumerate(inputs) for place in input.places)
@@ -177,17 +177,51 @@ def _spanning(edges: Sequence[JoinEdge], n: int) -> tuple[JoinEdge, ...]:
     return tuple(chosen)
 
 
-def _unconnected(inputs: Sequence[Unwrapped], edges: Sequence[JoinEdge]) -> Refusal:
+def _unconnected(
+    tree: OperatorTree, work: JoinOp, inputs: Sequence[Unwrapped], edges: Sequence[JoinEdge]
+) -> Refusal:
+    """Why an input is joined to the first one by no many-one join."""
     reached = {0}
     for _ in inputs:
         reached |= {k for e in edges for k in (e.parent, e.child) if {e.parent, e.child} & reached}
     lone = next(k for k in range(len(inputs)) if k not in reached)
-    names = [input.joined.name for input in inputs]
+    first, other = (inputs[k].joined.name for k in (0, lone))
+    apart = [set(range(len(inputs))) - reached, reached]
+    if any(all(part & {k for k, _ in members} for part in apart) for members in work.equal):
+        return Refusal(
+            f"nothing says that a tuple joins at most one of {other}, or one of {other} at most "
+            f"one of {first}: declare a key among the attributes they are joined by, such as "
+            f'key = ["..."] in [streams.{other}]'
+        )
+    allowed = "k-Mon joins along equalities of attributes of one type, one of which is a key"
+    condition = _across(tree, work, inputs, reached)
+    if condition is None:
+        return Refusal(f"no condition joins {other} with {first}: {allowed}")
     return Refusal(
-        f"nothing says that a tuple joins at most one of {names[lone]}, or one of {names[lone]} at "
-        f"most one of {names[0]}: declare a key among the attributes they are joined by, such as "
-        f'key = ["..."] in [streams.{names[lone]}]'
+        f"{other} is joined with {first} by {condition}, which is no equality of two attributes "
+        f"of one type: {allowed}"
     )
+
+
+def _across(
+    tree: OperatorTree, work: JoinOp, inputs: Sequence[Unwrapped], reached: set[int]
+) -> str | None:
+    """A condition between inputs that are reached and others, in words."""
+    owners = [k for k, input in enumerate(inputs) for _ in input.places]
+    for node in () if work.residual is None else each_of(work.residual):
+        named = {owners[place] for place in places_in(node)}
+        if named & reached and named - reached:
+            return expression_text(node, [_column(inputs, place) for place in range(len(owners))])
+    return None
+
+
+def _column(inputs: Sequence[Unwrapped], place: int) -> str:
+    """The name of a column of a join, with that of what it is read from."""
+    for input in inputs:
+        if place < len(input.places):
+            return f"{input.joined.name}.{_names(input.base)[input.places[place]]}"
+        place -= len(input.places)
+    raise ValueError("a join has no such column")
 
 
 def _left_out(

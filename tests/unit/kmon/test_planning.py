@@ -16,6 +16,7 @@ SCHEMAS = {
     "R": Schema.parse("a int, b int"),
     "S": Schema.parse("b int, c int"),
     "T": Schema.parse("c int, a int"),
+    "U": Schema.parse("b double"),
 }
 CYCLE = (
     "Select R.a From R [Rows 9], S [Rows 9], T [Rows 9] Where R.b = S.b and S.c = T.c and T.a = R.a"
@@ -44,3 +45,37 @@ def test_a_cyclic_graph_that_nobody_can_span_is_refused_with_the_key_it_lacks() 
 def test_a_query_without_a_join_is_refused() -> None:
     told = claimed("Select Count(*) From R [Rows 9]")
     assert told == Refusal("it joins nothing, so no k-constraint applies")
+
+
+ALLOWED = "k-Mon joins along equalities of attributes of one type, one of which is a key"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            "Select R.a From R [Rows 9], S [Rows 9] Where R.a < S.b",
+            "S is joined with R by R.a < S.b, which is no equality of two attributes of one type: ",
+        ),
+        (
+            "Select R.a From R [Rows 9], U [Rows 9] Where R.b = U.b",
+            "U is joined with R by R.b = U.b, which is no equality of two attributes of one type: ",
+        ),
+        ("Select R.a From R [Rows 9], S [Rows 9]", "no condition joins S with R: "),
+        (
+            "Select R.a From R [Rows 9], S [Rows 9], T [Rows 9] Where R.b = S.b and T.a > 3",
+            "no condition joins T with R: ",
+        ),
+    ],
+)
+def test_a_join_along_no_equality_is_refused_with_what_joins_it_instead(
+    text: str, reason: str
+) -> None:
+    """Each has its key."""
+    assert claimed(text, S=("b",), U=("b",)) == Refusal(reason + ALLOWED)
+
+
+def test_an_equality_without_a_key_is_refused_with_the_key_it_lacks() -> None:
+    told = claimed("Select R.a From R [Rows 9], S [Rows 9] Where R.b = S.b and R.a < S.c")
+    assert isinstance(told, Refusal)
+    assert "declare a key among the attributes they are joined by" in str(told)
