@@ -1,0 +1,67 @@
+"""The same text under two systems in one run: joins under k-constraints answer as the others do."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from backend.model.schema import Schema
+from backend.systems.registry import SYSTEMS
+from tests.engine_runs import RUN_ID, EngineRun
+from tests.unit.engine.test_named_systems import answers
+
+TICKS = 200
+SCHEMAS = {
+    name: replace(Schema.parse("t bigint, pid bigint, size int"), key=("pid",)) for name in "CBO"
+}
+TEXTS = {
+    "links": "Select C.pid, B.size, O.size From C [Range 40], B [Range 40], O [Range 40] "
+    "Where C.pid = B.pid and B.pid = O.pid and O.size < 8",
+    "pairs": "Select C.pid, O.t From C [Rows 50], O [Range 30] Where C.pid = O.pid and C.t < O.t",
+    "sums": "Select Sum(B.size) As total From C [Range 20], B [Rows 30] Where C.pid = B.pid",
+}
+
+
+def packets(first: int) -> dict[str, list[dict[str, int]]]:
+    """Those on three links in some ticks: a packet a tick, two thirds of which go on."""
+    rng = random.Random(first)
+    told: dict[str, list[dict[str, int]]] = {name: [] for name in SCHEMAS}
+    for pid in range(first, first + TICKS - 12):
+        t = pid
+        for name in SCHEMAS:
+            told[name].append({"t": t, "pid": pid, "size": rng.randrange(12)})
+            t += rng.randrange(1, 6)
+            if rng.random() > 2 / 3:
+                break
+    return {name: sorted(rows, key=lambda row: row["t"]) for name, rows in told.items()}
+
+
+@pytest.mark.parametrize("name", list(TEXTS))
+def test_the_same_text_under_stream_and_kmon_gives_the_same_answers(
+    name: str, tmp_path: Path
+) -> None:
+    run = EngineRun(
+        tmp_path / "store.db",
+        SCHEMAS,
+        {"plain": TEXTS["pairs"]},
+        {"window_arrivals": 50},
+        sink=tmp_path / "out",
+        timestamps=dict.fromkeys(SCHEMAS, "t"),
+        state=tmp_path / "state",
+        systems=SYSTEMS,
+    )
+    asked = [
+        run.ask("query_add", {"name": system, "text": TEXTS[name], "system": system})
+        for system in ("stream", "kmon")
+    ]
+    for batch in range(4):
+        run.batch(packets(batch * TICKS))
+    assert [run.answer(one).state for one in asked] == ["applied", "applied"]
+    assert {unit.id for unit in run.reader.units(RUN_ID)} == {"stream.network", "kmon.network"}
+    by_stream, by_kmon = answers(tmp_path, "stream"), answers(tmp_path, "kmon")
+    assert len(by_stream) > 50
+    assert by_kmon == by_stream
+    run.close()
