@@ -55,7 +55,8 @@ KMON: Final = Vocabulary(
         "k_lost_tuples": Property(
             "tuples",
             ("monitor",),
-            "tuples let go whose partner came after all, an upper estimate",
+            "results that tuples let go would have been in, as a partner came after all, "
+            "an upper estimate",
             absent_is_zero=True,
         ),
         "k_returned_tuples": Property(

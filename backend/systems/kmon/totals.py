@@ -9,7 +9,7 @@ from backend.operators.network.kmon.tuning import KMonProfile
 
 @dataclass(slots=True)
 class JoinTotals:
-    """n_results: that came; n_lost: that a k too small may have lost, an upper estimate;
+    """n_results: that came; n_lost: that a k too small lost, at most (``losing``);
     n_repeated: tuples kept aside because another one had their key."""
 
     n_results: float = 0

@@ -109,7 +109,7 @@ _COLUMNS: Final = (
     TableColumn("Above k", "int", "", "distances of the batch that are larger than k in use"),
     TableColumn("Saved", "bytes", "", "that would be in memory without it"),
     TableColumn("Saved tuples", "int"),
-    TableColumn("Lost", "int", "tuples", "since the run began, at most"),
+    TableColumn("Lost", "int", "results", "since the run began, at most"),
     TableColumn("Returned", "int", "tuples", "that lay aside, since the run began"),
     TableColumn("Watching", "int", "ns", "in the batch"),
 )

@@ -44,6 +44,8 @@ changes: Any = array_in(M.changes, 2)
 seen: Any = array_in(M.seen, 3)
 bins: Any = array_in(M.bins, 2)
 ghosts: Any = array_in(M.ghosts, 3)
+past: Any = array_in(M.past, 3)
+keys: Any = array_in(M.keys, 3)
 known: Any = array_in(M.known, 2)
 #: What k is made of.
 estimates: Any = arrays_in(

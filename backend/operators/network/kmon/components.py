@@ -29,7 +29,7 @@ from backend.operators.network.kmon.arrays import (
     word,
 )
 from backend.operators.network.kmon.estimating import released
-from backend.operators.network.kmon.letting_go import blamed_below, hopeless_by, remember_gone
+from backend.operators.network.kmon.letting_go import blamed_below, hopeless_by, reason_above
 from backend.operators.network.kmon.linking import (
     ASIDE,
     child_of,
@@ -41,6 +41,7 @@ from backend.operators.network.kmon.linking import (
     push,
     turn,
 )
+from backend.operators.network.kmon.losing import remember_gone, remember_waiting
 from backend.operators.selection.bits import called
 
 
@@ -86,6 +87,7 @@ def insert(m: Pointer, slot: int) -> None:
             if state == w.SPILLED_YES:
                 push(m, w.INSERT, slot)
                 push(m, w.RESTORE, child)
+                constraints(m)[reason_above(m, e), w.RETURNED] += 1
                 return
             is_open = is_open or state != w.YES
     if is_open:
@@ -131,7 +133,7 @@ def let_go(m: Pointer, e: int, slot: int, reason: int) -> None:
     if settings(m)[w.EXACT]:
         push(m, w.DROP, slot)
     else:
-        remember_gone(m, e, 0, slot, int(edges(m)[e, w.PARENT_INDEX]))
+        remember_waiting(m, e, slot, reason)
         push(m, w.PUT_NO, slot)
 
 
@@ -206,11 +208,11 @@ def drop(m: Pointer, slot: int) -> None:
     if state in (w.FREE, w.SPILLED, w.SPILLED_YES):
         return
     is_exact = settings(m)[w.EXACT] and state != w.NO
+    if not settings(m)[w.EXACT] and not link(m, slot, w.FACTS) & w.FAILS:
+        remember_gone(m, slot)
     for e in range(len(edges(m))):
         if edges(m)[e, w.CHILD] != port:
             continue
-        if not settings(m)[w.EXACT]:
-            remember_gone(m, e, 1, slot, int(edges(m)[e, w.CHILD_INDEX]))
         parent = next_parent(m, e, slot, -1)
         while parent >= 0:
             above = entry(m, parent, w.STATE)
@@ -230,8 +232,10 @@ def move(m: Pointer, slot: int, state: int) -> None:
     leave_order(m, slot, 0 if goes else ASIDE)
     turn(m, slot, state)
     order(m, slot, ASIDE if goes else 0)
-    moved(m)[facts(m)[w.N_MOVED]] = slot
-    facts(m)[w.N_MOVED] += 1
+    if not link(m, slot, w.FACTS) & w.MOVED:  # however often it moves, it is listed once
+        set_link(m, slot, w.FACTS, link(m, slot, w.FACTS) | w.MOVED)
+        moved(m)[facts(m)[w.N_MOVED]] = slot
+        facts(m)[w.N_MOVED] += 1
 
 
 @called

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
+
 from backend.operators.network.core.addressing import Pointer
 from backend.operators.network.kmon import words as w
 from backend.operators.network.kmon.arrays import (
@@ -20,6 +22,7 @@ from backend.operators.network.kmon.arrays import (
     inputs,
     known,
     link,
+    past,
     points,
     set_link,
     settings,
@@ -35,13 +38,14 @@ from backend.operators.network.kmon.letting_go import (
     newest_point,
 )
 from backend.operators.network.kmon.linking import child_of, free, next_parent, push
-from backend.operators.network.kmon.watching import aux_of, aux_place
+from backend.operators.network.kmon.watching import aux_of, aux_place, past_place
 from backend.operators.selection.bits import called
 
 #: Arrivals from one collection to the next, at least, where the state's size says; and for so many
 #: tuples held one arrival.
 _LEAST: Final = 16
 _PER_TUPLE: Final = 4
+_FACTORS: Final = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)
 
 
 @called
@@ -116,8 +120,30 @@ def _clustered(m: Pointer, c: int) -> None:
         others = count - aux(m)[cell, w.AUX_COUNT]
         if acts and others > k and aux(m)[cell, w.AUX_WAITS] != now:
             aux(m)[cell, w.AUX_STATE] = w.AUX_DONE
-        if others > kept and (not acts or aux(m)[cell, w.AUX_STATE] == w.AUX_DONE):
+        is_over = others > kept and (not acts or aux(m)[cell, w.AUX_STATE] == w.AUX_DONE)
+        if is_over and (others > constraints(m)[c, w.CAP] or not _is_sampled(m, c, cell)):
             _forget_value(m, c, cell)
+
+
+@called
+def _is_sampled(m: Pointer, c: int, cell: int) -> bool:
+    """Whether a value is kept beyond k_e to be observed: with the share of the draw, until each of
+    its children that is there now has left its window."""
+    mixed = np.uint64(aux(m)[cell, w.VALUE]) + np.uint64(settings(m)[w.SEED] + c + 1) * _FACTORS[1]
+    mixed = (mixed ^ mixed >> np.uint64(32)) * _FACTORS[0]
+    mixed = (mixed ^ mixed >> np.uint64(29)) * _FACTORS[1]
+    if int(mixed >> np.uint64(32)) >= settings(m)[w.DRAW]:
+        return False
+    e = 0
+    for u in range(len(uses(m))):
+        if uses(m)[u, w.USE_OF] == c:
+            e = int(uses(m)[u, w.USE_EDGE])
+    child = edges(m)[e, w.CHILD]
+    window = inputs(m)[child, w.WINDOW]
+    now = facts(m)[w.NOW] if window == w.RANGE else inputs(m)[child, w.COUNT]
+    if aux(m)[cell, w.AUX_UNTIL] == 0:
+        aux(m)[cell, w.AUX_UNTIL] = now + inputs(m)[child, w.SIZE] + 1
+    return bool(window == w.UNBOUNDED or now < aux(m)[cell, w.AUX_UNTIL])
 
 
 @called
@@ -148,7 +174,10 @@ def _cover_clustered(m: Pointer, c: int) -> None:
 
 @called
 def _forget_value(m: Pointer, c: int, cell: int) -> None:
-    """Take a value out of CA-Aux."""
+    """Take a value out of CA-Aux; should it come again, that is noticed for a while."""
+    at = past_place(m, c, int(aux(m)[cell, w.VALUE]))
+    past(m)[c, at, w.PAST_VALUE] = aux(m)[cell, w.VALUE]
+    past(m)[c, at, w.PAST_COUNT] = aux(m)[cell, w.AUX_COUNT]
     place, beyond = aux_place(m, c, int(aux(m)[cell, w.VALUE])), aux(m)[cell, w.AUX_NEXT]
     before = int(aux_heads(m)[place]) - 1
     if before == cell:

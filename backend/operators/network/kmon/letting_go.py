@@ -1,14 +1,6 @@
-"""What constraints say of tuples that are held: kernels of k-Mon's join ([B05] 6.6 to 6.8, B4).
-
-Of what is dropped for good, keys are remembered for a while: a partner that comes after all is a
-loss, and is told (card F5).
-"""
+"""What constraints say of tuples that are held: kernels of k-Mon's join ([B05] 6.6 to 6.8, B4)."""
 
 from __future__ import annotations
-
-from typing import Final
-
-import numpy as np
 
 from backend.operators.network.core.addressing import Pointer
 from backend.operators.network.kmon import words as w
@@ -16,7 +8,6 @@ from backend.operators.network.kmon.arrays import (
     constraints,
     edges,
     facts,
-    ghosts,
     inputs,
     known,
     link,
@@ -26,11 +17,7 @@ from backend.operators.network.kmon.arrays import (
     word,
 )
 from backend.operators.network.kmon.estimates import KEPT, K
-from backend.operators.network.kmon.linking import hashed
 from backend.operators.selection.bits import called
-
-#: Of a cell that remembers a key: the bits that count how often it was dropped.
-_COUNT_BITS: Final = 0xFFF
 
 
 @called
@@ -98,40 +85,7 @@ def bound_waiting(m: Pointer) -> None:
     facts(m)[w.IS_STALE] = 0
 
 
-# ---------------------------------------------------------------------- what is lost
-
-
-@called
-def _cell(m: Pointer, slot: int, reads: int) -> int:
-    return int(hashed(m, slot, reads) & np.uint64(ghosts(m).shape[2] - 1))
-
-
-@called
-def _tag(m: Pointer, slot: int, reads: int) -> int:
-    return int(hashed(m, slot, reads) >> np.uint64(1)) & ~_COUNT_BITS
-
-
-@called
-def remember_gone(m: Pointer, e: int, side: int, slot: int, reads: int) -> None:
-    """The key of a tuple that is dropped. side 0: a parent that waits; 1: a child."""
-    at, tag = _cell(m, slot, reads), _tag(m, slot, reads)
-    held = ghosts(m)[e, side, at]
-    if held & ~_COUNT_BITS != tag:
-        held = tag
-    if held & _COUNT_BITS < _COUNT_BITS:
-        ghosts(m)[e, side, at] = held + 1
-
-
-@called
-def partners_gone(m: Pointer, e: int, side: int, slot: int, reads: int) -> int:
-    """How many tuples that a new one would join have been dropped; forgets them."""
-    at, tag = _cell(m, slot, reads), _tag(m, slot, reads)
-    held = int(ghosts(m)[e, side, at])
-    if held & ~_COUNT_BITS != tag:
-        return 0
-    if side == 0:
-        ghosts(m)[e, side, at] = 0
-    return held & _COUNT_BITS
+# ---------------------------------------------------------------------- whose fault it is
 
 
 @called
@@ -147,6 +101,13 @@ def blamed_above(m: Pointer, e: int) -> int:
     """The constraint by which children do not wait for parents of a join; -1: none is used."""
     constraint = _used_for(m, e, False)
     return constraint if constraint >= 0 else int(edges(m)[e, w.BACK_OF])
+
+
+@called
+def reason_above(m: Pointer, e: int) -> int:
+    """The same; where none is used any more, the one that each join has."""
+    constraint = blamed_above(m, e)
+    return constraint if constraint >= 0 else int(edges(m)[e, w.RIDS_OF])
 
 
 @called

@@ -23,7 +23,13 @@ from backend.operators.network.kinds.kmon import KMonOp
 from backend.operators.network.kmon import words as w
 from backend.operators.network.kmon.arrivals import ArrivingSlots
 from backend.operators.network.kmon.holding import TuplePlaces
-from backend.operators.network.kmon.payloads import Payloads, changed, misplaced, relocate
+from backend.operators.network.kmon.payloads import (
+    Payloads,
+    changed,
+    misplaced,
+    relocate,
+    unmark_moved,
+)
 from backend.operators.network.kmon.playing import leave, play
 from backend.operators.network.kmon.results import Results
 from backend.operators.network.kmon.shape import KMonShape
@@ -120,6 +126,7 @@ class KMonJoin(OperatorFrame):
         m = self._memory
         self._told.take(m)
         slots, freed = changed(m, arrived), m.freed[: m.facts[w.N_FREED]].astype(np.int64)
+        unmark_moved(m)
         m.facts[[w.N_FREED, w.N_THINNED, w.N_MOVED]] = 0
         leaving, coming = misplaced(m, slots)
         aside = self._places.aside.take(len(leaving))

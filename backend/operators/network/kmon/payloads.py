@@ -93,6 +93,12 @@ def changed(m: Memory, arrived: Ints) -> Ints:
     return np.unique(np.concatenate(lists)).astype(np.int64)
 
 
+def unmark_moved(m: Memory) -> None:
+    """Have tuples that moved in a call listed again when they move in the next one."""
+    slots = m.moved[: m.facts[w.N_MOVED]].astype(np.int64)
+    m.set_links(slots, w.FACTS, m.link(slots, w.FACTS) & ~w.MOVED)
+
+
 def misplaced(m: Memory, slots: Ints) -> tuple[Ints, Ints]:
     """Those of some tuples that belong aside, and those that belong in memory."""
     states, aside = m.entry(slots, w.STATE), lies_aside(m, slots)

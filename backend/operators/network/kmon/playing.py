@@ -10,11 +10,12 @@ from backend.operators.network.core.addressing import Pointer, words_of
 from backend.operators.network.core.blocks import Ints
 from backend.operators.network.joins.clock_kernel import nanoseconds
 from backend.operators.network.kmon import words as w
-from backend.operators.network.kmon.arrays import edges, facts, inputs, link, repeated, word
+from backend.operators.network.kmon.arrays import facts, inputs, link, repeated, word
 from backend.operators.network.kmon.components import drain, expire
 from backend.operators.network.kmon.garbage import collect
 from backend.operators.network.kmon.letting_go import bound_waiting
-from backend.operators.network.kmon.linking import free, link_slot, next_equal, push
+from backend.operators.network.kmon.linking import free, link_slot, push
+from backend.operators.network.kmon.repeating import is_repeated
 from backend.operators.network.kmon.watching import watch
 from backend.operators.network.kmon.words import Ints32
 from backend.operators.selection.bits import called, kernel
@@ -63,7 +64,7 @@ def _come(m: Pointer, slot: int) -> None:
     facts(m)[w.ARRIVALS] += 1
     inputs(m)[port, w.COUNT] += 1
     link_slot(m, slot)
-    if _is_repeated(m, port, slot):
+    if is_repeated(m, port, slot):
         if facts(m)[w.REPEATED] < len(repeated(m)):
             repeated(m)[facts(m)[w.REPEATED]] = slot
         facts(m)[w.REPEATED] += 1
@@ -78,20 +79,6 @@ def _come(m: Pointer, slot: int) -> None:
     else:
         watch(m, slot)
     push(m, w.INSERT, slot)
-
-
-@called
-def _is_repeated(m: Pointer, port: int, slot: int) -> bool:
-    """Whether a tuple is there already with a key that is one tuple's alone: of a child, and of
-    both in a one-one join."""
-    for e in range(len(edges(m))):
-        is_child = edges(m)[e, w.CHILD] == port
-        if is_child or (edges(m)[e, w.PARENT] == port and edges(m)[e, w.MEETS_AT] >= 0):
-            index = int(edges(m)[e, w.CHILD_INDEX if is_child else w.PARENT_INDEX])
-            other = next_equal(m, slot, index, index, slot)
-            if other >= 0:
-                return True
-    return False
 
 
 @called

@@ -23,15 +23,16 @@ from backend.operators.network.kmon.words import Memory
 
 #: Tuples and buckets at first; powers of two.
 _FIRST: Final = 256
-#: Changes of the running maximum of an ordered attribute that are known at first, and at most; k is
-#: not above.
+#: Changes of the running maximum of an ordered attribute that there is room for at first.
 _FIRST_POINTS: Final = 1 << 6
-_MOST_POINTS: Final = 1 << 14
 #: Keys of dropped tuples that are known, of each join and side; a power of two. None is dropped
 #: where nothing is lost.
-_GHOSTS: Final = 1 << 12
-#: Arrivals of other values after which a value is no more remembered where no k is known.
-_MOST_CLUSTERED: Final = 1 << 17
+_GHOSTS: Final = 1 << 13
+#: Keys that may come once and are known, of each index; values that CA forgot and are known yet.
+_KEYS: Final = 1 << 13
+_PAST: Final = 1 << 11
+#: Arrivals over which values and running maxima are remembered, where no larger k was declared.
+_MOST_REMEMBERED: Final = 1 << 17
 #: Results that a call makes at most.
 RESULTS: Final = 1 << 14
 _REPEATS: Final = 8
@@ -124,11 +125,11 @@ class JoinState:
         settings[w.EXACT], settings[w.EVERY] = tuning.loss == "never", tuning.gc_arrivals
         settings[w.KEEPS_NO], settings[w.THRESHOLD] = tuning.keeps_no, tuning.threshold
         settings[w.SINGLE_ROOT] = int(self._inputs[:, w.IS_ROOT].sum()) == 1
-        settings[w.SEED] = tuning.seed
+        settings[w.SEED], settings[w.DRAW] = tuning.seed, round(tuning.sample_prob * 2**32)
         settings[w.DRAW_WEIGHT] = round(1 / tuning.sample_prob) if tuning.sample_prob > 0 else 1
         was_on = rows[:, [w.USED, w.WATCHED]].any(axis=1)
+        was_declared = rows[:, w.DECLARED] >= 0
         rows[:, [w.USED, w.WATCHED]], rows[:, w.DECLARED] = 0, -1
-        rows[:, w.CAP] = _MOST_CLUSTERED
         for constraint in tuning.constraints:
             if constraint.id in self._shape.ids:
                 row = rows[self._shape.ids.index(constraint.id)]
@@ -140,10 +141,18 @@ class JoinState:
         is_on = rows[:, [w.USED, w.WATCHED]].sum(axis=1) > 0
         self._forgotten: Bools = np.logical_and(was_on, ~is_on)
         rows[self._forgotten, w.N_POINTS] = 0
+        rows[:, w.CAP] = np.maximum(_MOST_REMEMBERED, rows[:, w.DECLARED] + 1)
         declared = rows[:, w.DECLARED] >= 0
+        self._begin_anew(was_declared & ~declared, tuning)
         for column in (K, KEPT):
             self._estimates.rows[declared, column] = rows[declared, w.DECLARED]
         self._facts[w.IS_STALE] = 1
+
+    def _begin_anew(self, constraints: Bools, tuning: KMonTuning) -> None:
+        """Estimate some constraints whose k was declared until now: nothing is known of them."""
+        first = fresh(len(constraints), tuning)
+        for name in ("rows", "sums", "events", "bins", "waiting", "gone"):
+            getattr(self._estimates, name)[constraints] = getattr(first, name)[constraints]
 
     # ------------------------------------------------------------------ what grows
 
@@ -162,14 +171,15 @@ class JoinState:
             "heads": self._regions.resized("heads", capacity * shape.n_buckets),
             "points": self._points(),
             "ghosts": self._ghosts(),
+            "past": self._array("past values", (len(shape.ids), _PAST, w.END_PAST)),
+            "keys": self._array("known keys", (len(shape.indexes), _KEYS, w.END_KEY)),
         }
         aux, held["aux_heads"] = self._aux()
         held["aux"] = aux.reshape(-1, w.END_AUX)
         room = np.empty((2 * len(shape.edges) + 4) * capacity + 64, np.int64)
-        buffers = {name: np.empty(capacity, np.int32) for name in ("freed", "thinned")}
-        moved = np.empty(4 * capacity, np.int32)
+        buffers = {name: np.empty(capacity, np.int32) for name in ("freed", "thinned", "moved")}
         estimates = dict(zip(_ESTIMATES, self._estimates, strict=True))
-        memory = Memory(**self._fixed, **held, **buffers, **estimates, stack=room, moved=moved)
+        memory = Memory(**self._fixed, **held, **buffers, **estimates, stack=room)
         if n_buckets < len(memory.heads):
             spread_buckets(addressed(memory), n_buckets)
         return memory
@@ -178,22 +188,25 @@ class JoinState:
         return self._regions.array(name, "int64", int(np.prod(shape))).reshape(shape)
 
     def _points(self) -> Ints:
-        """Running maxima; twice as many as before where a ring of them is full."""
+        """Running maxima, with room for what a call may add."""
         n, rows = self._shape.n_rings, self._constraints
         held = self._regions.array("points", "int64", n * _FIRST_POINTS * 2).reshape(n, -1, 2)
-        room = held.shape[1]
-        if rows[:, w.N_POINTS].max() < room or room == _MOST_POINTS:
+        room, rings = held.shape[1], rows[rows[:, w.RING] >= 0]
+        grow = rings[rings[:, [w.USED, w.WATCHED]].any(axis=1), w.N_POINTS]
+        needed = int(grow.max()) + self._arrivals if len(grow) else 0
+        if needed <= room:
             return held
         before = held.copy()
-        held = self._regions.resized("points", 2 * before.size).reshape(n, -1, 2)
-        for row in rows[rows[:, w.RING] >= 0]:
+        size = n * 2 * (1 << (needed - 1).bit_length())
+        held = self._regions.resized("points", size).reshape(n, -1, 2)
+        for row in rings:
             held[row[w.RING], :room] = np.roll(before[row[w.RING]], -row[w.FIRST_POINT], axis=0)
         rows[rows[:, w.RING] >= 0, w.FIRST_POINT] = 0
         return held
 
     def _ghosts(self) -> Ints:
         size = 1 if self._settings[w.EXACT] else _GHOSTS
-        return self._array(f"ghosts {size}", (len(self._shape.edges), 2, size))
+        return self._array(f"ghosts {size}", (2 * len(self._shape.edges), size, w.END_GONE))
 
     def _grown(self, name: str, dtype: str, width: int, n: int) -> Ints:
         """An array of rows with room for n."""
@@ -219,6 +232,8 @@ class JoinState:
 
     def _forget_values(self, aux: Ints, heads: NDArray[np.int32]) -> None:
         """Of constraints that are not watched any more: what is missed in between counts."""
+        past = self._array("past values", (len(self._shape.ids), _PAST, w.END_PAST))
+        past[self._forgotten] = 0
         n = int(self._facts[w.AUX_USED])
         kept = ~self._forgotten[aux[:n, w.AUX_OF]] & (aux[:n, w.AUX_STATE] != w.AUX_FREE)
         own = aux[:n][kept].copy()

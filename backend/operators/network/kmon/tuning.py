@@ -139,7 +139,8 @@ class ConstraintProfile:
     interval of that quantile; -1: not known. n_observed: informative distances; of these largest;
     n_violations: above k in use. n_window: observations the estimate is of. bins: of distances
     (``distance_bin``). n_evicted: tuples let go by it; saved_tuples: of all let go by it those that
-    would still be there. n_lost: tuples let go whose partner came (budget), an upper estimate;
+    would still be there. n_lost: results that tuples let go would have been in, as a
+    partner came (budget), an upper estimate (``losing``);
     n_returned: that came back (never). ticks: k in time, ticks, -1: not known."""
 
     k: int = UNKNOWN_K

@@ -23,9 +23,11 @@ from backend.operators.network.kmon.arrays import (
     entry,
     estimates,
     facts,
+    ghosts,
     inputs,
     known,
     link,
+    past,
     points,
     seen,
     set_link,
@@ -36,8 +38,8 @@ from backend.operators.network.kmon.arrays import (
 )
 from backend.operators.network.kmon.estimates import KEPT, K
 from backend.operators.network.kmon.estimating import arrived, look, observed, waits, wants_look
-from backend.operators.network.kmon.letting_go import blamed_above, blamed_below, partners_gone
 from backend.operators.network.kmon.linking import child_of, next_parent
+from backend.operators.network.kmon.losing import child_came, gone, parent_came
 from backend.operators.network.kmon.survival import distance_bin
 from backend.operators.network.kmon.words import Ints32
 from backend.operators.selection.bits import called, kernel
@@ -75,7 +77,21 @@ def note(m: Pointer, c: int, distance: int, kept: bool) -> None:
         return
     rows = known(m)
     k, limit = rows[c, K], rows[c, KEPT]
-    constraints(m)[c, w.VIOLATED] += 0 <= k < distance
+    tell_distance(m, c, distance)
+    if constraints(m)[c, w.DECLARED] >= 0 or not constraints(m)[c, w.WATCHED]:
+        return
+    weight = settings(m)[w.DRAW_WEIGHT] if kept and 0 <= limit < distance else 1
+    observed(estimates(m), c, distance, float(weight))
+    _changed(m, c, k, distance)
+
+
+@called
+def tell_distance(m: Pointer, c: int, distance: int) -> None:
+    """Count a distance in what is told of the batch. Those of tuples that were let go are told, but
+    nothing is estimated of them: sampled ones stand for these."""
+    if not is_on(m, c):
+        return
+    constraints(m)[c, w.VIOLATED] += 0 <= known(m)[c, K] < distance
     constraints(m)[c, w.LARGEST] = max(constraints(m)[c, w.LARGEST], distance)
     constraints(m)[c, w.N_OBSERVED] += 1
     bins(m)[c, distance_bin(distance)] += 1
@@ -83,11 +99,6 @@ def note(m: Pointer, c: int, distance: int, kept: bool) -> None:
         at = constraints(m)[c, w.N_SEEN] % seen(m).shape[1]
         seen(m)[c, at, 0], seen(m)[c, at, 1] = facts(m)[w.NOW], distance
         constraints(m)[c, w.N_SEEN] += 1
-    if constraints(m)[c, w.DECLARED] >= 0 or not constraints(m)[c, w.WATCHED]:
-        return
-    weight = settings(m)[w.DRAW_WEIGHT] if kept and 0 <= limit < distance else 1
-    observed(estimates(m), c, distance, float(weight))
-    _changed(m, c, k, distance)
 
 
 @called
@@ -141,8 +152,10 @@ def _met_below(m: Pointer, e: int, slot: int) -> None:
             note(m, back, waited, is_kept)
             distance = waited
         set_link(m, child, w.MET, link(m, child, w.MET) | 1 << e)
-    elif not settings(m)[w.EXACT]:
-        _lost(m, blamed_above(m, e), partners_gone(m, e, 1, slot, int(edges(m)[e, w.PARENT_INDEX])))
+    if not settings(m)[w.EXACT]:
+        parent_came(m, e, slot, child)
+        if back >= 0 and child < 0:
+            _since_gone(m, e, 1, slot, back)
     if back >= 0:
         _passed(m, back, distance)
 
@@ -168,14 +181,19 @@ def _met_above(m: Pointer, e: int, slot: int) -> None:
             largest = max(largest, distance)
         parent = next_parent(m, e, slot, parent) if is_on(m, c) else -1
     if not settings(m)[w.EXACT]:
-        _lost(m, blamed_below(m, e), partners_gone(m, e, 0, slot, int(edges(m)[e, w.CHILD_INDEX])))
+        _since_gone(m, e, 0, slot, c)
+        child_came(m, e, slot)
     _passed(m, c, largest)
 
 
 @called
-def _lost(m: Pointer, reason: int, n: int) -> None:
-    if reason >= 0:
-        constraints(m)[reason, w.LOST] += n
+def _since_gone(m: Pointer, e: int, side: int, slot: int, c: int) -> None:
+    """The distance of a pair whose first tuple was let go: it violates k, and is told."""
+    at = gone(m, e, side, slot)
+    if at >= 0:
+        counted = int(edges(m)[e, w.PARENT if side == 1 else w.CHILD])
+        stamp = int(ghosts(m)[2 * e + side, at, w.GONE_STAMP])
+        tell_distance(m, c, int(inputs(m)[counted, w.COUNT]) - stamp)
 
 
 @called
@@ -218,11 +236,14 @@ def _watch_value(m: Pointer, c: int, slot: int) -> None:
     if link(m, slot, w.FACTS) & (w.NULLS << (at - int(widths(m)[3]))):
         return
     value = word(m, slot, at)
+    is_kept = False
     if constraints(m)[c, w.TYPE] == w.CA:
         distance = _clustered(m, c, value)
+        # where nothing is lost it is no reason to give k up
+        is_kept = not settings(m)[w.EXACT] and aux(m)[aux_of(m, c, value), w.AUX_UNTIL] > 0
     else:
         distance = _scrambled(m, c, value)
-    note(m, c, distance, False)
+    note(m, c, distance, is_kept)
     _passed(m, c, distance)
 
 
@@ -233,7 +254,10 @@ def _clustered(m: Pointer, c: int, value: int) -> int:
     place, cell = aux_place(m, c, value), aux_of(m, c, value)
     if cell >= 0:
         aux(m)[cell, w.AUX_COUNT] += 1
+        if aux(m)[cell, w.AUX_STATE] == w.AUX_DONE:  # children that came back are covered anew
+            aux(m)[cell, w.AUX_STATE] = w.AUX_LIVE
         return count - int(aux(m)[cell, w.AUX_COUNT])
+    _came_again(m, c, value, count)
     cell = int(facts(m)[w.AUX_HEAD])
     if cell >= 0:
         facts(m)[w.AUX_HEAD] = aux(m)[cell, w.AUX_NEXT]
@@ -242,10 +266,26 @@ def _clustered(m: Pointer, c: int, value: int) -> int:
         facts(m)[w.AUX_USED] += 1
     aux(m)[cell, w.VALUE], aux(m)[cell, w.AUX_COUNT], aux(m)[cell, w.AUX_OF] = value, count, c
     aux(m)[cell, w.AUX_STATE], aux(m)[cell, w.AUX_WAITS] = w.AUX_LIVE, -1
+    aux(m)[cell, w.AUX_UNTIL] = 0
     aux(m)[cell, w.AUX_NEXT] = aux_heads(m)[place] - 1
     aux_heads(m)[place] = cell + 1
     facts(m)[w.N_AUX] += 1
     return 0
+
+
+@called
+def _came_again(m: Pointer, c: int, value: int, count: int) -> None:
+    """A value that was forgotten violates k; it begins anew."""
+    at = past_place(m, c, value)
+    if past(m)[c, at, w.PAST_COUNT] > 0 and past(m)[c, at, w.PAST_VALUE] == value:
+        tell_distance(m, c, count - int(past(m)[c, at, w.PAST_COUNT]) - 1)
+        past(m)[c, at, w.PAST_COUNT] = 0
+
+
+@called
+def past_place(m: Pointer, c: int, value: int) -> int:
+    """Where a value is that CA forgot."""
+    return _bucket_of(c, value, past(m).shape[1])
 
 
 @called
@@ -290,10 +330,12 @@ def _scrambled(m: Pointer, c: int, value: int) -> int:
     room, ring = points(m).shape[1], constraints(m)[c, w.RING]
     if n == 0 or value >= points(m)[ring, (first + n - 1) % room, 1]:
         if n == 0 or value > points(m)[ring, (first + n - 1) % room, 1]:
-            if n == room:
-                constraints(m)[c, w.FIRST_POINT] = (first + 1) % room
-                n -= 1
-            at = (constraints(m)[c, w.FIRST_POINT] + n) % room
+            while (
+                n > 1 and points(m)[ring, (first + 1) % room, 0] <= count - constraints(m)[c, w.CAP]
+            ):
+                first, n = (first + 1) % room, n - 1
+            constraints(m)[c, w.FIRST_POINT] = first
+            at = (first + n) % room
             points(m)[ring, at, 0], points(m)[ring, at, 1] = count, value
             constraints(m)[c, w.N_POINTS] = n + 1
         return 0

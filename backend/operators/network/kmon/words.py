@@ -33,9 +33,9 @@ INPUT, FACTS, PAY, AFTER, BEFORE, COVERED, MET, END_SLOT = range(8)
 TAU, NUMBER, STAMPS = range(3)
 #: States. SPILLED ones lie aside: they were in Yes, or waited.
 FREE, YES, UNKNOWN, NO, SPILLED_YES, SPILLED, NEW = range(7)
-#: Facts of a slot: in no result whatever comes; kept to be observed; not in index k (bit 3 + k),
-#: NULL in its word k (bit 16 + k).
-FAILS, SAMPLED, UNLINKED, NULLS = 1, 2, 1 << 3, 1 << 16
+#: Facts of a slot: in no result whatever comes; kept to be observed; moved in this call; not in
+#: index k (bit 3 + k), NULL in its word k (bit 16 + k).
+FAILS, SAMPLED, MOVED, UNLINKED, NULLS = 1, 2, 4, 1 << 3, 1 << 16
 #: Indexes and words that an input has at most, and joins of a query.
 MOST_INDEXES: Final = 12
 MOST_KEYS: Final = 14
@@ -78,9 +78,20 @@ RIDS, CA, OAP, OAC = range(4)
 #: rows of parent and child.
 USE_OF, USE_EDGE, USE_PARENT_AT, USE_CHILD_AT, END_USE = range(5)
 #: Of a value in CA-Aux: it; C_v of the card; constraint; state; next in its bucket or free list;
-#: when a parent with it waited last, in arrivals of the join.
-VALUE, AUX_COUNT, AUX_OF, AUX_STATE, AUX_NEXT, AUX_WAITS, END_AUX = range(7)
+#: when a parent with it waited last, in arrivals of the join; where it is sampled, until when it is
+#: kept beyond k_e, in what windows of its children count: 0, that is not known yet.
+VALUE, AUX_COUNT, AUX_OF, AUX_STATE, AUX_NEXT, AUX_WAITS, AUX_UNTIL, END_AUX = range(8)
 AUX_FREE, AUX_LIVE, AUX_DONE = range(3)
+#: Of a value that was forgotten: it, and C_v of the card, 0 nothing.
+PAST_VALUE, PAST_COUNT, END_PAST = range(3)
+#: Of a key that came: its hash, 0 nothing; time or number of the tuple, as its window counts.
+KEY_TAG, KEY_AT, END_KEY = range(3)
+#: Of the key of tuples that were dropped: its hash, 0 nothing; how many; the least of their stamps;
+#: the constraint that let the last of them go. Of a child that waited itself: the join it waited
+#: on + 1, and the hash of its key there. Of parents: whether the child has come.
+(
+    GONE_TAG, GONE_COUNT, GONE_STAMP, GONE_BY, GONE_EDGE, GONE_WAITS, GONE_CAME, END_GONE
+) = range(8)  # fmt: skip
 #: Facts of the join: arrivals of all inputs; the time it is; arrivals until garbage is collected;
 #: what lies on the stack; results in the buffer; slots freed, thinned and moved in this call;
 #: whether an element is half done; level of the results that are being made, -1: none; free and
@@ -113,8 +124,10 @@ class Memory(NamedTuple):
     others: join, whether down it, from, to. points: int64[rings, p, 2], running maxima: when, and
     what. aux: int64[m, END_AUX], aux_heads: CA-Aux. facts, settings. stack; out: int32[n, results];
     taus: their times; freed, thinned, moved, repeated: slots. cursors: int64[2, n]. changes: of k.
-    seen: int64[constraints, m, 2], bins: distances of the batch. ghosts: int64[joins, 2, g], keys
-    of what was dropped: from above, from below. The rest is ``Estimates``."""
+    seen: int64[constraints, m, 2], bins: distances of the batch. ghosts: int64[2 joins, g,
+    END_GONE], keys of what was dropped: parents of join e in row 2 e, children in 2 e + 1. past:
+    int64[constraints, p, END_PAST], values that CA forgot. keys: int64[indexes, q, END_KEY], those
+    that may come once. The rest is ``Estimates``."""
 
     words: Any
     links: Any
@@ -146,6 +159,8 @@ class Memory(NamedTuple):
     seen: Any
     bins: Any
     ghosts: Any
+    past: Any
+    keys: Any
     known: Any
     sums: Any
     ring: Any
