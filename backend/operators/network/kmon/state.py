@@ -218,6 +218,7 @@ class JoinState:
         per_input = np.bincount(
             self._constraints[self._constraints[:, w.TYPE] == w.CA, w.WHOSE], minlength=1
         ).max()
+        self._begin_aux()
         needed = int(self._facts[w.AUX_USED]) + self._arrivals * int(per_input)
         aux: Any = self._regions.array("aux", "int64", _FIRST * w.END_AUX)
         heads = self._regions.array("aux heads", "int32", _FIRST)
@@ -229,6 +230,15 @@ class JoinState:
         if self._forgotten.any():
             self._forget_values(aux.reshape(-1, w.END_AUX), heads)
         return aux, heads
+
+    def _begin_aux(self) -> None:
+        """CA-Aux anew where an earlier version kept rows of another width."""
+        width = self._regions.array("aux width", "int64", 1)
+        if width[0] != w.END_AUX:
+            self._regions.drop("aux")
+            self._regions.drop("aux heads")
+            self._facts[[w.AUX_USED, w.N_AUX]], self._facts[w.AUX_HEAD] = 0, -1
+            width[0] = w.END_AUX
 
     def _forget_values(self, aux: Ints, heads: NDArray[np.int32]) -> None:
         """Of constraints that are not watched any more: what is missed in between counts."""
