@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from operator import contains
 from typing import Any, Final, cast
 
 from backend.adaptive.core import Evaluations
@@ -48,6 +49,8 @@ PORTIONS: Final = 64
 SETTLING: Final = 2
 #: Routes of an origin that elements take, those that are explored among them.
 MOST_ROUTES: Final = 24
+#: Of what is kept of an eddy between runs; one of another form says nothing to this one.
+FORM: Final = 2
 
 
 class AdaptedEddy:
@@ -293,6 +296,7 @@ class AdaptedEddy:
         """As JSON-typed data."""
         known = self._schedule
         return {
+            "form": FORM,
             "orders": [list(order) for order in self.orders],
             "fan_outs": self.fan_outs.state(),
             "compared": self.compared.state(),
@@ -304,9 +308,9 @@ class AdaptedEddy:
         }
 
     def restore(self, state: Mapping[str, Any], totals: None = None) -> None:
-        """Go on where ``state`` was taken."""
-        orders = [tuple(order) for order in state["orders"]]
-        if len(orders) != self.view.n:
+        """Go on where ``state`` was taken; one of another form or of another eddy: begin anew."""
+        orders = [tuple(order) for order in state.get("orders", ())]
+        if state.get("form") != FORM or not self._can_take(orders):
             return
         self.orders, self._number = orders, state["number"]
         self._settling = state["settling"]
@@ -317,6 +321,12 @@ class AdaptedEddy:
             index.restore(known)
         if state["schedule"] is not None:
             self._schedule = TuningSchedule.restored(state["schedule"])
+
+
+    def _can_take(self, orders: Sequence[Order]) -> bool:
+        """Whether these are orders of this eddy, one for each origin."""
+        every = map(self.view.graph.orders, range(self.view.n))
+        return len(orders) == self.view.n and all(map(contains, every, orders))
 
 
 def side_by_side(requests: Sequence[int]) -> Iterator[tuple[int, int]]:

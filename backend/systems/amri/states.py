@@ -55,6 +55,7 @@ class StateIndex:
         self.report = StateReport(0, 0, (), 0, 0)
         self.counts, self.last = StateCounts(), StateCounts()
         self.assessor: ExactCounters | None = None
+        self._method = self.knobs.assessment
         self.chosen: ChosenBits | ChosenMix | None = None
         self.priced: tuple[SearchLoad, IndexCosts] | None = None
         self._choices = BitChoices()
@@ -154,7 +155,7 @@ class StateIndex:
         settings = AssessmentSettings(
             knobs.epsilon, knobs.theta, cast(Any, knobs.combine), cast(Any, knobs.fold_scope)
         )
-        self.assessor = ASSESSORS[knobs.assessment](self.n, settings)
+        self.assessor, self._method = ASSESSORS[knobs.assessment](self.n, settings), knobs.assessment
         self.counts, self._n_moved = self.last, 0
         self._assess(self.last.by_pattern)
 
@@ -289,6 +290,7 @@ class StateIndex:
             "serves": [[p, m] for p, m in self.access.serves.items()],
             "migrating": list(self.migrating),
             "moved": self._n_moved,
+            "assessment": self._method,
             "assessor": None if self.assessor is None else self.assessor.state(),
             "choices": self._choices.state(),
             "compared": [[p, n] for p, n in self._compared.items()],
@@ -297,24 +299,30 @@ class StateIndex:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on where ``state`` was taken."""
+        """Go on where ``state`` was taken; an assessment by another method begins anew."""
         bits: Sequence[int] = state["bits"]
         if self.knobs.bit_division == "shared":
             self.give(state["budget"])
         if len(bits) != self.n or sum(bits) > self.budget:
             return
-        self._adopt(tuple(bits))
+        self._adopt(tuple(bits) if self.pinned is None else self.pinned)
         modules, serves = tuple(state["modules"]), {p: m for p, m in state["serves"]}
         self.access, self.migrating = (
             AccessMethods(self.bits, modules, serves),
             tuple(state["migrating"]),
         )
-        self.assessor = None
-        if state["assessor"] is not None:
-            self.begin()
-            assert self.assessor is not None
-            self.assessor.restore(state["assessor"])
         counts = {p: (r, m, c, b) for p, r, m, c, b in state["counts"]}
-        self.counts, self._n_moved = StateCounts(state["arrivals"], counts), state["moved"]
+        self._restore_assessment(state["assessment"], state["assessor"])
+        if self.assessor is None or self.assessor.total:
+            self.counts, self._n_moved = StateCounts(state["arrivals"], counts), state["moved"]
         self._choices.restore(state["choices"])
         self._compared = {p: n for p, n in state["compared"]}
+
+    def _restore_assessment(self, method: str, state: Mapping[str, Any] | None) -> None:
+        """Counts of one method say nothing to another one, which begins anew."""
+        self.assessor = None
+        if state is not None:
+            self.begin()
+            assert self.assessor is not None
+            if ASSESSORS[self._method] is ASSESSORS.get(method):
+                self.assessor.restore(state)

@@ -17,6 +17,7 @@ from backend.model.schema import Schema
 from backend.operators.network.core.reports import NetworkReport
 from backend.operators.network.kinds.eddy import EddyOp
 from backend.systems.amri.core import AMRI, AmriCore, check_pins, pins_of
+from backend.systems.amri.counts import StateCounts
 from backend.systems.amri.eddy import AdaptedEddy, side_by_side
 from backend.systems.amri.knobs import AmriKnobs
 from backend.systems.amri.mixing import SIZES
@@ -175,6 +176,56 @@ def test_a_run_that_goes_on_has_the_same_bits_routes_and_counts() -> None:
         eddy.restore(known)
     resumed = json.loads(json.dumps(other.state()))
     assert [*resumed["amri"].values()] == [*state["amri"].values()]
+
+
+def resumed(eddy: AdaptedEddy, knobs: AmriKnobs, state: Any) -> AdaptedEddy:
+    """The same eddy in a run that goes on, with knobs that were turned meanwhile."""
+    again = AdaptedEddy(eddy.view, Evaluations())
+    again.turn(knobs, {})
+    again.restore(json.loads(json.dumps(state)))
+    return again
+
+
+@pytest.mark.parametrize("before", ["exact", "csria", "dia", "cdia"])
+@pytest.mark.parametrize("after", ["exact", "csria", "dia", "cdia"])
+def test_an_assessment_goes_on_by_its_method_and_begins_anew_by_another(
+    before: str, after: str
+) -> None:
+    bench = Bench(SYSTEM, {**SOON, "assessment": before})
+    bench.unit.start(None)
+    for seed in range(3):
+        bench.run(tuples(300, seed))
+    eddy = eddy_of(bench)
+    again = resumed(eddy, replace(eddy.knobs, assessment=after), eddy.state())
+    goes_on = before == after or {before, after} == {"exact", "dia"}
+    assert any(state.assessor is not None for state in eddy.states)
+    for old, new in zip(eddy.states, again.states, strict=True):
+        assert (old.assessor is None) == (new.assessor is None)
+        assert new.bits == old.bits
+        if old.assessor is not None and new.assessor is not None:
+            assert new.assessor.total == (old.assessor.total if goes_on else 0)
+            assert new.counts == (old.counts if goes_on else StateCounts())
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"form": 1},
+        {"form": None},
+        {"orders": [[1, 2]]},
+        {"orders": [[1, 2], [0, 2], [1, 2]]},
+    ],
+)
+def test_a_state_of_an_older_form_or_of_another_eddy_begins_anew(changed: dict[str, Any]) -> None:
+    bench = Bench(SYSTEM, SOON)
+    bench.unit.start(None)
+    for seed in range(3):
+        bench.run(tuples(300, seed))
+    eddy = eddy_of(bench)
+    new = AdaptedEddy(eddy.view, Evaluations())
+    new.turn(eddy.knobs, {})
+    assert resumed(eddy, eddy.knobs, eddy.state() | changed).state() == new.state()
+    assert resumed(eddy, eddy.knobs, {"form": 1}).state() == new.state()
 
 
 def eddy_of(bench: Bench) -> AdaptedEddy:
