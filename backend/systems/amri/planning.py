@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from backend.operators.network.core.work import OperatorTree
 from backend.operators.network.kinds.eddy import MOST_ATTRIBUTES, EddyOp, join_attributes
+from backend.operators.network.kinds.inputs import StreamInput
 from backend.operators.network.kinds.joins import JoinOp
+from backend.systems.amri.routing import MOST_PRICED
 from backend.systems.contract import Refusal
 
 
@@ -32,17 +34,47 @@ def _planned(tree: OperatorTree, refusals: list[Refusal]) -> OperatorTree:
 
 def _refusal(tree: OperatorTree, work: JoinOp) -> Refusal | None:
     """What of a join is the reason that it is no eddy."""
+    if len(tree.inputs) > MOST_PRICED + 1:
+        return Refusal(
+            f"its join has {len(tree.inputs)} inputs, too many to compare their routes; allowed "
+            f"are {MOST_PRICED + 1} at most"
+        )
     for port, input in enumerate(tree.inputs):
         n = len(join_attributes(work, port))
-        names = ", ".join(field.name for field in input.fields)
         if n == 0:
             return Refusal(
-                f"input {port + 1} of its join ({names}) has no attribute equal to another "
-                "input's, so no state of it can be searched but by a scan"
+                f"{_input(tree, port)} has no attribute equal to another input's, so no state of "
+                "it can be searched but by a scan; allowed are joins with an equality for each "
+                "input, beside which others may be compared by order"
             )
         if n > MOST_ATTRIBUTES:
             return Refusal(
-                f"input {port + 1} of its join ({names}) has {n} join attributes; "
-                f"{MOST_ATTRIBUTES} are the most"
+                f"{_input(tree, port)} has {n} join attributes; {MOST_ATTRIBUTES} are the most"
             )
-    return None
+        if input.grows and any(isinstance(below.work, StreamInput) for below in input.walk()):
+            return Refusal(
+                f"{_input(tree, port)} has an unbounded window, so its state never ends; allowed "
+                "are windows by Rows and by Range, and Now"
+            )
+    apart = _apart(len(tree.inputs), work)
+    if apart is None:
+        return None
+    return Refusal(
+        f"no equality joins {_input(tree, apart)} with input 1, directly or by way of others, so "
+        "every route would pair all their tuples; allowed are joins whose inputs hang together"
+    )
+
+
+def _input(tree: OperatorTree, port: int) -> str:
+    names = ", ".join(field.name for field in tree.inputs[port].fields)
+    return f"input {port + 1} of its join ({names})"
+
+
+def _apart(n: int, work: JoinOp) -> int | None:
+    """The first input that no equalities lead to from the first one."""
+    reached, grew = {0}, True
+    while grew:
+        near = [{port for port, _ in members} for members in work.equal]
+        more = reached.union(*(ports for ports in near if ports & reached))
+        grew, reached = more != reached, more
+    return next((port for port in range(n) if port not in reached), None)
