@@ -312,7 +312,7 @@ def next_bucket(index: Pointer, search: Pointer) -> None:
 @called
 def next_in_partition(index: Pointer, search: Pointer, tally: Ints, level: int) -> Any:
     """The number of the next tuple in the buckets addressed, -1: there is none. Of chains END is
-    the code that is looked for."""
+    the code that is looked for. Codes that were read in vain count as tuples compared."""
     number, mode = search[PART], search[MODE]
     codes, numbers = cells_of(index, CODES, number), cells_of(index, NUMBERS, number)
     while True:
@@ -322,12 +322,14 @@ def next_in_partition(index: Pointer, search: Pointer, tally: Ints, level: int) 
                 search[AT] = words_at(index[OLDER])[place]
                 if codes[place] == search[END]:
                     return np.int64(numbers[place])
+                tally[level, joins.SCANNED] += 1
         else:
             while search[AT] < search[END]:
                 place = search[AT]
                 search[AT] = place + 1
                 if mode == IN_STRETCHES or codes[place] & search[MASK] == search[FIXED]:
                     return np.int64(numbers[place])
+                tally[level, joins.SCANNED] += 1
         if search[LEFT] == 0:
             return np.int64(-1)
         tally[level, BUCKETS] += 1
@@ -362,9 +364,9 @@ def next_by_bits(at: Pointer, step: Pointer, tally: Ints, level: int) -> Any:
                 return np.int64(-1)
             enter_partition(at, step, tally, level)
             continue
+        tally[level, joins.SCANNED] += 1
         if seq < lo or seq >= hi:
             continue
-        tally[level, joins.SCANNED] += 1
         base = (seq & input[joins.MASK]) * input[joins.WIDTH]
         is_there = input[joins.STATE] < 0 or rows[base + input[joins.STATE]] != GONE
         if is_there and joins.binds(
