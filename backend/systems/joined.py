@@ -8,6 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from backend.adaptive.core import Evaluations
 from backend.operators.network.core.job import NetworkJob
+from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.tuning import Tuning
 from backend.systems.contract import LaidOutNetwork, UnitState
 from storage.vocabulary.graph import PlanGraph
@@ -111,6 +112,11 @@ class JoinsByOperator(Mapping[str, JoinT], Generic[JoinT, ShownT]):
             if join.id in known:
                 self[join.id].restore(known[join.id], join.totals_in(state))
         self._shown_now = None
+
+
+def keys_of(plan: NetworkPlan, id: str) -> Mapping[str, int]:
+    """The columns that part the shards of an operator; none: it runs in one."""
+    return next((group.keys for group in plan.groups if id in group.operators), {})
 
 
 def numbered(names: Sequence[str]) -> tuple[str, ...]:

@@ -59,13 +59,17 @@ AMRI: Final = Vocabulary(
             "prob", ("operator",), "share of the elements that took another route than the best"
         ),
         "regret_spent": Property(
-            "cost", ("synopsis",), "cost of searches and migrations since the run began"
+            "cost",
+            ("synopsis",),
+            "counted work of searches and migrations until the last assessment",
         ),
         "regret_fixed": Property(
-            "cost", ("synopsis",), "cost with the best single configuration in hindsight"
+            "cost",
+            ("synopsis",),
+            "modelled work of these searches with the best single configuration",
         ),
         "regret_sequence": Property(
-            "cost", ("synopsis",), "cost with the best sequence of configurations in hindsight"
+            "cost", ("synopsis",), "modelled work of these searches with the best sequence of them"
         ),
     },
 )

@@ -18,11 +18,10 @@ from backend.systems.amri.costs import COUNTED, Bits
 from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.knobs import AmriKnobs
 from backend.systems.amri.migration import SliceChoice, switching_prices
-from backend.systems.amri.mixing import SIZES
 from backend.systems.amri.patterns import pattern_of
 from backend.systems.amri.portfolio import Mix
 from backend.systems.amri.pricing import PricedWindow
-from backend.systems.amri.regret import IndexRegret
+from backend.systems.amri.regret import IndexRegret, PassedWindow
 from backend.systems.amri.selection import (
     BitSelection,
     SelectionSettings,
@@ -92,12 +91,11 @@ class BitChoices:
         self._before = bits
 
     def choose(
-        self, window: PricedWindow, knobs: AmriKnobs, budget: int, pinned: Bits | None, n_moved: int
+        self, window: PricedWindow, knobs: AmriKnobs, budget: int, pinned: Bits | None
     ) -> ChosenBits:
-        """The bits after an assessment. n_moved: tuples that were moved since it began."""
+        """The bits after an assessment."""
         load, model = window.load, window.model
         selection = select(load, model, SelectionSettings(budget), window.assessed)
-        self._account(window, n_moved)
         basis = window.basis
         back = self._rolled_back(window, basis)
         if pinned is not None:
@@ -116,15 +114,11 @@ class BitChoices:
             _mixes(window, selection.bits), back is not None,
         )  # fmt: skip
 
-    def _account(self, window: PricedWindow, n_moved: int) -> None:
-        """Of the regret: what the window cost, and would have cost under every candidate."""
-        if self.ledger is None:
-            return
-        bits = np.array(window.bits)
-        expected = window.model.parts(window.load, self.ledger.candidates).total
-        place = int(np.flatnonzero((self.ledger.candidates == bits).all(axis=1))[0])
-        moved = n_moved * (2 * np.count_nonzero(bits) + 2)
-        self.ledger.account(expected, float(expected[place]) + moved, window.n_stored)
+    def account(self, passed: PassedWindow) -> None:
+        """Of the regret: what searches and migrations took, and would have taken under every
+        candidate."""
+        if self.ledger is not None:
+            self.ledger.account(*passed.costs(self.ledger.candidates), passed.report.n_tuples)
 
     def _rolled_back(
         self, window: PricedWindow, basis: dict[str, Any]
@@ -142,7 +136,7 @@ class BitChoices:
         measured = (counts.cost + hashed) / counts.requests
         half = 2.0 * measured / math.sqrt(counts.requests)
         mean = Mean(measured, measured - half, measured + half, counts.requests)
-        sides = roll_back(mean, estimate * TOLERANCE)
+        sides = roll_back(mean, estimate * TOLERANCE + window.slack(sum(before)))
         basis["measured"] = [counts.cost, hashed, counts.requests, estimate]
         return (before, sides) if sides.holds else None
 
@@ -154,7 +148,8 @@ class BitChoices:
         basis: dict[str, Any],
     ) -> tuple[Bits, Sides]:
         load, model, total = window.load, window.model, window.assessed.total
-        advantage.observe(load, model, load.requests, total, least=min_gain)
+        slack = window.slack(int(advantage.candidates.sum(axis=1).max()))
+        advantage.observe(load, model, load.requests, total, slack, min_gain)
         prices = switching_prices(window.partitions, model.costs, advantage.candidates)
         finding = advantage.look(prices, total)
         basis["advantage"] = finding.sides.lhs
@@ -162,7 +157,7 @@ class BitChoices:
             return finding.bits, finding.sides._replace(relation=">", verdict="kept")
         if finding.sides.holds:
             return finding.bits, finding.sides
-        gain = pair_difference(load, model, window.bits, finding.bits, total)
+        gain = pair_difference(load, model, window.bits, finding.bits, total, slack)
         near = switch_headroom(finding, gain, window.pattern_names, load.requests)
         return finding.bits, finding.sides._replace(headroom=near)
 
@@ -189,7 +184,8 @@ def _by_window(
 ) -> tuple[Bits, Sides]:
     """The cheapest bits of the window, if they save enough beside those in force."""
     load, model, bits = window.load, window.model, window.bits
-    gain = pair_difference(load, model, bits, selection.bits, window.assessed.total)
+    slack = selection.cost_bound / max(load.requests, 1e-300)
+    gain = pair_difference(load, model, bits, selection.bits, window.assessed.total, slack)
     old = model.request_costs(load, np.array([bits])) @ load.shares
     names = window.pattern_names
     sides = by_window(gain, float(old[0]), load.requests, 0.0, knobs.min_gain, names)
@@ -201,5 +197,5 @@ def _mixes(window: PricedWindow, bits: Bits) -> tuple[Mix, Mix]:
     """A scan, and the bit-address index: what the state could have for its bytes."""
     pair = np.array([(0,) * len(bits), bits], dtype=np.int64)
     scan, indexed = window.model.parts(window.load, pair).total.tolist()
-    n_bytes = SIZES.of(bits, 0, window.n_stored)
+    n_bytes = window.sizes.of(bits, 0)
     return Mix((0,) * len(bits), (), scan, 0.0), Mix(bits, (), indexed, n_bytes)

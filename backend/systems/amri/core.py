@@ -30,7 +30,7 @@ from backend.systems.contract import (
     Refusal,
     Refused,
 )
-from backend.systems.joined import JoinsByOperator
+from backend.systems.joined import JoinsByOperator, keys_of
 from storage.vocabulary.amri import AMRI as VOCABULARY
 from storage.vocabulary.records import Decision, Sample
 
@@ -66,6 +66,7 @@ class AmriCore(JoinsByOperator[AdaptedEddy, PublishedEddy]):
                 eddy = AdaptedEddy(view, self._evaluations)
             eddy.name, eddy.query = network.names[id], next(iter(readers[id]), "")
             eddy.is_one_of_many = len(ids) > 1
+            eddy.n_shards = settings.whole("shards") if keys_of(network.plan, id) else 1
             eddy.turn(knobs, pins_of(knobs, view))
             self._by_id[id] = eddy
         self._shown_now = None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 from backend.operators.network.eddy.words import BUCKETS
 from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
@@ -46,3 +46,13 @@ class StateCounts(NamedTuple):
     def cost(self) -> float:
         """Counted work of the searches: comparisons and bucket visits."""
         return float(sum(row[SCANNED] + row[BUCKETS] for row in self.by_pattern.values()))
+
+    def state(self) -> list[Any]:
+        """As JSON-typed data."""
+        return [self.arrivals, [[p, *row] for p, row in self.by_pattern.items()]]
+
+    @classmethod
+    def restored(cls, state: Sequence[Any]) -> Self:
+        """As ``state`` has it."""
+        arrivals, rows = state
+        return cls(arrivals, {p: (r, m, c, b) for p, r, m, c, b in rows})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from operator import contains
 from typing import Any, Final, cast
@@ -16,6 +15,7 @@ from backend.systems.amri import schedule
 from backend.systems.amri.costs import Bits
 from backend.systems.amri.counts import PatternCounts
 from backend.systems.amri.division import divided_bits
+from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.knobs import AmriKnobs
 from backend.systems.amri.memory import IndexPool
 from backend.systems.amri.mixing import ChosenMix
@@ -39,6 +39,8 @@ from backend.systems.amri.telling import (
     schedule_decision,
     selection_decision,
     slices_decision,
+    thin_decision,
+    with_note,
 )
 from backend.systems.amri.view import EddyView
 from storage.vocabulary.records import Decision
@@ -54,11 +56,12 @@ FORM: Final = 2
 
 
 class AdaptedEddy:
-    """An eddy with its decisions. name: what people call it; told: of the last batch."""
+    """An eddy with its decisions. name: what people call it; n_shards: that it runs in; told: of
+    the last batch."""
 
     def __init__(self, view: EddyView, evaluations: Evaluations) -> None:
         self.view, self._evaluations = view, evaluations
-        self.name, self.query, self.is_one_of_many = "", "", False
+        self.name, self.query, self.is_one_of_many, self.n_shards = "", "", False, 1
         self.knobs = AmriKnobs()
         self.states = [StateIndex(names) for names in view.attributes]
         self.fan_outs, self.compared, self.measured = FanOuts(), FanOuts(), RouteCosts()
@@ -74,7 +77,6 @@ class AdaptedEddy:
     def turn(self, knobs: AmriKnobs, pinned: Mapping[str, Bits]) -> None:
         """Other knobs. pinned: bits by state."""
         self.knobs = knobs
-        self.pool.limit_bytes = knobs.index_pool_bytes
         for name, state in zip(self.view.names, self.states, strict=True):
             state.turn(knobs, pinned.get(name))
         settings = self._settings
@@ -85,8 +87,21 @@ class AdaptedEddy:
             else schedule.turned(settings, known)
         )
         self._schedule = begun
+        self._follow(events)
+        self.pool.limit_bytes, self.pool.n_shards = knobs.index_pool_bytes, self.n_shards
+        self._share_pages()
+
+    def _follow(self, events: Sequence[ScheduleEvent]) -> None:
+        """Assessments of slots that are there no more end, without a selection; those that are
+        under way go on."""
+        assert self._schedule is not None
+        assessed = self._schedule.assessed(self._settings.method)
+        for port, state in enumerate(self.states):
+            if port not in assessed:
+                state.assessor = None
         for event in events:
-            self.states[event.state].begin()
+            if self.states[event.state].assessor is None:
+                self.states[event.state].begin()
 
     @property
     def _settings(self) -> ScheduleSettings:
@@ -125,16 +140,21 @@ class AdaptedEddy:
         return 1.0 + (self.compared.of(state, pattern) if expected is None else expected)
 
     def grant(self, n_pages: int | None) -> None:
-        """So many pages of the pool of the run; None: as many as it wants."""
+        """So many pages of the pool of the run in each shard; None: as many as it wants."""
         self.pool.granted = n_pages
-        n_bytes = self.pool.bytes_by_state
+        self._share_pages()
+
+    def _share_pages(self) -> None:
+        """Between the states, by what they want now."""
+        named = zip(self.view.names, self.states, strict=True)
+        self.pool.wants = {name: state.wanted for name, state in named}
+        given = self.pool.bytes_by_state
         for name, state in zip(self.view.names, self.states, strict=True):
-            state.n_bytes = n_bytes.get(name, math.inf)
+            state.n_bytes = given[name]
 
     def bid(self, entity: str) -> Bid:
         """Memory for the indexes of its states."""
-        named = zip(self.view.names, self.states, strict=True)
-        self.pool.wants = {name: state.wanted for name, state in named}
+        self._share_pages()
         arrivals = 0 if self.told is None else int(self.told.came[:, 0].sum())
         return self.pool.bid(arrivals, entity)
 
@@ -163,7 +183,9 @@ class AdaptedEddy:
                 self.compared.observe(port, pattern, row[PROBES], row[SCANNED])
             state.observe(int(profile.came[port, 0]), counts[port], profile.states[port])
         self._measure(profile)
-        return [*self._scheduled(look, counts), *self._routed(look)]
+        decisions = [*self._scheduled(look, counts), *self._routed(look)]
+        self._share_pages()
+        return decisions
 
     def _measure(self, profile: EddyProfile) -> None:
         """What the routes of the batch cost, beside what the fan-outs say of them."""
@@ -220,10 +242,14 @@ class AdaptedEddy:
         chosen = state.select()
         if chosen is None:
             return
+        self._share_pages()
+        if isinstance(chosen, AssessmentReport):
+            yield thin_decision(look, port, chosen, state.access)
+            return
         if isinstance(chosen, ChosenMix):
-            yield mix_decision(look, port, chosen)
+            yield with_note(mix_decision(look, port, chosen), state.short_of)
         else:
-            yield selection_decision(look, port, chosen)
+            yield with_note(selection_decision(look, port, chosen), state.short_of)
         if chosen.moved:
             yield slices_decision(look, port, chosen.moved, state.migrating)
         if self.knobs.bit_division == "shared" and self.knobs.access == "bitmap":
@@ -320,8 +346,10 @@ class AdaptedEddy:
         for index, known in zip(self.states, state["states"], strict=True):
             index.restore(known)
         if state["schedule"] is not None:
-            self._schedule = TuningSchedule.restored(state["schedule"])
-
+            known = TuningSchedule.restored(state["schedule"])
+            self._schedule, events = schedule.turned(self._settings, known)
+            self._follow(events)
+        self._share_pages()
 
     def _can_take(self, orders: Sequence[Order]) -> bool:
         """Whether these are orders of this eddy, one for each origin."""

@@ -13,43 +13,54 @@ _KIB = 1024
 
 @dataclass(slots=True)
 class IndexPool:
-    """The pages of an eddy. limit_bytes: of its own, 0 = none; granted: by the pool of the run,
-    None = that has no limit. wants: of each state, by name."""
+    """The pages of an eddy. limit_bytes: of its own, 0 = none; granted: in each shard, by the pool
+    of the run, None = that has no limit; n_shards: that it is in. wants: of each state, by name, in
+    pages of each shard."""
 
     limit_bytes: int = 0
     granted: int | None = None
     wants: Mapping[str, Sequence[Tier]] = field(default_factory=dict)
+    n_shards: int = 1
 
     @property
     def wanted(self) -> int:
-        """Pages of all states."""
+        """Pages of all states, in each shard."""
         return sum(tier.n_pages for tiers in self.wants.values() for tier in tiers)
 
     @property
+    def own_pages(self) -> int | None:
+        """In each shard, by its own limit; None: it has none."""
+        return self.limit_bytes // (PAGE_BYTES * self.n_shards) if self.limit_bytes else None
+
+    @property
     def n_pages(self) -> int | None:
-        """That it may have; None: as many as it wants."""
-        own = self.limit_bytes // PAGE_BYTES if self.limit_bytes else None
-        limits = [limit for limit in (own, self.granted) if limit is not None]
+        """That it may have in each shard; None: as many as it wants."""
+        limits = [limit for limit in (self.own_pages, self.granted) if limit is not None]
         return min(limits, default=None)
 
     def bid(self, arrivals: float, entity: str) -> Bid:
         """For the indexes of all states; arrivals: of a batch."""
-        own = self.limit_bytes // PAGE_BYTES if self.limit_bytes else self.wanted
-        return Bid(self.wants, own, 1, arrivals, entity)
+        own = self.wanted if self.own_pages is None else self.own_pages
+        return Bid(self.wants, own, self.n_shards, arrivals, entity)
 
     @property
     def bytes_by_state(self) -> dict[str, float]:
-        """Infinite without a limit."""
+        """In each shard; infinite without a limit. States that want nothing yet share evenly what
+        the others leave: their first tuples come before they can tell."""
         if self.n_pages is None:
             return dict.fromkeys(self.wants, math.inf)
         pages = served(self.n_pages, self.wants)
+        new = [state for state, tiers in self.wants.items() if not tiers]
+        left = (self.n_pages - sum(pages.values())) // max(1, len(new))
+        pages |= dict.fromkeys(new, left)
         return {state: float(n * PAGE_BYTES) for state, n in pages.items()}
 
     def use(self, used_bytes: int) -> MemoryUse:
-        """Of a batch."""
+        """Of a batch, in all shards."""
         n_pages, wanted = self.n_pages, self.wanted
         granted = wanted if n_pages is None else min(wanted, n_pages)
-        return MemoryUse(granted * PAGE_BYTES, used_bytes, self._price(granted), granted < wanted)
+        n_bytes = granted * PAGE_BYTES * self.n_shards
+        return MemoryUse(n_bytes, used_bytes, self._price(granted), granted < wanted)
 
     def _price(self, n_pages: int) -> float | None:
         """The lowest bid that is served, saving per tuple and KiB."""

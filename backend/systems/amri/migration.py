@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -16,13 +16,14 @@ MigrationMode: TypeAlias = Literal["nothing", "all", "partial"]
 
 class Partition(NamedTuple):
     """first: number of its first arrival; end: one more than its last, so far; bits: its IC; is
-    open: tuples still come to it."""
+    open: tuples still come to it; shard: in which it is numbered."""
 
     number: int
     first: int
     end: int
     bits: Bits
     is_open: bool
+    shard: int = 0
 
     @property
     def n_tuples(self) -> int:
@@ -90,6 +91,32 @@ def slice_choice(
         sides = sides._replace(verdict="kept")
     break_even = int(price // saved) + 1 if saved > 0 and old != target else None
     return SliceChoice(partition, target, requests, sides, break_even)
+
+
+def in_all_shards(choices: Iterable[SliceChoice]) -> tuple[SliceChoice, ...]:
+    """One choice for the partitions of a number, which migrate together in all shards: what is
+    saved in all of them against what moving them costs. The largest one stands for them."""
+    by_number: dict[int, list[SliceChoice]] = {}
+    for choice in choices:
+        by_number.setdefault(choice.partition.number, []).append(choice)
+    return tuple(_together(of) for of in by_number.values())
+
+
+def _together(choices: Sequence[SliceChoice]) -> SliceChoice:
+    if len(choices) == 1:
+        return choices[0]
+    largest = max(choices, key=lambda choice: choice.partition.n_tuples)
+    saved = sum(choice.sides.lhs for choice in choices)
+    price = sum(choice.sides.rhs for choice in choices)
+    requests = sum(choice.requests for choice in choices)
+    n_tuples = sum(choice.partition.n_tuples for choice in choices)
+    return SliceChoice(
+        largest.partition._replace(end=largest.partition.first + n_tuples),
+        largest.target,
+        requests,
+        compared(largest.sides.metric, saved, price),
+        int(price * requests // saved) + 1 if saved > 0 else None,
+    )
 
 
 def slices_to_move(mode: MigrationMode, choices: Sequence[SliceChoice]) -> list[SliceChoice]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from backend.operators.network.joins.join_kernel import MATCHES, PROBES
 from backend.systems.amri.costs import Bits, IndexCosts
@@ -21,8 +21,6 @@ from backend.systems.amri.pricing import PricedWindow
 from backend.systems.amri.sides import Sides
 from backend.systems.amri.switching import by_window
 
-SIZES: Final = IndexBytes()
-
 
 class AccessMethods(NamedTuple):
     """Of a state. bits: of its bit-address index, all 0 = none; modules: its hash indexes; serves:
@@ -32,12 +30,12 @@ class AccessMethods(NamedTuple):
     modules: tuple[Pattern, ...] = ()
     serves: Mapping[Pattern, Pattern | None] = {}
 
-    def within(self, n_tuples: float, n_bytes: float) -> AccessMethods:
+    def within(self, sizes: IndexBytes, n_bytes: float) -> AccessMethods:
         """Those that fit so many bytes: modules go first, the last one before the others."""
         modules, bits = self.modules, self.bits
-        while modules and SIZES.of(bits, len(modules), n_tuples) > n_bytes:
+        while modules and sizes.of(bits, len(modules)) > n_bytes:
             modules = modules[:-1]
-        if SIZES.of(bits, len(modules), n_tuples) > n_bytes:
+        if sizes.of(bits, len(modules)) > n_bytes:
             bits = (0,) * len(bits)
         serves = {p: m for p, m in self.serves.items() if m in modules}
         return AccessMethods(bits, modules, serves)
@@ -84,7 +82,8 @@ def mix_sides(
     """Whether to change to a mix: what it saves in a window like the last one, less what building
     it costs, against the least share of what the one in force costs."""
     load, names = problem.load, window.pattern_names
-    gain = problem.difference(now.bits, now.modules, best, window.assessed.total)
+    total, slack = window.assessed.total, window.slack(sum(best.bits))
+    gain = problem.difference(now.bits, now.modules, best, total, slack)
     cost = problem.request_cost(now.bits, now.modules)
     price = building_cost(problem.model, problem.n_tuples, now, best)
     sides = by_window(gain, cost, load.requests, price, min_gain, names)

@@ -31,15 +31,16 @@ ROOM: Final = 1.25
 
 @dataclass(frozen=True, slots=True)
 class IndexBytes:
-    """What access methods take of a tuple: an index by bits, whatever their number (its directories
-    are as large as its partitions, ADR 32), and a hash module."""
+    """What access methods of a state take as large as it is, in the shard where they take most: an
+    index by bits, whatever their number (its directories are as large as its partitions, ADR 32),
+    and a hash module."""
 
-    by_bits: int = 24
-    module: int = 24
+    by_bits: float = 0.0
+    module: float = 0.0
 
-    def of(self, bits: Sequence[int], n_modules: int, n_tuples: float) -> float:
-        """Of a state; no bits, no bytes."""
-        return n_tuples * (self.by_bits * any(bits) + self.module * n_modules)
+    def of(self, bits: Sequence[int], n_modules: int) -> float:
+        """No bits, no bytes."""
+        return self.by_bits * any(bits) + self.module * n_modules
 
 
 class Mix(NamedTuple):
@@ -62,6 +63,8 @@ class PortfolioProblem:
 
     chains: by module, how many tuples agree with a request in all of its attributes; a module
     without one is not tried. in_force: bits and modules that are tried whatever is asked for.
+    n_tuples: of the state in all shards; None: it is in one. pinned: bits beside which modules
+    are chosen alone, where these fit.
     """
 
     def __init__(
@@ -72,18 +75,24 @@ class PortfolioProblem:
         chains: Mapping[Pattern, float],
         sizes: IndexBytes,
         in_force: tuple[Bits, Collection[Pattern]] | None = None,
+        n_tuples: float | None = None,
+        pinned: Bits | None = None,
     ) -> None:
         self.load, self.model, self.sizes = load, model, sizes
         none = (0,) * load.n
         bits, held = in_force or (none, ())
         tried, self._is_greedy = tried_of(load, model, settings.caps_of(load.n), settings)
+        tried = tried if pinned is None else np.array([pinned], np.int64)
+        bits = bits if pinned is None else pinned
+        self.pinned = pinned
         self.candidates = np.unique(np.vstack([none, bits, tried]), axis=0)
-        self.n_tuples = float(load.stored.max(initial=load.arrivals * load.window))
+        searched = float(load.stored.max(initial=load.arrivals * load.window))
+        self.n_tuples = searched if n_tuples is None else n_tuples
         self.requests = model.request_costs(load, self.candidates)
         self.upkeep = model.parts(load, self.candidates).hash_insert
         deserved = {p for p in load.patterns if p and p in chains} | {m for m in held if m}
         self.modules = tuple(sorted(deserved, reverse=True))
-        self._chains = {m: self._chain(m, chains.get(m, self.n_tuples)) for m in self.modules}
+        self._chains = {m: self._chain(m, chains.get(m, searched)) for m in self.modules}
 
     def _chain(self, module: Pattern, n_tuples: float) -> Floats:
         """float64[patterns]: of one request by the module; infinite where it cannot serve it."""
@@ -136,7 +145,7 @@ class PortfolioProblem:
             places.append(cheapest(np.where(indexed, costs, np.inf), self.candidates))
         for place in places:
             bits = tuple(self.candidates[place].tolist())
-            n_bytes = self.sizes.of(bits, len(modules), self.n_tuples)
+            n_bytes = self.sizes.of(bits, len(modules))
             yield Mix(bits, modules, float(costs[place]), n_bytes)
 
     def growing(self, modules: Sequence[Pattern]) -> list[Mix]:
@@ -179,14 +188,14 @@ class PortfolioProblem:
         return float(self.served(modules)[self.place_of(bits)] @ self.load.shares)
 
     def difference(
-        self, bits: Bits, modules: Sequence[Pattern], new: Mix, n_requests: int
+        self, bits: Bits, modules: Sequence[Pattern], new: Mix, n_requests: int, slack: float = 0.0
     ) -> PairDifference:
         """What one request costs more beside the mix in force. n_requests: that the load was
-        estimated from."""
+        estimated from; slack: of card A6 for each request."""
         places = self.place_of(bits), self.place_of(new.bits)
         of_each = self.served(modules)[places[0]] - self.served(new.modules)[places[1]]
         upkeep = self._upkeep_of(modules)[places[0]] - self._upkeep_of(new.modules)[places[1]]
-        mean = difference(self.load.shares, of_each, n_requests)
+        mean = difference(self.load.shares, of_each, n_requests, slack)
         return PairDifference(of_each, mean).plus(float(upkeep) / max(self.load.requests, 1e-300))
 
 
@@ -196,7 +205,8 @@ def best_portfolio(problem: PortfolioProblem, n_bytes: float = math.inf) -> Mix:
     largest masks. No access method at all, a scan, takes no bytes and always fits. Raises
     ValueError: the bytes are less than none."""
     best: Mix | None = None
-    for mix in problem.mixes:
+    pinned = [m for m in problem.mixes if m.bits == problem.pinned and m.n_bytes <= n_bytes]
+    for mix in pinned or problem.mixes:
         if mix.n_bytes <= n_bytes and (best is None or _is_cheaper(mix, best)):
             best = mix
     if best is None:

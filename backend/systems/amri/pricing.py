@@ -21,15 +21,18 @@ from backend.systems.amri.counts import StateCounts
 from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.migration import Partition
 from backend.systems.amri.patterns import Pattern, pattern_of, pattern_text
+from backend.systems.amri.portfolio import IndexBytes
+from backend.systems.amri.selection import bounds
 
 #: Requests of a pattern from which what they compared corrects the model.
 LEAST_MEASURED: Final = 200
 
 
 def window_load(
-    n: int, frequencies: Mapping[Pattern, float], counts: StateCounts, n_stored: int
+    n: int, frequencies: Mapping[Pattern, float], counts: StateCounts, n_stored: float
 ) -> SearchLoad:
-    """What was asked of a state of n attributes in a window; a time unit is the window."""
+    """What was asked of a state of n attributes in a window; a time unit is the window. n_stored:
+    tuples that a request finds there."""
     arrivals = max(1, counts.arrivals)
     return SearchLoad(n, frequencies, arrivals, counts.requests, n_stored / arrivals)
 
@@ -38,12 +41,14 @@ def window_model(
     load: SearchLoad,
     is_refined: bool,
     bits: Bits,
-    n_segments: int,
+    n_segments: float,
     counts: StateCounts,
     by_modules: Collection[Pattern] = (),
+    least: int = LEAST_MEASURED,
 ) -> IndexCosts:
     """Eq. 1, or refined by distinct values, bucket visits and what requests were measured to
-    compare. bits: that they were measured with; by_modules: patterns that hash modules served."""
+    compare. bits: that they were measured with; by_modules: patterns that hash modules served;
+    least: requests of a pattern from which they say something."""
     if not is_refined:
         return IndexCosts()
     reach = capped_reach(distinct_values(load, counts), MOST_BITS)
@@ -55,7 +60,7 @@ def window_model(
         for pattern, row in counts.by_pattern.items()
         if pattern not in by_modules
     }
-    factors = corrections(load, model, bits, measured, LEAST_MEASURED)
+    factors = corrections(load, model, bits, measured, least)
     return replace(model, corrections=factors)
 
 
@@ -75,7 +80,7 @@ def distinct_values(load: SearchLoad, counts: StateCounts) -> list[float]:
 class PricedWindow:
     """A state between two selections. asked, load: what was asked of it, without and with the
     prior; model: that it is priced by; assessed: what the assessor reports; bits, partitions,
-    n_stored: of the state; names: of its attributes."""
+    n_stored: of the state; names: of its attributes; sizes: of its access methods."""
 
     asked: SearchLoad
     load: SearchLoad
@@ -86,11 +91,18 @@ class PricedWindow:
     partitions: tuple[Partition, ...]
     n_stored: int
     names: tuple[str, ...]
+    sizes: IndexBytes
 
     @property
     def pattern_names(self) -> list[str]:
         """Of the patterns of the load, ``<a,*>``."""
         return [pattern_text(pattern, self.names) for pattern in self.load.patterns]
+
+    def slack(self, n_bits: int) -> float:
+        """By how much a request may cost less or more than estimated of configurations with at most
+        so many bits, for what assessment removed (Lemma 2, card A6)."""
+        _, cost = bounds(self.load, self.model, n_bits, self.assessed)
+        return cost / max(self.load.requests, 1e-300)
 
     @property
     def basis(self) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backend.model.ids import entity_id
+from backend.operators.network.eddy.tuning import PartitionReport
 from backend.operators.network.eddy.words import BUCKETS, COMPARED, ELEMENTS
 from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
 from backend.systems.amri.eddy import AdaptedEddy
@@ -83,8 +84,12 @@ class PublishedEddy:
     def _bits(self, port: int) -> dict[str, Json]:
         state, view = self._eddy.states[port], self._eddy.view
         names = [view.pattern(port, module) for module in state.tuning.modules]
-        facts = {"attributes": list(view.attributes[port]), "bits": list(state.bits)}
-        return {**facts, "hash_indexes": names} if names else facts
+        facts: dict[str, Json] = {
+            "attributes": list(view.attributes[port]),
+            "bits": list(state.bits),
+        }
+        facts |= {"hash_indexes": names} if names else {}
+        return facts | ({"short_of": state.short_of} if state.short_of else {})
 
     # ------------------------------------------------------------------ numbers
 
@@ -177,16 +182,16 @@ class PublishedEddy:
 
     def _partitions(self, port: int) -> Matrix:
         state, names = self._eddy.states[port], self._eddy.view.attributes[port]
-        rows = sorted(state.report.partitions, key=lambda row: row.number)
+        rows = _by_number(state.report.partitions)
         facts = {
             "state": [self.state(port)],
-            "tuples": [row.n_tuples for row in rows],
-            "migrating": [row.number in state.migrating for row in rows],
+            "tuples": [sum(row.n_tuples for row in of) for of in rows],
+            "migrating": [of[0].number in state.migrating for of in rows],
             "next": list(state.bits),
         }
         return self._matrix(
-            "bits by partition", self._name(port), [str(row.number) for row in rows], names,
-            [list(row.bits) for row in rows], len(rows), row_stats=facts,
+            "bits by partition", self._name(port), [str(of[0].number) for of in rows], names,
+            [list(of[0].bits) for of in rows], len(rows), row_stats=facts,
         )  # fmt: skip
 
     def _routes(self) -> Matrix:
@@ -210,9 +215,18 @@ class PublishedEddy:
         )
 
 
+def _by_number(rows: Sequence[PartitionReport]) -> list[list[PartitionReport]]:
+    """Partitions of one number in all shards together, oldest first; of these the largest one, the
+    bits of which are shown, first."""
+    by_number: dict[int, list[PartitionReport]] = {}
+    for row in sorted(rows, key=lambda row: (row.number, -row.n_tuples, row.shard)):
+        by_number.setdefault(row.number, []).append(row)
+    return list(by_number.values())
+
+
 def _of_index(state: StateIndex) -> Values:
     report = state.report
-    n = len(report.partitions)
+    n = len(_by_number(report.partitions))
     return _with_units(
         {
             "index_bytes": report.index_bytes,

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 
 from backend.adaptive.memory import PAGE_BYTES, Tier
+from backend.adaptive.words import count
+from backend.operators.network.eddy.bit_index import bit_index_bytes
 from backend.operators.network.eddy.tuning import StateReport, StateTuning
 from backend.operators.network.joins.join_kernel import PROBES
 from backend.operators.network.kinds.eddy import even_split
+from backend.operators.network.stores.stores import hash_index_bytes
 from backend.systems.amri.assessment import ASSESSORS, AssessmentSettings, ExactCounters
 from backend.systems.amri.bit_choices import BitChoices, ChosenBits
 from backend.systems.amri.costs import Bits, IndexCosts, SearchLoad
@@ -22,12 +26,12 @@ from backend.systems.amri.migration import (
     MigrationMode,
     Partition,
     SliceChoice,
+    in_all_shards,
     requests_left,
     slice_choice,
     slices_to_move,
 )
 from backend.systems.amri.mixing import (
-    SIZES,
     AccessMethods,
     ChosenMix,
     best_mix,
@@ -35,9 +39,14 @@ from backend.systems.amri.mixing import (
     mix_sides,
 )
 from backend.systems.amri.patterns import Pattern
-from backend.systems.amri.portfolio import PortfolioProblem, most_frequent, portfolio_tiers
+from backend.systems.amri.portfolio import (
+    IndexBytes,
+    PortfolioProblem,
+    most_frequent,
+    portfolio_tiers,
+)
 from backend.systems.amri.pricing import PricedWindow, window_load, window_model
-from backend.systems.amri.regret import IndexRegret
+from backend.systems.amri.regret import IndexRegret, PassedWindow
 from backend.systems.amri.selection import SelectionSettings, with_prior
 
 
@@ -61,17 +70,19 @@ class StateIndex:
         self._choices = BitChoices()
         self._compared: dict[Pattern, float] = {}
         self._per_arrival = 1.0
-        self._n_moved = 0
+        self._unaccounted, self._n_moved = StateCounts(), 0
 
     def turn(self, knobs: AmriKnobs, pinned: Bits | None) -> None:
         """Other knobs."""
+        if knobs.access != self.knobs.access:
+            self._account()
         before, self.knobs, self.pinned = self.knobs, knobs, pinned
         is_other = before.index_bits != knobs.index_bits or knobs.bit_division == "by state"
         if self.budget < 0 or is_other:
             self.give(knobs.index_bits)
         if pinned is not None and pinned != self.bits:
             self._adopt(pinned)
-        elif knobs.access == "bitmap" and not any(self.bits) and self.budget:
+        elif knobs.access == "bitmap" != before.access and not any(self.bits) and self.budget:
             self._adopt(even_split(self.n, self.budget))
         modules = self.access.modules
         if knobs.access == "hash":
@@ -87,8 +98,18 @@ class StateIndex:
         self._adopt(even_split(self.n, budget) if bits is None else bits)
 
     def _adopt(self, bits: Bits) -> None:
+        self._account()
         self.access, self.migrating, self._compared = self.access._replace(bits=bits), (), {}
         self._choices.adopted(bits)
+
+    def _account(self) -> None:
+        """Of the regret: all requests since the last time, under the bits that they met. Of states
+        with other access methods nothing is accounted."""
+        if self._unaccounted.requests and self.knobs.access == "bitmap":
+            bits = self.tuning.bits or (0,) * self.n
+            window = PassedWindow(bits, self._unaccounted, self._n_moved, self.report)
+            self._choices.account(window)
+        self._unaccounted, self._n_moved = StateCounts(), 0
 
     @property
     def ledger(self) -> IndexRegret | None:
@@ -101,30 +122,53 @@ class StateIndex:
         return self.access.bits
 
     @property
-    def _allowed(self) -> AccessMethods:
-        """Those in force, within the memory there is."""
+    def _wished(self) -> AccessMethods:
+        """Those in force, as if memory had no limit."""
         none = (0,) * self.n
-        access = {
+        return {
             "bitmap": AccessMethods(self.bits),
             "hash": AccessMethods(none, self.access.modules),
             "portfolio": self.access,
             "scan": AccessMethods(none),
         }[self.knobs.access]
-        return access.within(self.report.n_tuples, self.n_bytes)
+
+    @property
+    def sizes(self) -> IndexBytes:
+        """Of its access methods in the shard where they take most, as large as the state is."""
+        size, report = self.knobs.partition_tuples, self.report
+        by_bits = bit_index_bytes(report.span, size, self.n)
+        return IndexBytes(by_bits, hash_index_bytes(report.slots))
+
+    @property
+    def short_of(self) -> str:
+        """Words for a state that has to be scanned for want of memory; '': it has none of that."""
+        wished, tuning, sizes = self._wished, self.tuning, self.sizes
+        each = [sizes.by_bits] * any(wished.bits) + [sizes.module] * bool(wished.modules)
+        if tuning.bits or tuning.modules or not each:
+            return ""
+        return (
+            f"scanned: its smallest index takes {count(math.ceil(min(each)))} bytes, its share of "
+            f"the memory is {count(math.floor(self.n_bytes))}"
+        )
 
     @property
     def wanted(self) -> list[Tier]:
-        """The memory it bids for; before anything was assessed what it holds, worth nothing yet."""
-        n_pages = math.ceil(self.report.index_bytes / PAGE_BYTES)
+        """The memory it bids for in each shard; before anything was assessed what it would hold,
+        worth nothing yet."""
+        wished = self._wished
+        n_bytes = self.sizes.of(wished.bits, len(wished.modules)) if self.report.slots else 0.0
+        n_pages = math.ceil(n_bytes / PAGE_BYTES)
         return self.wants or [Tier(n_pages, 0.0)] * bool(n_pages)
 
     @property
     def tuning(self) -> StateTuning:
         """How the state is to be searched."""
-        bits, modules, serves = self._allowed
+        bits, modules, serves = self._wished.within(self.sizes, self.n_bytes)
         served = tuple((p, m) for p, m in serves.items() if m is not None)
-        size = self.knobs.partition_tuples
-        return StateTuning(bits if any(bits) else None, modules, size, self.migrating, served)
+        return StateTuning(
+            bits if any(bits) else None, modules, self.knobs.partition_tuples, self.migrating,
+            served, None if math.isinf(self.n_bytes) else int(self.n_bytes),
+        )  # fmt: skip
 
     # ------------------------------------------------------------------ what came of a batch
 
@@ -140,6 +184,7 @@ class StateIndex:
         still = {partition.number for partition in report.partitions if partition.bits != self.bits}
         self.migrating = tuple(number for number in self.migrating if number in still)
         self.counts = self.counts.plus(arrivals, counts)
+        self._unaccounted = self._unaccounted.plus(arrivals, counts)
         self._assess(counts)
 
     def _assess(self, counts: Mapping[Pattern, PatternCounts]) -> None:
@@ -155,18 +200,25 @@ class StateIndex:
         settings = AssessmentSettings(
             knobs.epsilon, knobs.theta, cast(Any, knobs.combine), cast(Any, knobs.fold_scope)
         )
-        self.assessor, self._method = ASSESSORS[knobs.assessment](self.n, settings), knobs.assessment
-        self.counts, self._n_moved = self.last, 0
+        self.assessor, self._method = (
+            ASSESSORS[knobs.assessment](self.n, settings),
+            knobs.assessment,
+        )
+        self.counts = self.last
         self._assess(self.last.by_pattern)
 
-    def select(self) -> ChosenBits | ChosenMix | None:
-        """The assessment has come to its end; None: nothing was asked, or is to be chosen."""
+    def select(self) -> ChosenBits | ChosenMix | AssessmentReport | None:
+        """The assessment has come to its end; its report alone: nothing is frequent enough to say
+        anything; None: nothing was asked, or is to be chosen."""
         assessor, self.assessor = self.assessor, None
+        self._account()
         if assessor is None or not assessor.total or self.knobs.selection == "off":
             return None
         report = assessor.report()
-        if not report.frequencies or self.knobs.access == "scan":
+        if self.knobs.access == "scan":
             return None
+        if report.is_thin:
+            return report
         if self.knobs.access == "hash":
             self._take_modules(report)
             return None
@@ -182,30 +234,29 @@ class StateIndex:
         none = (0,) * self.n
         self.access = AccessMethods(self.bits, modules)
         problem = PortfolioProblem(
-            window.load, window.model, SelectionSettings(0), chains_of(self.counts), SIZES,
-            (none, modules),
+            window.load, window.model, SelectionSettings(0), chains_of(self.counts), self.sizes,
+            (none, modules), self.report.n_tuples,
         )  # fmt: skip
         self.wants = portfolio_tiers(problem.growing(modules), window.load.arrivals)
 
     def _priced(self, report: AssessmentReport) -> PricedWindow:
         """What was asked since the assessment began, and what it is priced by."""
-        rows = self.report.partitions
-        asked = window_load(self.n, report.frequencies, self.counts, self.report.n_tuples)
+        n_segments = len(self.report.partitions) / max(1, len(self.report.by_shard))
+        asked = window_load(self.n, report.frequencies, self.counts, self.report.n_searched)
         self._per_arrival = asked.requests / asked.arrivals
         is_refined = self.knobs.cost_model == "refined"
         by_modules = [p for p, module in self.access.serves.items() if module is not None]
-        model = window_model(asked, is_refined, self.bits, len(rows), self.counts, by_modules)
+        model = window_model(asked, is_refined, self.bits, n_segments, self.counts, by_modules)
         load = with_prior(asked, self.knobs.prior)
         return PricedWindow(
             asked, load, model, report, self.counts, self.bits, tuple(self._partitions()),
-            self.report.n_tuples, tuple(self.names),
+            self.report.n_tuples, tuple(self.names), self.sizes,
         )  # fmt: skip
 
     def _chosen(self, window: PricedWindow) -> ChosenBits:
         """The bits after an assessment."""
         self.priced = window.load, window.model
-        moved = self._n_moved
-        chosen = self._choices.choose(window, self.knobs, self.budget, self.pinned, moved)
+        chosen = self._choices.choose(window, self.knobs, self.budget, self.pinned)
         if chosen.sides.holds:
             self._adopt(chosen.new)
             self._choices.gave_up(window.bits)
@@ -223,8 +274,10 @@ class StateIndex:
             window.model,
             SelectionSettings(self.budget),
             chains,
-            SIZES,
+            self.sizes,
             (now.bits, now.modules),
+            self.report.n_tuples,
+            self.pinned,
         )
         best, new = best_mix(problem, self.n_bytes)
         sides = mix_sides(problem, now, best, window, self.knobs.min_gain)
@@ -243,27 +296,26 @@ class StateIndex:
 
     def _partitions(self) -> list[Partition]:
         size, rows = self.knobs.partition_tuples, self.report.partitions
-        last = max((row.number for row in rows), default=-1)
+        last = {row.shard: row.number for row in sorted(rows, key=lambda row: row.number)}
         return [
             Partition(
                 row.number, row.number * size, row.number * size + row.n_tuples, row.bits,
-                row.number == last,
+                row.number == last[row.shard], row.shard,
             )
             for row in rows
         ]  # fmt: skip
 
     def _slices(self, priced: PricedWindow) -> tuple[SliceChoice, ...]:
         """What becomes of each partition that has other bits than new ones."""
-        live = self._partitions()
-        n_arrivals = max((partition.end for partition in live), default=0)
-        window = float(self.report.n_tuples)
-        choices = tuple(
+        live, held = self._partitions(), self.report.by_shard
+        ends = {slice.shard: slice.end for slice in sorted(live, key=lambda slice: slice.end)}
+        choices = in_all_shards(
             slice_choice(
-                priced.load, priced.model, partition, self.bits,
-                requests_left(partition, n_arrivals, window, self._per_arrival),
+                priced.load, priced.model, slice, self.bits,
+                requests_left(slice, ends[slice.shard], held[slice.shard], self._per_arrival),
             )
-            for partition in live
-            if partition.bits != self.bits
+            for slice in live
+            if slice.bits != self.bits
         )  # fmt: skip
         moving = slices_to_move(cast(MigrationMode, self.knobs.migration), choices)
         self.migrating = tuple(partition.partition.number for partition in moving)
@@ -289,18 +341,22 @@ class StateIndex:
             "modules": list(self.access.modules),
             "serves": [[p, m] for p, m in self.access.serves.items()],
             "migrating": list(self.migrating),
-            "moved": self._n_moved,
+            "wants": [list(tier) for tier in self.wants],
+            "size": [self.report.span, self.report.slots],
+            "unaccounted": [self._unaccounted.state(), self._n_moved],
             "assessment": self._method,
             "assessor": None if self.assessor is None else self.assessor.state(),
             "choices": self._choices.state(),
             "compared": [[p, n] for p, n in self._compared.items()],
-            "arrivals": self.counts.arrivals,
-            "counts": [[p, *row] for p, row in self.counts.by_pattern.items()],
+            "counts": self.counts.state(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on where ``state`` was taken; an assessment by another method begins anew."""
         bits: Sequence[int] = state["bits"]
+        span, slots = state["size"]
+        self.report = replace(self.report, span=span, slots=slots)
+        self.wants = [Tier(n_pages, priority) for n_pages, priority in state["wants"]]
         if self.knobs.bit_division == "shared":
             self.give(state["budget"])
         if len(bits) != self.n or sum(bits) > self.budget:
@@ -311,10 +367,11 @@ class StateIndex:
             AccessMethods(self.bits, modules, serves),
             tuple(state["migrating"]),
         )
-        counts = {p: (r, m, c, b) for p, r, m, c, b in state["counts"]}
         self._restore_assessment(state["assessment"], state["assessor"])
         if self.assessor is None or self.assessor.total:
-            self.counts, self._n_moved = StateCounts(state["arrivals"], counts), state["moved"]
+            self.counts = StateCounts.restored(state["counts"])
+        unaccounted, self._n_moved = state["unaccounted"]
+        self._unaccounted = StateCounts.restored(unaccounted)
         self._choices.restore(state["choices"])
         self._compared = {p: n for p, n in state["compared"]}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from backend.adaptive.core import Evaluations
@@ -13,6 +13,7 @@ from backend.adaptive.words import count, significant
 from backend.systems.amri.bit_choices import TOLERANCE, ChosenBits
 from backend.systems.amri.costs import Bits
 from backend.systems.amri.division import DividedBits
+from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.knobs import AmriKnobs
 from backend.systems.amri.migration import SliceChoice
 from backend.systems.amri.mixing import AccessMethods, ChosenMix
@@ -66,6 +67,12 @@ class EddyLook:
             detail={"eddy": self.eddy, **_COUNTED, **detail, **interval, **near},
             **more,
         )
+
+
+def with_note(decision: Decision, note: str) -> Decision:
+    """A record whose sentence goes on with a note; '': as it was."""
+    words = f"{decision.explanation}; {note}" if note else decision.explanation
+    return replace(decision, explanation=words)
 
 
 def bits_text(names: Collection[str], bits: Bits) -> str:
@@ -218,6 +225,30 @@ def _mix_text(look: EddyLook, state: int, access: AccessMethods) -> str:
     parts = [f"the bits {bits_text(look.view.attributes[state], access.bits)}"] * any(access.bits)
     parts += [f"hash indexes on {modules}"] * bool(modules)
     return " with ".join(parts) or "no index"
+
+
+def thin_decision(
+    look: EddyLook, state: int, report: AssessmentReport, access: AccessMethods
+) -> Decision:
+    """An assessment in which no pattern was frequent enough: all stays as it is."""
+    view, knobs = look.view, look.knobs
+    names, total = view.attributes[state], report.total
+    shares = [(entry.n + entry.delta) / total for p, entry in report.entries.items() if p]
+    least = knobs.theta - knobs.epsilon * (knobs.assessment == "csria")
+    most = max(shares, default=0.0)
+    sides = Sides(
+        "share of the most frequent pattern, least share", most, ">=", least, "thin", n=total
+    )
+    plan = plan_detail(
+        None, "bits", list(names), bits=list(access.bits), modules=list(access.modules)
+    )
+    words = (
+        f"{view.names[state]} keeps {_mix_text(look, state, access)}: no access pattern reached "
+        f"{100 * least:g} % of the requests; {count(total)} requests were assessed"
+    )
+    detail = {"state": view.names[state], "attributes": list(names), "requests": total}
+    kind = BITS if knobs.access == "bitmap" else MIX
+    return look.decision(kind, sides, words, detail, old=plan, new=plan)
 
 
 def division_decision(look: EddyLook, states: Sequence[str], divided: DividedBits) -> Decision:

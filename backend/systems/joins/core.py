@@ -24,9 +24,9 @@ from backend.systems.contract import (
     OperatorCore,
     Refusal,
 )
-from backend.systems.joined import JoinsByOperator
+from backend.systems.joined import JoinsByOperator, keys_of
 from backend.systems.joins.decide.settings import JoinSettings
-from backend.systems.joins.join import AdaptiveJoin, join_in, keys_of
+from backend.systems.joins.join import AdaptiveJoin, join_in
 from backend.systems.joins.knobs import JoinKnobs
 from backend.systems.joins.published import PublishedJoin
 from storage.vocabulary.joins import JOINS as VOCABULARY

@@ -158,11 +158,6 @@ class AdaptiveJoin:
         return replace(decision, old=old, new=new, detail=detail, explanation=explanation)
 
 
-def keys_of(plan: NetworkPlan, id: str) -> Mapping[str, int]:
-    """The columns that part the shards of an operator; none: it runs in one."""
-    return next((group.keys for group in plan.groups if id in group.operators), {})
-
-
 def join_in(plan: NetworkPlan, id: str) -> JoinOp:
     """The work of a join. Raises ValueError: the operator is none."""
     return plan.operator(id).doing(JoinOp)

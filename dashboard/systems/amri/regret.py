@@ -20,7 +20,9 @@ from dashboard.systems.amri.regret_view import StateRegret, build_regret, in_all
 from dashboard.views.book import Book
 from storage.reader import Reader
 
-NOTE: Final = "counted cost of searches and migrations since the run began"
+NOTE: Final = (
+    "counted work of searches and migrations, until the last assessment; the best ones are modelled"
+)
 #: Of StateRegret -> its words.
 BARS: Final = {
     "spent": "spent",
@@ -79,7 +81,7 @@ def _table(states: list[StateRegret]) -> Component:
         [row.name, row.spent, row.fixed, row.over_fixed, row.sequence, row.over_sequence]
         for row in (*states, in_all(states)._replace(name="all states"))
     ]
-    return RowTable("What tuning came to since the run began", _COLUMNS, rows)
+    return RowTable("What tuning came to until the last assessment", _COLUMNS, rows)
 
 
 PANEL: Final = Panel(

@@ -18,8 +18,9 @@ Values = Mapping[str, Mapping[str, float | None]]
 
 
 class StateRegret(NamedTuple):
-    """Of a state, or of all, since the run began, in counted cost: spent on searches and
-    migrations; fixed: with the best bits that never change; sequence: with the best sequence."""
+    """Of a state, or of all, since its bits were last limited and until its last assessment or
+    change of bits, in counted work: spent on searches and migrations, as measured; fixed: as
+    modelled with the best bits that never change; sequence: with the best sequence."""
 
     name: str
     spent: float

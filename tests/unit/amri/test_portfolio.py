@@ -25,7 +25,7 @@ from backend.systems.amri.selection import SelectionSettings, select
 from tests.oracles import amri_routes as twin
 from tests.unit.amri.cases import SHARES_2
 
-SIZES = IndexBytes()
+SIZES = IndexBytes(24_000.0, 24_000.0)
 
 
 def problem_of(
@@ -138,7 +138,7 @@ def test_access_methods_fit_the_memory_there_is(
     access = AccessMethods(
         tuple(bits), tuple(modules), dict.fromkeys(modules, min(modules, default=None))
     )
-    fitting = access.within(1000, n_kept * 24_000)
+    fitting = access.within(SIZES, n_kept * 24_000)
     has_bits = any(fitting.bits)
     assert has_bits + len(fitting.modules) <= n_kept
     assert fitting.modules == access.modules[: len(fitting.modules)]
@@ -170,7 +170,7 @@ def test_a_state_bids_for_pages_at_what_they_save() -> None:
     nothing, everything = (best_portfolio(problem, n).cost for n in (0, math.inf))
     saved = sum(tier.n_pages * tier.priority for tier in tiers)
     assert saved == pytest.approx(nothing - everything)
-    assert tiers[0].n_pages * PAGE_BYTES >= ROOM * 10_000 * SIZES.by_bits
+    assert tiers[0].n_pages * PAGE_BYTES >= ROOM * SIZES.by_bits
 
 
 @given(st.integers(0, 7), st.sets(st.integers(0, 7)))

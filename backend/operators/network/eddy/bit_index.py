@@ -25,6 +25,42 @@ _MOST_DEPTH: Final = 12
 DEFAULT_BITS: Final = 12
 #: Partitions there is room for at first.
 _FIRST_ROOM: Final = 4
+_ANY_ROOM: Final = 1 << 62
+_LAYOUT_WORDS: Final = 2
+
+
+def _depth(size: int) -> int:
+    return min(_MOST_DEPTH, (size - 1).bit_length())
+
+
+def _chains(size: int) -> int:
+    """Of the open partition."""
+    return 1 << (2 * size - 1).bit_length()
+
+
+def _room(n_tuples: int, size: int) -> int:
+    """Partitions of a ring that holds so many tuples, wherever the first one begins."""
+    room = _FIRST_ROOM
+    while n_tuples > (room - 2) * size:
+        room *= 2
+    return room
+
+
+def _array_words(size: int, room: int, n_attributes: int) -> dict[str, int]:
+    return {
+        "codes": room * size,
+        "numbers": room * size,
+        "directories": room * ((1 << _depth(size)) + 1),
+        "partitions": room * (w.FIRST_BITS + n_attributes),
+        "heads": _chains(size),
+        "older": size,
+    }
+
+
+def bit_index_bytes(n_tuples: int, size: int, n_attributes: int) -> int:
+    """What an index of so many tuples takes with partitions of a size, whatever its bits."""
+    words = sum(_array_words(size, _room(n_tuples, size), n_attributes).values())
+    return 8 * (words + _LAYOUT_WORDS + w.N_FACT)
 
 
 class BitIndex:
@@ -36,12 +72,14 @@ class BitIndex:
         self._bits = np.array(tuning.bits or (0,) * n_attributes, np.int64)
         size = tuning.partition
         self._scratch = np.zeros(2 * size + w.DIGITS, np.int64)
-        self._depth = min(_MOST_DEPTH, (size - 1).bit_length())
+        self._depth = _depth(size)
+        #: Whether there is memory for it.
+        self.fits = True
 
     @property
     def is_there(self) -> bool:
         """Whether the state has one."""
-        return self._tuning.bits is not None and self._n > 0
+        return self.fits and self._tuning.bits is not None and self._n > 0
 
     def row(self, n_tuples: int) -> Ints:
         """int64[N_INDEX]: where it lies, with room for so many tuples; good until the next call."""
@@ -49,25 +87,17 @@ class BitIndex:
         if not self.is_there:
             self._regions.drop()
             return row
-        size = self._tuning.partition
-        layout = self._regions.array("layout", "int64", 2)
-        room = max(_FIRST_ROOM, int(layout[1]))
-        while n_tuples > (room - 2) * size:
-            room *= 2
-        if layout.tolist() != [size, room]:
+        size, room = self._tuning.partition, _room(n_tuples, self._tuning.partition)
+        layout = self._regions.array("layout", "int64", _LAYOUT_WORDS)
+        held = int(layout[1]) if layout[0] == size else 0
+        if held < room or held > self._most_room(room):
             self.empty()
-            self._regions.array("layout", "int64", 2)[:] = size, room
-        words = w.FIRST_BITS + self._n
-        mask = (1 << (2 * size - 1).bit_length()) - 1
+            self._regions.array("layout", "int64", _LAYOUT_WORDS)[:] = size, room
+        else:
+            room = held
+        words, mask = w.FIRST_BITS + self._n, _chains(size) - 1
         row[: w.PARTITION_WORDS + 1] = size, room, self._depth, mask, words
-        sizes = {
-            "codes": room * size,
-            "numbers": room * size,
-            "directories": room * ((1 << self._depth) + 1),
-            "partitions": room * words,
-            "heads": mask + 1,
-            "older": size,
-        }
+        sizes = _array_words(size, room, self._n)
         self._arrays = [
             *(
                 self._regions.array(name, "int64", n, -1 if name == "partitions" else 0)
@@ -79,6 +109,10 @@ class BitIndex:
         ]
         row[w.CODES :] = [array.ctypes.data for array in self._arrays]
         return row
+
+    def _most_room(self, room: int) -> int:
+        """What it had room for stays while memory has no limit."""
+        return room if self._tuning.most_bytes is not None else _ANY_ROOM
 
     def empty(self) -> None:
         """Forget all tuples: they are taken in again from the store."""

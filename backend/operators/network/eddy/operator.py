@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -18,7 +19,7 @@ from backend.operators.network.core.contract import Surroundings
 from backend.operators.network.core.merging import Came
 from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.eddy import words as w
-from backend.operators.network.eddy.bit_index import BitIndex, default_states
+from backend.operators.network.eddy.bit_index import BitIndex, bit_index_bytes, default_states
 from backend.operators.network.eddy.eddy_kernel import link_states, route_elements
 from backend.operators.network.eddy.tuning import (
     EddyProfile,
@@ -45,6 +46,7 @@ from backend.operators.network.kinds.pipelines import (
     key_columns,
     probe_orders,
 )
+from backend.operators.network.stores.stores import hash_index_bytes
 
 #: Of so many elements ``explored`` take another route.
 _ALL: Final = 1 << 32
@@ -68,7 +70,6 @@ class EddyJoin(StoredJoin):
             for port, synopsis in enumerate(self._synopses)
         ]
         self._states = [self._checked(states[port], port) for port in range(n)]
-        self._modules = _modules(self._states, self._jas, self._keys)
         self._regions = surroundings.regions.scope(planned.id)
         self._indexes = [
             BitIndex(self._regions.scope(f"bits {port}"), state, len(self._jas[port]))
@@ -76,7 +77,8 @@ class EddyJoin(StoredJoin):
         ]
         self._routes = self._tuning.routes or _routes(work, n)
         self._key_table = key_table(self._keys)
-        self._steps = self._step_table(work)
+        self._in_use = self._fitting()
+        self._use(self._in_use)
         n_routes, n_patterns = (
             self._steps.shape[1],
             1 << max(len(attributes) for attributes in self._jas),
@@ -101,6 +103,38 @@ class EddyJoin(StoredJoin):
             raise ValueError(f"bits {bits} of input {port}; they come to 0 to {MOST_BITS}")
         return state
 
+    # ------------------------------------------------------------------ what fits its memory
+
+    def _fitting(self) -> list[StateTuning]:
+        """The access methods of each state that fit its memory as large as the state is now."""
+        return [
+            fitting(state, self._span(port), self._synopses[port].store.capacity)
+            for port, state in enumerate(self._states)
+        ]
+
+    def _span(self, port: int) -> int:
+        store = self._synopses[port].store
+        return store.hi - store.lo
+
+    def _use(self, states: list[StateTuning]) -> None:
+        """Search by these access methods from now on; hash indexes that were its own go."""
+        self._in_use = states
+        for index, state in zip(self._indexes, states, strict=True):
+            index.fits = state.bits is not None
+        self._modules = _modules(states, self._jas, self._keys)
+        self._steps = self._step_table(self._planned.doing(EddyOp))
+        used, _ = self._module_names
+        for port, attributes in enumerate(self._jas):
+            names = [
+                index_name(self._keys[port], known_of(attributes, pattern))
+                for pattern in range(1 << len(attributes))
+            ]
+            held = self._regions.array(f"modules {port}", "uint8", len(names))
+            own = np.array([(port, name) in used for name in names])
+            for pattern in np.flatnonzero((held != 0) & ~own).tolist():
+                self._synopses[port].store.drop_index(names[pattern])
+            held[:] = own
+
     def _step_table(self, work: EddyOp) -> Ints:
         """int64[n, routes, n-1, N_STEP]."""
         n, most = len(self._synopses), max(len(routes) for routes in self._routes)
@@ -120,7 +154,7 @@ class EddyJoin(StoredJoin):
         its attributes, else the bits; where there are none a hash index that can, else a scan."""
         own = {module: m for m, (port, module, _) in enumerate(self._modules) if port == target}
         if self._indexes[target].is_there:
-            serving = dict(self._states[target].serves).get(pattern, pattern)
+            serving = dict(self._in_use[target].serves).get(pattern, pattern)
             return own.get(serving, w.BY_BITS)
         module = module_for(pattern, own)
         return w.SCAN if module is None else own[module]
@@ -129,14 +163,14 @@ class EddyJoin(StoredJoin):
         """Runs of results: the element of each, and the tuple of each input."""
         for synopsis in self._synopses:
             synopsis.store.take_up()
+        states = self._fitting()
+        if states != self._in_use:
+            self._use(states)
         stubs = [synopsis.stub for synopsis in self._synopses]
         progress = np.array([[stub.lo, stub.hi, stub.n_gone] for stub in stubs])
         begun = time.thread_time_ns()
         at = addresses(self._synopses, self._keys, *self._module_names)
-        rows = [
-            index.row(synopsis.store.hi - synopsis.store.lo)
-            for index, synopsis in zip(self._indexes, self._synopses, strict=True)
-        ]
+        rows = [index.row(self._span(port)) for port, index in enumerate(self._indexes)]
         kept = self._arrays(at.inputs, at.indexes, progress, np.stack(rows))
         arrays = addressed(kept)
         link_states(arrays)
@@ -198,14 +232,42 @@ class EddyJoin(StoredJoin):
     def _state_report(self, port: int) -> StateReport:
         synopsis, index = self._synopses[port], self._indexes[port]
         n_modules = sum(1 for owner, _, _ in self._modules if owner == port)
-        n_tuples = synopsis.n_tuples
+        n_tuples, capacity = synopsis.n_tuples, synopsis.store.capacity
         return StateReport(
             n_tuples,
-            index.n_bytes + 24 * n_modules * n_tuples,
+            index.n_bytes + n_modules * hash_index_bytes(capacity),
             index.report(synopsis.stub.lo),
             index.migrated,
             index.migration_ns,
+            (n_tuples,),
+            self._span(port),
+            capacity,
+            self._in_use[port] != self._states[port],
         )
+
+
+def fitting(state: StateTuning, n_tuples: int, capacity: int) -> StateTuning:
+    """The access methods of a state that fit its memory: hash indexes go first, the last one before
+    the others, then the bits; what is left is a scan. n_tuples: that its store spans; capacity:
+    places of that."""
+    most = state.most_bytes
+    if most is None:
+        return state
+    by_bits = 0
+    if state.bits is not None:
+        by_bits = bit_index_bytes(n_tuples, state.partition, len(state.bits))
+    modules, each = state.modules, hash_index_bytes(capacity)
+    while modules and by_bits + len(modules) * each > most:
+        modules = modules[:-1]
+    bits = state.bits if by_bits + len(modules) * each <= most else None
+    return replace(state, bits=bits, modules=modules)
+
+
+def known_of(attributes: Sequence[int], pattern: int) -> int:
+    """The classes of the attributes of a pattern, as bits."""
+    n = len(attributes)
+    classes = {attributes[k] for k in range(n) if pattern >> (n - 1 - k) & 1}
+    return sum(1 << group for group in classes)
 
 
 def _modules(
@@ -216,11 +278,8 @@ def _modules(
     """Of each hash index: input, pattern and the classes of its attributes, as bits."""
     modules = []
     for port, state in enumerate(states):
-        own = attributes[port]
         for pattern in sorted(state.modules):
-            places = range(len(own))
-            classes = {own[k] for k in places if pattern >> (len(own) - 1 - k) & 1}
-            known = sum(1 << group for group in classes)
+            known = known_of(attributes[port], pattern)
             if index_name(keys[port], known):
                 modules.append((port, pattern, known))
     return modules

@@ -23,7 +23,8 @@ class StateTuning:
     modules: access patterns with a hash index on their attributes. partition: tuples of a
     partition. migrating: partitions, by number, that take on the bits of new ones. serves: where
     there are bits, too, patterns with the hash index that answers them though it has fewer
-    attributes.
+    attributes. most_bytes: of all these in each shard, None: no limit; what does not fit is left
+    out, hash indexes first, the last one before the others.
     """
 
     bits: tuple[int, ...] | None = None
@@ -31,6 +32,7 @@ class StateTuning:
     partition: int = 1024
     migrating: tuple[int, ...] = ()
     serves: tuple[tuple[int, int], ...] = ()
+    most_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,23 +60,36 @@ class EddyTuning:
 
 @dataclass(frozen=True, slots=True)
 class PartitionReport:
-    """A partition of a state: its number, the tuples in its index, the bits of each attribute."""
+    """A partition of a state: its number, the tuples in its index, the bits of each attribute; the
+    shard it is in, in which partitions are numbered."""
 
     number: int
     n_tuples: int
     bits: tuple[int, ...]
+    shard: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class StateReport:
     """A state at the end of a batch. index_bytes: of its access methods. migrated: tuples that
-    were bucketed anew, in migration_ns."""
+    were bucketed anew, in migration_ns. by_shard: tuples in each shard. span, slots: of the shard
+    where they are most, tuples that its store spans, and places of it, which indexes are as large
+    as. is_cut: not all of the access methods fit their memory."""
 
     n_tuples: int
     index_bytes: int
     partitions: tuple[PartitionReport, ...]
     migrated: int
     migration_ns: int
+    by_shard: tuple[int, ...] = ()
+    span: int = 0
+    slots: int = 0
+    is_cut: bool = False
+
+    @property
+    def n_searched(self) -> float:
+        """Tuples in the shard of a tuple, on average: a request searches one shard."""
+        return sum(n * n for n in self.by_shard) / self.n_tuples if self.n_tuples else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +123,19 @@ class EddyProfile:
 
 
 def _added(parts: Sequence[StateReport]) -> StateReport:
+    """Shards are numbered in the order of their reports."""
     return StateReport(
         sum(part.n_tuples for part in parts),
         sum(part.index_bytes for part in parts),
-        tuple(partition for part in parts for partition in part.partitions),
+        tuple(
+            replace(partition, shard=shard)
+            for shard, part in enumerate(parts)
+            for partition in part.partitions
+        ),
         sum(part.migrated for part in parts),
         sum(part.migration_ns for part in parts),
+        tuple(n for part in parts for n in part.by_shard),
+        max(part.span for part in parts),
+        max(part.slots for part in parts),
+        any(part.is_cut for part in parts),
     )

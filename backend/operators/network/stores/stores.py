@@ -174,6 +174,10 @@ class Store:
         """The index of that name, made if there is none."""
         return HashIndex(self._regions.scope(name), self)
 
+    def drop_index(self, name: str) -> None:
+        """Give up the index of that name; another operator that uses it makes it anew."""
+        self._regions.drop(name)
+
     def _slots(self, first: int, n: int) -> Iterator[tuple[slice, slice]]:
         """Where tuples ``first`` and on lie, and which of n they are: at most two pieces."""
         begin = first & self.mask
@@ -216,6 +220,11 @@ class HashIndex:
             facts[:] = store.epoch, 0
         #: int64[1]: tuples below this number have been taken in.
         self.linked: Ints = facts[_LINKED : _LINKED + 1]
+
+
+def hash_index_bytes(capacity: int) -> int:
+    """What a hash index over a store with so many slots takes."""
+    return 8 * (2 * capacity + capacity + 2)
 
 
 def _null_bits(columns: Sequence[Column64], n: int) -> Ints:
