@@ -33,6 +33,7 @@ class FixedLoop:
         self.n_abandoned = self.n_idle = self.n_between = self.n_decided = 0
         self.phases: list[tuple[Phase, float]] = []
         self.last_words = ""
+        self.is_changed = False
         self._choose = choose or (lambda batch_id: operators)
         self._networks = networks
         self._knobs = dict(knobs or {})
@@ -58,7 +59,7 @@ class FixedLoop:
         self.phases.append((phase, time.monotonic()))
 
     def begin_batch(self, batch_id: int) -> BatchPlan:
-        self._in_batch = True
+        self._in_batch, self.is_changed = True, False
         self.begun.append(batch_id)
         return BatchPlan(batch_id, self._choose(batch_id), self._networks(batch_id))
 

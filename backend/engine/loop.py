@@ -47,11 +47,9 @@ log = logging.getLogger(__name__)
 
 
 class Loop:
-    """Runs the decisions and records of a run. ``start`` first; batches come one at a time.
+    """Runs the decisions and records of a run, called as ``BatchLoop`` says; ``start`` first.
 
-    begin_batch and end_batch are called by the host around each micro-batch; idle by another thread
-    while none is running, so that commands are answered on a silent stream too. last: what a run
-    that goes on had come to; registry: its queries.
+    last: what a run that goes on had come to; registry: its queries.
     """
 
     def __init__(
@@ -66,7 +64,7 @@ class Loop:
         self.run, self.job, self.writer = run, job, writer
         self.stop_requested = threading.Event()
         self._lock = threading.Lock()
-        self._in_batch = False
+        self._in_batch = self._is_changed = False
         self._recorded_batch = -1 if last is None or last.last_batch is None else last.last_batch
         self._next_batch = self._recorded_batch + 1
         self._units = UnitSet(job)
@@ -103,6 +101,11 @@ class Loop:
     def in_batch(self) -> bool:
         """Between the begin and the end of a batch."""
         return self._in_batch
+
+    @property
+    def is_changed(self) -> bool:
+        """Queries or knobs were changed since the last batch began."""
+        return self._is_changed
 
     @property
     def settings(self) -> ScopedSettings:
@@ -145,8 +148,7 @@ class Loop:
         return self._now.pace.may_begin
 
     def decided(self, unit: str, operator: str, waiting: Mapping[str, int]) -> None:
-        """A network made a scheduling decision in this process; while decisions are stepped, it is
-        recorded. waiting: queue -> elements that it holds now."""
+        """A scheduling decision of a network; it is recorded while decisions are stepped."""
         if not self._now.pace.in_decisions:
             return
         with self._lock:
@@ -171,10 +173,8 @@ class Loop:
         self._upkeep.begins(phase)
 
     def begin_batch(self, batch_id: int) -> BatchPlan:
-        """Take in commands, then fix what the batch runs.
-
-        One that was recorded before a kill runs again for its results alone. Raises OutOfStep.
-        """
+        """Take in commands, then fix what the batch runs; one that was recorded before a kill runs
+        again for its results alone. Raises OutOfStep."""
         check_step(batch_id, self._recorded_batch)
         with self._lock:
             self._in_batch = True
@@ -182,6 +182,7 @@ class Loop:
                 self._next_batch = batch_id
                 self._take_commands(batch_id)
             self._now = replace(self._now, pace=self._now.pace.begun())
+            self._is_changed = False
             plan = self._units.plan(batch_id)
             self._listening.networks = self._units.listening
             return plan
@@ -299,12 +300,12 @@ class Loop:
             asked = (names, registry, self._now.registry, settings, title, batch_id)
             recorded, settings = self._units.requeried(*asked)
         if carried.turned is not None:
-            scope, before_turn = carried.turned[0], self._now.settings
-            recorded = self._units.turned(scope, settings, before_turn, batch_id)
+            recorded = self._units.turned(carried.turned[0], settings, self._now.settings, batch_id)
         settings = self._units.with_parts(settings)
         boundary.turned += recorder.changed_knobs(self._now.settings, settings)
         boundary.recorded = boundary.recorded.then(recorded)
         self._now = replace(carried.after, settings=settings, registry=registry)
+        self._is_changed = True
         if carried.query or carried.turned is not None:
             self._await(self._units.waits)
         self._units.share_memory(self.settings)

@@ -49,6 +49,10 @@ class BatchLoop(Protocol):
     def in_batch(self) -> bool:
         """A batch is between its begin and its end."""
 
+    @property
+    def is_changed(self) -> bool:
+        """The next batch may run something else than the last one: queries or knobs changed."""
+
     def listens(self, listener: RunsListening) -> None:
         """Networks over SysStream run there."""
 

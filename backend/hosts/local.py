@@ -164,10 +164,15 @@ class LocalHost:
     @property
     def _is_idle(self) -> bool:
         """No stream gives tuples at the moment, and networks know which rest."""
-        if self._cuts is not None or not all(cursor.is_quiet for cursor in self._cursors.values()):
+        if self._cuts is not None or not all(map(self._is_quiet, self._cursors)):
             return False
         resting = {name for name, cursor in self._cursors.items() if cursor.rests}
         return self._read & resting <= self._batches.networks.ended
+
+    def _is_quiet(self, name: str) -> bool:
+        """The input has no tuples by now, or networks take none before other streams speak."""
+        waits_for_others = self._rooms.get(name) == 0 and not self._loop.is_changed
+        return waits_for_others or self._cursors[name].is_quiet
 
     @property
     def _is_early(self) -> bool:

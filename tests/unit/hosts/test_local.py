@@ -18,6 +18,8 @@ from backend.hosts.local import BEAT_S, LocalHost
 from backend.model.functions import Functions
 from backend.model.ids import entity_id
 from backend.model.schema import Schema
+from backend.operators.network.core.job import NetworkJob, StreamTime
+from backend.systems.stream.compiling import compile_queries
 from backend.workloads import file_source
 from backend.workloads.sources import MemorySource, open_source
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
@@ -71,10 +73,10 @@ def test_a_watched_folder_that_is_quiet_makes_no_batches(
         thread.join(timeout=60)
 
 
-def await_idle(loop: FixedLoop, n_tuples: int) -> None:
+def await_idle(loop: FixedLoop, n_tuples: int, input: str = "S") -> None:
     """Wait until so many tuples were taken, and for what comes then."""
     deadline = time.monotonic() + 60
-    while loop.total("S", "n_tuples") < n_tuples:
+    while loop.total(input, "n_tuples") < n_tuples:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     before = loop.n_idle
@@ -115,6 +117,48 @@ def test_a_stream_that_is_ahead_in_time_waits_for_the_others(
         host.close()
     assert len(pending) > 20
     assert max(filter(None, pending)) <= 300 + 200
+
+
+def test_a_stream_that_may_be_no_further_ahead_of_a_quiet_one_makes_no_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits until the other one speaks, or until what reads both is changed."""
+    monkeypatch.setattr(networks, "AHEAD_OF_OTHERS", 300)
+    monkeypatch.setattr(file_source, "LOOK_S", 0.0)
+    schema = Schema.parse("t bigint, a int")
+    quiet = StreamSpec("Quiet", schema, SourceSpec("csv", {"path": str(tmp_path)}), "t")
+    dense = StreamSpec("Dense", schema, SourceSpec("memory"), "t")
+    inputs = [
+        InputSource(dense, MemorySource([[n, n % 7] for n in range(1000)], schema)),
+        InputSource(quiet, open_source(quiet, tmp_path, None, False)),
+    ]
+    text = "Select D.a From Dense [Range 5] As D, Quiet [Range 5] As Q Where D.a = Q.a"
+    queries = read_all({"both": text}, {"Dense": schema, "Quiet": schema}, Functions(), {})
+    plan = compile_queries(queries, since={"both": 0}, tick_us=1_000_000)
+    times = {name: StreamTime("t") for name in ("Dense", "Quiet")}
+    network = NetworkJob(plan, dict.fromkeys(times, schema), times)
+    loop = FixedLoop({}, networks=lambda batch_id: {"u": network})
+    host = LocalHost(loop, inputs, SinkSpec(None), 100)
+    thread = threading.Thread(target=host.run)
+    thread.start()
+    try:
+        await_idle(loop, 300, "Dense")
+        n_begun = len(loop.begun)
+        await_idle(loop, 300, "Dense")
+        assert len(loop.begun) == n_begun
+        loop.is_changed = True
+        await_idle(loop, 300, "Dense")
+        assert len(loop.begun) == n_begun + 1
+        (tmp_path / "1.csv").write_text("800,1\n")
+        os.utime(tmp_path / "1.csv", (0, 0))
+        deadline = time.monotonic() + 60
+        while loop.total("Dense", "n_tuples") < 1000:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert loop.total("Dense", "n_misfits") == 0
+    finally:
+        host.stopping.set()
+        thread.join(timeout=60)
 
 
 def stored_values(store: str) -> Any:
