@@ -14,21 +14,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
-from glob import glob, has_magic
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
-from urllib.parse import unquote
 
-from backend.model.schema import Schema
+from backend.workloads.paths import found_files, shown
 
 log = logging.getLogger(__name__)
 #: A watched file is taken when nothing was written to it for so long.
 SETTLED_S: Final = 1.0
 #: Read at the beginning and at the end of a file to tell it from another.
 FINGERPRINT_BYTES: Final = 1 << 16
-#: What stands for NULL in names of folders.
-NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(slots=True)
@@ -70,7 +66,7 @@ class ListedFile:
         if self.is_notice or self.n_tuples is None or not is_written_since(self):
             return False
         if self.fingerprint is None or fingerprint_of(self.path) != self.fingerprint:
-            return self.path.is_file()
+            return os.path.isfile(self.path)
         self.note_state()  # it was touched, or copied again
         return False
 
@@ -97,7 +93,8 @@ class FileList:
                 if known is not None:
                     file.turn, file.is_notice = known.turn + 1, not self._retakes
                 elif (moved := self._moved_to(file)) is not None:
-                    log.warning("%s was %s before, and is not read again", path, moved.path)
+                    names = shown(path), shown(moved.path)
+                    log.warning("%s was %s before, and is not read again", *names)
                     file.n_tuples = 0
                 self._known[str(path)] = file
                 self.files.append(file)
@@ -108,13 +105,13 @@ class FileList:
         same = [
             listed_file
             for listed_file in self.files
-            if listed_file.inode == file.inode and not listed_file.path.exists()
+            if listed_file.inode == file.inode and not os.path.exists(listed_file.path)
         ]
         return next((listed_file for listed_file in same if listed_file.is_at(file.path)), None)
 
     def find(self, file: ListedFile) -> Path:
         """Where a listed file is now; where it was, if that is unknown."""
-        if file.path.exists():
+        if os.path.exists(file.path):
             return file.path
         return next(filter(file.is_at, found_files(self._path)), file.path)
 
@@ -168,17 +165,18 @@ def recorded_files(record: Path | None) -> list[ListedFile]:
 
 def lost_since(file: ListedFile) -> str:
     """What a file lacks of what it was when it was read, in words; '' where nothing is known to."""
-    if not file.path.exists():
-        return f"{file.path} is gone"
+    name = shown(file.path)
+    if not os.path.exists(file.path):
+        return f"{name} is gone"
     now = file.path.stat().st_size
     if file.n_bytes is None or now >= file.n_bytes:
         return ""
-    return f"{file.path} had {file.n_bytes} bytes when it was read, and has {now} now"
+    return f"{name} had {file.n_bytes} bytes when it was read, and has {now} now"
 
 
 def fingerprint_of(path: Path) -> str | None:
     """16 hex digits of the beginning, the end and the size of a regular file; None of others."""
-    if not path.is_file():
+    if not os.path.isfile(path):
         return None
     try:
         with path.open("rb") as file:
@@ -194,8 +192,9 @@ def fingerprint_of(path: Path) -> str | None:
 
 def is_written_since(file: ListedFile) -> bool:
     """Whether a file that is there was written to after it was read."""
-    known = file.written_ns
-    return known is not None and file.path.exists() and file.path.stat().st_mtime_ns != known
+    with suppress(OSError):
+        return file.written_ns is not None and file.path.stat().st_mtime_ns != file.written_ns
+    return False
 
 
 @contextmanager
@@ -217,44 +216,8 @@ def _is_settled(path: Path, settled_s: float | None) -> bool:
         return True
     try:
         age_s = time.time() - path.stat().st_mtime
+    except PermissionError:  # it will be told
+        return True
     except OSError:
         return False
     return not 0 <= age_s < settled_s
-
-
-def found_files(path: str) -> list[Path]:
-    """The files at a path, by name: those a pattern matches; of folders those in them and in
-    folders NAME=VALUE below. Names that begin with . or _ are passed over, but where ``path``
-    itself has them."""
-    roots = sorted(glob(path, recursive=True)) if has_magic(path) else [path]
-    files: list[Path] = []
-    for root in map(Path, roots):
-        files += _in_folder(root) if root.is_dir() else [root] if root.exists() else []
-    return list(dict.fromkeys(files))
-
-
-def _in_folder(folder: Path) -> list[Path]:
-    files: list[Path] = []
-    for entry in sorted(folder.iterdir()):
-        if entry.name.startswith((".", "_")):
-            continue
-        if not entry.is_dir():
-            files.append(entry)
-        elif "=" in entry.name:
-            files += _in_folder(entry)
-    return files
-
-
-def told_by(path: Path, root: str, schema: Schema) -> dict[str, str | None]:
-    """Attributes that folders NAME=VALUE between ``root`` and the file give a value to."""
-    fixed = Path(root)
-    while has_magic(str(fixed)):
-        fixed = fixed.parent
-    folders = path.parent.parts[len(fixed.parts) :]
-    values: dict[str, str | None] = {}
-    for folder in folders:
-        name, equals, value = folder.partition("=")
-        attribute = schema.find(unquote(name))
-        if equals and attribute is not None:
-            values[attribute.name] = None if value == NO_VALUE else unquote(value)
-    return values

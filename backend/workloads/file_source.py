@@ -22,10 +22,10 @@ from backend.workloads.file_list import (
     ListedFile,
     held,
     is_written_since,
-    told_by,
 )
 from backend.workloads.json_files import read_json
 from backend.workloads.parquet_files import read_parquet
+from backend.workloads.paths import is_utf8, shown, told_by
 
 log = logging.getLogger(__name__)
 #: The tuples of a file, as tables of ``told_schema``; path_values: what the path says of them.
@@ -33,6 +33,8 @@ Reading: TypeAlias = Callable[[Path, Schema, Mapping[str, str | None]], Iterator
 #: A watched folder is looked into this often.
 LOOK_S: Final = 1.0
 NO_FILE: Final = "it is no regular file; pipes, sockets and devices are not read"
+CLOSED: Final = "it is a folder that may not be looked into; let the engine read it"
+NO_UTF8: Final = "its name is not UTF-8; rename it"
 CAME_AGAIN: Final = (
     "the file was written again after it was read, and is not read again; write each file under a "
     "name of its own, or set retake = true in the source"
@@ -169,7 +171,7 @@ class FileSource:
         """The tuples of a file: as many as it had when it was read first."""
         left = file.n_tuples
         if file.is_notice:
-            yield misfits(self.schema, [str(file.path)], [CAME_AGAIN])
+            yield self._told(file, CAME_AGAIN)
             return
         for table in self._whole(file) if left is not None else self._first_reading(file):
             tuples = table if left is None else table.slice(0, left)
@@ -182,7 +184,7 @@ class FileSource:
         why = "the file had more tuples when it was read first"
         while n_tuples > 0:
             n_told = min(n_tuples, GONE_TOGETHER)
-            yield misfits(self.schema, [str(file.path)] * n_told, [why] * n_told)
+            yield self._told(file, why, n_told)
             n_tuples -= n_told
 
     def _first_reading(self, file: ListedFile) -> Iterator[pa.Table]:
@@ -198,7 +200,7 @@ class FileSource:
             why = self._became(file, descriptor)
         if why:
             yield from self._gone(file, n_taken - n_tuples)
-            yield misfits(self.schema, [str(file.path)], [why])
+            yield self._told(file, why)
 
     def _became(self, file: ListedFile, descriptor: int | None) -> str:
         """Why tuples of a file may be missing that has just been read; '' = none are."""
@@ -206,23 +208,36 @@ class FileSource:
             return GONE_MEANWHILE if self._n_taken else ""
         if not file.is_like(os.fstat(descriptor)):
             return WRITTEN_MEANWHILE
-        if not file.path.exists():
-            log.warning("%s was moved or deleted while it was read", file.path)
+        if not os.path.exists(file.path):
+            log.warning("%s was moved or deleted while it was read", shown(file.path))
         return WRITTEN_MEANWHILE if is_written_since(file) else ""
 
     def _whole(self, file: ListedFile) -> Iterator[pa.Table]:
         is_begun, path = False, self._list.find(file)
         try:
-            if path.exists() and not path.is_file():  # it may have no end, or give nothing for ever
-                raise OSError(NO_FILE)
+            if problem := _problem_of(path):
+                raise OSError(problem)
             path_values = told_by(file.path, self._path, self.schema)
             for table in self._read(path, self.schema, path_values):
                 is_begun = is_begun or len(table) > 0
                 yield table
         except (MisfitError, OSError, ValueError, LookupError, pa.ArrowException) as error:
             what = "the rest of this file" if is_begun else "this file"
-            reason = f"{what} cannot be read: {_sentence(error)}"
-            yield misfits(self.schema, [str(file.path)], [reason])
+            yield self._told(file, f"{what} cannot be read: {_sentence(error)}")
+
+    def _told(self, file: ListedFile, why: str, n_tuples: int = 1) -> pa.Table:
+        """Misfits that tell of a file."""
+        return misfits(self.schema, [shown(file.path)] * n_tuples, [why] * n_tuples)
+
+
+def _problem_of(path: Path) -> str:
+    """Why a file is not even opened, '' = nothing speaks against it."""
+    if not is_utf8(path):
+        return NO_UTF8
+    if os.path.isdir(path):
+        return CLOSED
+    # it may have no end, or give nothing for ever
+    return NO_FILE if os.path.exists(path) and not os.path.isfile(path) else ""
 
 
 def _sentence(error: Exception) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from glob import glob, has_magic
+from glob import glob
 from pathlib import Path
 from typing import Final
 
@@ -15,8 +16,15 @@ from backend.cql.errors import did_you_mean
 from backend.model.schema import Schema
 from backend.workloads.contract import shortened
 from backend.workloads.csv_files import OPTIONS, CsvLayout, header_of
-from backend.workloads.file_list import found_files, told_by
 from backend.workloads.file_source import RETAKE, reader_of
+from backend.workloads.paths import (
+    found_files,
+    is_pattern,
+    pattern_beside,
+    plain,
+    shown,
+    told_by,
+)
 from backend.workloads.tables import TomlTable, kind_of
 
 FILE_FORMATS: Final = frozenset({"csv", "json", "orc", "parquet", "text", "avro", "xml"})
@@ -30,16 +38,35 @@ def beside(workload: Path, path: str) -> str:
 
 
 def existing_path(table: TomlTable) -> str:
-    """The source's path, made absolute; raises WorkloadError when nothing is there."""
+    """The source's path or pattern, made absolute; raises WorkloadError when nothing is there."""
     value = table.values.get("path")
     if value is None:
         raise table.refuse('has no path; write path = "file-or-folder"')
     if not isinstance(value, str) or not value.strip():
         raise table.refuse(f"path must be a string with a path in it, not {kind_of(value)}")
-    path = beside(table.path, value)
-    if "://" not in path and not _matches(path):
-        raise table.refuse(f"path: there is no file {path}")
+    if "://" in value:
+        return value
+    path = pattern_beside(table.path.parent, value)
+    problem = _why_nothing(path)
+    if problem:
+        raise table.refuse(f"path: {problem}")
     return path
+
+
+def _why_nothing(path: str) -> str:
+    """Why no file is at an absolute path, '' = there is one."""
+    if is_pattern(path):
+        hint = "; the pattern has [ for one letter of several, write [[] for [ itself"
+        is_there = bool(glob(path, recursive=True))
+        return "" if is_there else f"there is no file {path}{hint if '[' in path else ''}"
+    place = Path(plain(path))
+    try:
+        place.stat()
+    except PermissionError:
+        return f"{shown(place)} may not be looked at; let the engine read its folder"
+    except OSError:
+        return f"there is no file {shown(place)}"
+    return ""
 
 
 def _check_retake(table: TomlTable, format: str, options: Mapping[str, str]) -> None:
@@ -50,10 +77,6 @@ def _check_retake(table: TomlTable, format: str, options: Mapping[str, str]) -> 
         raise table.refuse(f"{RETAKE} must be true or false, not {kind_of(table.values[RETAKE])}")
     if reader_of(format, options) is None:
         raise table.refuse(f"{RETAKE} needs files that are not read by Spark; leave it out")
-
-
-def _matches(path: str) -> bool:
-    return bool(glob(path, recursive=True)) if has_magic(path) else Path(path).exists()
 
 
 def check_first_file(
@@ -69,7 +92,7 @@ def check_first_file(
     path = options.get("path", "")
     if format not in ("csv", "parquet") or "://" in path:
         return
-    file = next(filter(Path.is_file, found_files(path)), None)
+    file = next(filter(os.path.isfile, found_files(path)), None)
     if file is None:
         return
     path_values = told_by(file, path, schema)
@@ -82,7 +105,7 @@ def check_first_file(
             by_name = reader_of(format, options) is not None
             problem = _header_problem(file, options, wanted, by_name)
     if problem is not None:
-        raise table.refuse(f"path: {file} {problem}")
+        raise table.refuse(f"path: {shown(file)} {problem}")
 
 
 def _header_problem(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from backend.model.schema import Schema
-from backend.workloads.contract import CORRUPT, MisfitError
+from backend.workloads.contract import CORRUPT, REASON, MisfitError
 from backend.workloads.file_source import FileSource, reader_of
 from backend.workloads.flights import DataMissing
 from backend.workloads.sources import open_source
@@ -42,11 +42,19 @@ def load_relation(spec: RelationSpec, cache: Path) -> StoredRelation:
         raise WorkloadError(where, f"cannot be read: {error}") from error
     raw = table.column(CORRUPT).drop_null()
     if len(raw):
-        shown = raw[0].as_py()[:200]
-        message = f"{len(raw)} of its tuples do not fit its schema, the first of them {shown}"
+        first = f"{raw[0].as_py()[:200]}{_reason(table)}"
+        message = f"{len(raw)} of its tuples do not fit its schema, the first of them {first}"
         raise WorkloadError(where, message)
     own = table.select(list(spec.schema.names)).combine_chunks()
     return StoredRelation(spec.name, spec.schema, own)
+
+
+def _reason(table: pa.Table) -> str:
+    """Why the first tuple that does not fit is none, where that is known."""
+    if REASON not in table.column_names:
+        return ""
+    reasons = table.column(REASON).drop_null()
+    return f": {reasons[0].as_py()}" if len(reasons) else ""
 
 
 def _digest(table: pa.Table) -> str:

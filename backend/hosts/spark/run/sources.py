@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,11 +13,12 @@ from pyspark.sql import functions as F
 
 from backend.model.schema import Schema
 from backend.workloads.contract import CORRUPT
-from backend.workloads.file_list import found_files
 from backend.workloads.files import FILE_FORMATS
+from backend.workloads.paths import found_files, is_pattern, is_utf8, plain, shown
 from backend.workloads.replay import ArrowTableSource, ReplaySource
 from backend.workloads.spec import SourceSpec, StreamSpec, WorkloadError
 
+log = logging.getLogger(__name__)
 #: Formats whose reader reports a line that does not fit in a column of our choice.
 SELF_CHECKING = frozenset({"csv", "json", "xml"})
 
@@ -36,7 +39,7 @@ def read_at_once(session: SparkSession, stream: StreamSpec) -> ReplaySource:
     reader = reader.format(source.format)
     path = source.options["path"]
     # Spark reads larger files first: the order of a stream is that of its files
-    paths = [path] if "://" in path else [str(file) for file in found_files(path)]
+    paths = [path] if "://" in path else list(map(_marked, map(str, _readable(path))))
     tables = [reader.load(path).toArrow() for path in paths]
     return ArrowTableSource(pa.concat_tables(tables), stream.schema)
 
@@ -91,12 +94,28 @@ def _options(source: SourceSpec) -> dict[str, str]:
     return options
 
 
+def _readable(path: str) -> list[Path]:
+    """The files at a path, but those that Spark cannot be told of."""
+    files = []
+    for file in found_files(path):
+        if is_utf8(file) and os.path.isfile(file):
+            files.append(file)
+        else:
+            log.warning("%s is not read: its name is not UTF-8, or it is no file", shown(file))
+    return files
+
+
 def _streamed(path: str) -> str:
     """The path as a stream takes it: folders and patterns as they are, one file as a pattern."""
-    if "://" in path or not Path(path).is_file():
+    if "://" in path or is_pattern(path):
         return path
-    plain = "".join(f"[{c}]" if c in "*?[{" else c for c in path[:-1])
-    return f"{plain}[{path[-1]}]"
+    name = plain(path)
+    return f"{_marked(name[:-1])}[{name[-1]}]" if os.path.isfile(name) else _marked(name)
+
+
+def _marked(path: str) -> str:
+    """A path whose letters stand for themselves where Spark takes patterns."""
+    return "".join(f"[{c}]" if c in "*?[{" else c for c in path)
 
 
 def _conform(frame: DataFrame, schema: Schema) -> DataFrame:

@@ -19,6 +19,7 @@ from backend.hosts.spark.session.remote import NO_MASTER, is_remote
 from backend.operators.network.shards.shard import Places
 from backend.systems.contract import Refused
 from backend.workloads.files import FILE_FORMATS
+from backend.workloads.paths import plain
 from backend.workloads.replay import TAKEN
 from backend.workloads.sources import file_record, is_replayed, reads_files
 from backend.workloads.spec import StreamSpec, Workload, WorkloadError
@@ -101,7 +102,8 @@ def _counted_on(folder: Path, streams: Collection[StreamSpec]) -> list[Path]:
 def _read_by_workers(stream: StreamSpec) -> str | None:
     """The path of files that Spark reads; other files are read here."""
     is_theirs = stream.source.format in FILE_FORMATS and not is_replayed(stream)
-    return stream.source.options.get("path") if is_theirs else None
+    path = stream.source.options.get("path") if is_theirs else None
+    return None if path is None else plain(path)
 
 
 def _is_seen(path: str, shared: Path) -> bool:
