@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -11,12 +12,38 @@ import pyarrow as pa
 
 #: Read from a stream at once: what a failing read had unpacked is lost, so a read is small.
 PIECE_BYTES: Final = 16 << 10
+#: Of a file that is read for its content alone.
+_WHOLE_BYTES: Final = 1 << 20
+
+
+class Content:
+    """Tells what a file holds from what it held, byte by byte, as a reader comes by."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.blake2b(digest_size=12)
+
+    def add(self, data: bytes) -> None:
+        """The next bytes that were read."""
+        self._digest.update(data)
+
+    def add_file(self, path: Path) -> None:
+        """All bytes of a file that is not read in their order. Raises OSError."""
+        with path.open("rb") as file:
+            while data := file.read(_WHOLE_BYTES):
+                self._digest.update(data)
+
+    @property
+    def value(self) -> str:
+        """24 hex digits."""
+        return self._digest.hexdigest()
 
 
 class Blocks:
-    """The bytes of a file, unpacked. encoding: they are turned into UTF-8 from it."""
+    """The bytes of a file, unpacked. encoding: they are turned into UTF-8 from it; content: comes
+    to know them."""
 
-    def __init__(self, path: Path, encoding: str = "utf-8") -> None:
+    def __init__(self, path: Path, encoding: str = "utf-8", content: Content | None = None) -> None:
+        self._content = content
         self._open: Callable[[], Any] = lambda: _opened(path, encoding)
         self._stream = self._open()
         self._n_read = 0
@@ -45,7 +72,10 @@ class Blocks:
             left -= len(piece)
         if self._broken is not None and not pieces:
             raise self._broken
-        return b"".join(pieces)
+        data = b"".join(pieces)
+        if self._content is not None:
+            self._content.add(data)
+        return data
 
     def _piece(self, n_bytes: int) -> bytes:
         try:

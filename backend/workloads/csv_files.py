@@ -21,7 +21,7 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from backend.model.schema import Schema
-from backend.workloads.blocks import Blocks
+from backend.workloads.blocks import Blocks, Content
 from backend.workloads.contract import (
     MisfitError,
     Missed,
@@ -82,11 +82,16 @@ def _is_mark(character: str) -> bool:
 
 
 def read_csv(
-    path: Path, schema: Schema, layout: CsvLayout, path_values: Mapping[str, str | None]
+    path: Path,
+    schema: Schema,
+    layout: CsvLayout,
+    path_values: Mapping[str, str | None],
+    content: Content | None = None,
 ) -> Iterator[pa.Table]:
     """The tuples of a file, as tables of ``told_schema``. path_values: what the path says, by
-    attribute. Raises MisfitError for a header that lacks an attribute; OSError and ArrowInvalid."""
-    with Blocks(path, layout.encoding) as stream:
+    attribute; content: comes to know the bytes. Raises MisfitError for a header that lacks an
+    attribute; OSError and ArrowInvalid."""
+    with Blocks(path, layout.encoding, content) as stream:
         data = _first_block(stream)
         names = [a.name for a in schema.attributes if a.name not in path_values]
         columns = {name: place for place, name in enumerate(names)}

@@ -11,12 +11,12 @@ import json
 import logging
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from backend.workloads.paths import found_files, shown
 
@@ -27,12 +27,17 @@ SETTLED_S: Final = 1.0
 FINGERPRINT_BYTES: Final = 1 << 16
 
 
+#: What tells all bytes of a listed file from others, read now.
+ContentOf: TypeAlias = "Callable[[ListedFile], str]"
+
+
 @dataclass(slots=True)
 class ListedFile:
     """A file of a stream. n_tuples: None until it was read to its end. n_bytes, written_ns,
     fingerprint, inode: what it was like when it was taken, begun or read to its end, the last of
-    these; None where that is unknown. turn: how often one of that name came before. is_notice: it
-    is not read, a tuple tells that it came again."""
+    these; None where that is unknown. content: tells all its bytes from others, None until it was
+    read to its end, and in lists of former versions. turn: how often one of that name came before.
+    is_notice: it is not read, a tuple tells that it came again."""
 
     path: Path
     n_tuples: int | None = None
@@ -42,6 +47,7 @@ class ListedFile:
     turn: int = 0
     is_notice: bool = False
     inode: int | None = None
+    content: str | None = None
 
     def note_state(self) -> None:
         """What it is like now."""
@@ -61,12 +67,14 @@ class ListedFile:
             return self.is_like(path.stat()) and self.fingerprint == fingerprint_of(path)
         return False
 
-    def comes_again(self) -> bool:
+    def comes_again(self, content_of: ContentOf) -> bool:
         """Whether another content is there since it was read to its end."""
         if self.is_notice or self.n_tuples is None or not is_written_since(self):
             return False
         if self.fingerprint is None or fingerprint_of(self.path) != self.fingerprint:
             return os.path.isfile(self.path)
+        if self.content is not None and content_of(self) != self.content:
+            return True  # of the same size, with the same beginning and end
         self.note_state()  # it was touched, or copied again
         return False
 
@@ -74,10 +82,14 @@ class ListedFile:
 class FileList:
     """The files at ``path``: a file, a folder or a pattern. record: where the list is kept, None
     where it need not outlive this process. retakes: a file that comes again with another content is
-    taken again."""
+    taken again. content_of: reads a file for what tells its bytes from others; it is asked for one
+    that was written to and is the same at both ends."""
 
-    def __init__(self, path: str, record: Path | None = None, retakes: bool = False) -> None:
+    def __init__(
+        self, path: str, record: Path | None, retakes: bool, content_of: ContentOf
+    ) -> None:
         self._path, self._record, self._retakes = path, record, retakes
+        self._content_of = content_of
         self.files = recorded_files(record)
         self._known = {str(file.path): file for file in self.files}
 
@@ -85,20 +97,25 @@ class FileList:
         """Take in files that are new. settled_s: only those not written to for so long."""
         for path in found_files(self._path):
             known = self._known.get(str(path))
-            if known is not None and not known.comes_again():
+            if known is not None and not is_written_since(known):
                 continue
-            if _is_settled(path, settled_s):
-                file = ListedFile(path)
-                file.note_state()
-                if known is not None:
-                    file.turn, file.is_notice = known.turn + 1, not self._retakes
-                elif (moved := self._moved_to(file)) is not None:
-                    names = shown(path), shown(moved.path)
-                    log.warning("%s was %s before, and is not read again", *names)
-                    file.n_tuples = 0
-                self._known[str(path)] = file
-                self.files.append(file)
-                self._write(file)
+            if not _is_settled(path, settled_s):
+                continue
+            if known is None or known.comes_again(self._content_of):
+                self._take_in(path, known)
+
+    def _take_in(self, path: Path, known: ListedFile | None) -> None:
+        file = ListedFile(path)
+        file.note_state()
+        if known is not None:
+            file.turn, file.is_notice = known.turn + 1, not self._retakes
+        elif (moved := self._moved_to(file)) is not None:
+            names = shown(path), shown(moved.path)
+            log.warning("%s was %s before, and is not read again", *names)
+            file.n_tuples = 0
+        self._known[str(path)] = file
+        self.files.append(file)
+        self._write(file)
 
     def _moved_to(self, file: ListedFile) -> ListedFile | None:
         """The listed file that is at the path of another one now."""

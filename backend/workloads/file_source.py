@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 import pyarrow as pa
 
 from backend.model.schema import Schema
+from backend.workloads.blocks import Content
 from backend.workloads.contract import MisfitError, misfits, told_schema
 from backend.workloads.csv_files import OPTIONS as CSV_OPTIONS
 from backend.workloads.csv_files import CsvLayout, read_csv
@@ -28,8 +29,11 @@ from backend.workloads.parquet_files import read_parquet
 from backend.workloads.paths import is_utf8, shown, told_by
 
 log = logging.getLogger(__name__)
-#: The tuples of a file, as tables of ``told_schema``; path_values: what the path says of them.
-Reading: TypeAlias = Callable[[Path, Schema, Mapping[str, str | None]], Iterator[pa.Table]]
+#: The tuples of a file, as tables of ``told_schema``; path_values: what the path says of them;
+#: content: comes to know the bytes.
+Reading: TypeAlias = Callable[
+    [Path, Schema, Mapping[str, str | None], Content | None], Iterator[pa.Table]
+]
 #: A watched folder is looked into this often.
 LOOK_S: Final = 1.0
 NO_FILE: Final = "it is no regular file; pipes, sockets and devices are not read"
@@ -72,9 +76,13 @@ def reader_of(format: str, options: Mapping[str, str]) -> Reading | None:
 
 
 def _read_csv(
-    layout: CsvLayout, path: Path, schema: Schema, path_values: Mapping[str, str | None]
+    layout: CsvLayout,
+    path: Path,
+    schema: Schema,
+    path_values: Mapping[str, str | None],
+    content: Content | None = None,
 ) -> Iterator[pa.Table]:
-    return read_csv(path, schema, layout, path_values)
+    return read_csv(path, schema, layout, path_values, content)
 
 
 class FileSource:
@@ -99,7 +107,7 @@ class FileSource:
     ) -> None:
         self.schema, self._path, self._read = schema, path, read
         self._is_watched, self._looked_at = is_watched, float("-inf")
-        self._list = FileList(path, record, retakes)
+        self._list = FileList(path, record, retakes, self._content_of)
         if not is_watched:
             self._list.look()
         self._place = 0  # of the file that is being read
@@ -194,10 +202,12 @@ class FileSource:
         if not n_taken:
             self._list.begins(file)
         with held(self._list.find(file)) as descriptor:
-            for table in self._whole(file):
+            content = Content()
+            for table in self._whole(file, content):
                 n_tuples += len(table)
                 yield table
             why = self._became(file, descriptor)
+            file.content = content.value
         if why:
             yield from self._gone(file, n_taken - n_tuples)
             yield self._told(file, why)
@@ -212,13 +222,20 @@ class FileSource:
             log.warning("%s was moved or deleted while it was read", shown(file.path))
         return WRITTEN_MEANWHILE if is_written_since(file) else ""
 
-    def _whole(self, file: ListedFile) -> Iterator[pa.Table]:
+    def _content_of(self, file: ListedFile) -> str:
+        """What tells the bytes that are there now from those that were read."""
+        content = Content()
+        for _ in self._whole(file, content):
+            pass
+        return content.value
+
+    def _whole(self, file: ListedFile, content: Content | None = None) -> Iterator[pa.Table]:
         is_begun, path = False, self._list.find(file)
         try:
             if problem := _problem_of(path):
                 raise OSError(problem)
             path_values = told_by(file.path, self._path, self.schema)
-            for table in self._read(path, self.schema, path_values):
+            for table in self._read(path, self.schema, path_values, content):
                 is_begun = is_begun or len(table) > 0
                 yield table
         except (MisfitError, OSError, ValueError, LookupError, pa.ArrowException) as error:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from backend.model.schema import FLOAT_TYPES, Schema
-from backend.workloads.blocks import Blocks
+from backend.workloads.blocks import Blocks, Content
 from backend.workloads.contract import MisfitError, fit_tuple, interleaved, no_value, told_schema
 from backend.workloads.text_values import read_text
 
@@ -27,12 +27,16 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 
 def read_json(
-    path: Path, schema: Schema, path_values: Mapping[str, str | None]
+    path: Path,
+    schema: Schema,
+    path_values: Mapping[str, str | None],
+    content: Content | None = None,
 ) -> Iterator[pa.Table]:
     """The tuples of a file, as tables of ``told_schema``. path_values: attributes whose values
-    the path says. Raises MisfitError when the path says none; OSError, ArrowInvalid."""
+    the path says; content: comes to know the bytes. Raises MisfitError when the path says none;
+    OSError, ArrowInvalid."""
     reader = _Reader(schema, path_values)
-    with Blocks(path) as stream:
+    with Blocks(path, content=content) as stream:
         rest, chunk = b"", stream.read(BLOCK_BYTES).removeprefix(_BOM)
         n_lines = 0
         while chunk:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from backend.model.schema import Schema
+from backend.workloads.blocks import Content
 from backend.workloads.contract import MisfitError, fit_table
 from backend.workloads.text_values import read_texts
 
@@ -18,10 +19,14 @@ BATCH_TUPLES: Final = 65_536
 
 
 def read_parquet(
-    path: Path, schema: Schema, path_values: Mapping[str, str | None]
+    path: Path,
+    schema: Schema,
+    path_values: Mapping[str, str | None],
+    content: Content | None = None,
 ) -> Iterator[pa.Table]:
     """The tuples of a file, as tables of ``told_schema``. path_values: attributes whose values
-    the path says. Raises MisfitError when a column is missing; OSError, ArrowInvalid."""
+    the path says; content: comes to know the bytes. Raises MisfitError when a column is missing;
+    OSError, ArrowInvalid."""
     with pq.ParquetFile(path) as file:
         wanted = {name.lower() for name in schema.names if name not in path_values}
         names = [name for name in file.schema_arrow.names if name.lower() in wanted]
@@ -40,6 +45,8 @@ def read_parquet(
             for name, text in path_values.items():
                 table = table.append_column(name, _constant(text, name, schema, len(table)))
             yield fit_table(table, schema)
+    if content is not None:  # only columns that are wanted were read, each from its own place
+        content.add_file(path)
 
 
 def _constant(text: str | None, name: str, schema: Schema, n: int) -> pa.Array:

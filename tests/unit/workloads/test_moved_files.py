@@ -14,8 +14,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from backend.workloads.contract import CORRUPT, REASON
-from backend.workloads.file_source import GONE_MEANWHILE, WRITTEN_MEANWHILE, FileSource
-from tests.unit.workloads.test_file_source import ids, opened, stream, write
+from backend.workloads.file_list import fingerprint_of, recorded_files
+from backend.workloads.file_source import (
+    CAME_AGAIN,
+    GONE_MEANWHILE,
+    WRITTEN_MEANWHILE,
+    FileSource,
+)
+from backend.workloads.spec import SourceSpec, StreamSpec
+from tests.unit.workloads.test_file_source import SCHEMA, ids, opened, stream, write
 
 N = 8_000
 #: Of x.csv, before it is disturbed; of z.csv behind it.
@@ -138,3 +145,65 @@ def test_what_is_cut_off_a_file_of_any_format_is_told(folder: Path, format: str)
         read = [id for id in ids(found) if id is not None]
         assert read == X[5 : 5 + len(read)]
         assert found.column(REASON).to_pylist()[-1] == WRITTEN_MEANWHILE
+
+
+def of_size(folder: Path, format: str) -> Path:
+    """A file of one of our formats that is longer than what is looked at of both ends."""
+    folder.mkdir(exist_ok=True)
+    path = folder / f"x.{format}"
+    rows = [(k, f"s{k:09d}") for k in range(20_000)]
+    if format == "parquet":
+        table = pa.table(
+            {"id": pa.array([k for k, _ in rows], pa.int32()), "s": [s for _, s in rows]}
+        )
+        pq.write_table(
+            table, path, compression="none", use_dictionary=False, write_statistics=False
+        )
+    elif format == "json":
+        path.write_text("".join(f'{{"id": {k}, "s": "{s}"}}\n' for k, s in rows))
+    else:
+        path.write_text("id,s\n" + "".join(f"{k},{s}\n" for k, s in rows))
+    os.utime(path, (50.0, 50.0))
+    return path
+
+
+@pytest.mark.parametrize("format", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("retakes", [True, False])
+@pytest.mark.parametrize("is_restarted", [True, False])
+def test_a_file_with_another_middle_is_another_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str, retakes: bool, is_restarted: bool
+) -> None:
+    monkeypatch.setattr("backend.workloads.file_source.LOOK_S", 0.0)
+    path = of_size(tmp_path, format)
+    options = {"path": str(path), **({"header": "true"} if format == "csv" else {})}
+    options |= {"retake": "true"} if retakes else {}
+    one = StreamSpec("S", SCHEMA, SourceSpec(format, options))
+    source = opened(one, tmp_path / "run", once=False)
+    assert len(source.slice(0, 20_001)) == 20_000
+    before = path.read_bytes()
+    path.write_bytes(before)  # copied again
+    os.utime(path, (60.0, 60.0))
+    assert len(source.slice(20_000, 1)) == 0
+    path.write_bytes(before.replace(b"s000010000", b"s999910000"))
+    os.utime(path, (70.0, 70.0))
+    assert fingerprint_of(path) == recorded_files(tmp_path / "run" / "files-S.jsonl")[0].fingerprint
+    again = opened(one, tmp_path / "run", once=False) if is_restarted else source
+    read = again.slice(20_000, 30_000)
+    if retakes:
+        assert (len(read), read.column("s")[10_000].as_py()) == (20_000, "s999910000")
+    else:
+        assert read.column(REASON).to_pylist() == [CAME_AGAIN]
+    assert len(again.slice(20_000 + len(read), 9)) == 0
+
+
+def test_a_list_of_a_former_version_goes_on(tmp_path: Path) -> None:
+    """It knows both ends of files alone."""
+    path, record = of_size(tmp_path / "in", "csv"), tmp_path / "run" / "files-S.jsonl"
+    one = stream(tmp_path / "in", header="true")
+    assert len(opened(one, tmp_path / "run").slice(0, 20_001)) == 20_000
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    assert lines[-1].pop("content")
+    record.write_text(json.dumps(lines[-1]) + "\n")
+    os.utime(path, (60.0, 60.0))
+    write(tmp_path / "in", "y.csv", 7, 1)
+    assert ids(opened(one, tmp_path / "run").slice(20_000, 9)) == [7]
