@@ -188,6 +188,9 @@ def _add_query(command: Command, now: Controlled, job: RunJob) -> Carried:
     registry = now.registry
     if name in registry.queries:
         raise Refused(f"a query named {name!r} is registered already")
+    twin = next((known for known in registry.queries if known.lower() == name.lower()), None)
+    if twin is not None:  # folders of answers are one where a file system does not tell case
+        raise Refused(f"{name!r} and the registered query {twin!r} differ only by case")
     try:
         known = (job.schemas, job.functions, job.stored_schemas, registry.queries)
         query = read_query(name, text, *known, str(command.payload.get("system") or ""))

@@ -312,8 +312,12 @@ def _queries(
     schemas = {name: stream.schema for name, stream in by_name.items()}
     stored = {relation.name: relation.schema for relation in relations}
     queries: dict[str, ContinuousQuery] = {}
+    seen: dict[str, str] = {}
     for n, name in enumerate(table.values, start=1):
         _check_name(table, "query", name)
+        if (twin := seen.setdefault(name.lower(), name)) != name:
+            message = f"two queries are called {twin!r} and {name!r}, which differ only by case"
+            raise WorkloadError(table.path, message)
         text, system = query_asked(table, name)
         try:
             query = read_query(name, text, schemas, functions, stored, queries, system)

@@ -164,10 +164,12 @@ def test_queries_come_pause_and_go_while_running(bench: Bench) -> None:
 def test_bad_queries_are_refused_with_the_place(bench: Bench) -> None:
     wrong = bench.ask("query_add", {"name": "q9", "text": "Select * From S Where zz > 1"})
     twice = bench.ask("query_add", {"name": "q1", "text": "Select * From S"})
+    twin = bench.ask("query_add", {"name": "Q1", "text": "Select * From S"})
     gone = bench.ask("query_remove", {"name": "q7"})
     bench.random_batch()
     assert "line 1" in bench.answer(wrong).answer
     assert "registered already" in bench.answer(twice).answer
+    assert "'Q1' and the registered query 'q1' differ only by case" in bench.answer(twin).answer
     assert "no query is named" in bench.answer(gone).answer
     assert set(bench.query_states()) == set(TEXTS)
 

@@ -1,4 +1,4 @@
-"""Names that are not UTF-8 or have letters of patterns, and folders without rights."""
+"""Names that are not UTF-8, have letters of patterns or differ by case, folders without rights."""
 
 from __future__ import annotations
 
@@ -209,3 +209,13 @@ def test_values_of_folders_below_a_pattern(tmp_path: Path) -> None:
     assert ids(table) == [0]
     assert table.column("s").to_pylist() == ["a"]
     assert workload.streams[0].schema == SCHEMA
+
+
+def test_names_of_queries_that_differ_by_case_alone_are_refused(tmp_path: Path) -> None:
+    """Their answers would have one folder where a file system does not tell case."""
+    write(tmp_path / "in", "a.csv", 0, 1)
+    loaded(tmp_path, 'path = "in"')
+    queries = "[queries]\nper = 'Select * From S'\nPER = 'Select id From S'\n"
+    (tmp_path / "w.toml").write_text((tmp_path / "w.toml").read_text() + queries)
+    with pytest.raises(WorkloadError, match="'per' and 'PER', which differ only by case"):
+        load_workload(tmp_path / "w.toml")
