@@ -26,6 +26,7 @@ from backend.workloads.spec import Workload, WorkloadError, load_workload, shipp
 from storage.errors import StoreError
 from storage.exchange.commands import open_command_writer
 from storage.reader import Reader, open_reader
+from storage.tables.database import path_of_store
 from storage.vocabulary.branches import FILE
 from storage.vocabulary.records import Run
 from storage.writer import open_engine_writer
@@ -228,6 +229,5 @@ def _file_of(run: Run, asked: str | None) -> Path:
 
 def _folder_of(store: str) -> Path:
     """The folder of a file store; ``.planwatch`` for a server."""
-    if "://" in store and not store.startswith("sqlite"):
-        return Path(".planwatch").absolute()
-    return Path(store.removeprefix("sqlite:///")).expanduser().absolute().parent
+    path = path_of_store(store)
+    return Path(".planwatch").absolute() if path is None else path.parent

@@ -43,18 +43,26 @@ _INCREMENTAL: Final = 2
 _READ_ONLY_SIGNS: Final = ("unable to open database file", "readonly database")
 
 
+def path_of_store(url: str) -> Path | None:
+    """The file of an address: a plain path, or what follows ``sqlite:///``, letter by letter; None
+    for a server."""
+    scheme, mark, path = url.partition(":///")
+    if mark and scheme.partition("+")[0] == "sqlite":
+        return None if path in ("", ":memory:") else Path(path).expanduser().absolute()
+    return None if "://" in url else Path(url).expanduser().absolute()
+
+
 def parse_url(url: str) -> URL:
     """A SQLAlchemy URL from a URL or a plain file path (= SQLite). Raises NotAStore."""
-    if "://" not in url:
-        return URL.create("sqlite", database=str(Path(url).expanduser().absolute()))
+    path = path_of_store(url)
+    if path is not None:
+        return URL.create("sqlite", database=str(path))
     try:
         parsed = make_url(url)
     except ArgumentError as error:
         raise NotAStore(f"store address {url!r} cannot be read: {error}") from error
     if parsed.drivername in ("postgres", "postgresql", _POSTGRES_DRIVER):
         return parsed.set(drivername=_POSTGRES_DRIVER)
-    if parsed.get_backend_name() == "sqlite" and parsed.database not in (None, "", ":memory:"):
-        return URL.create("sqlite", database=str(Path(str(parsed.database)).absolute()))
     raise NotAStore(
         f"store address {describe(parsed)} is not supported; allowed: a file path, "
         "sqlite:///file.db or postgresql://user@host/database"
