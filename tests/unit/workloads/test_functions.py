@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -98,8 +99,45 @@ def test_prefixes() -> None:
 def test_text() -> None:
     assert library.matches("an attack 0xa9f8 here", r"0xa\w+8\b")
     assert not library.matches("harmless", "0xa")
+    assert library.matches("Fünf €", "^f.nf .$|^(?i)FÜNF .$")
+    assert not library.matches("a\n", "a$")
     assert library.contains("abc", "bc")
     assert ValueTable({1: 2}).get(3) is None
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(.*a){25}$", "^(a*)*$"])
+def test_no_pattern_holds_a_run(pattern: str) -> None:
+    """Each takes a backtracking engine longer than anyone waits."""
+    begin = time.process_time()
+    assert not library.matches("a" * 4_500 + "!", pattern)
+    assert library.matches("a" * 4_500, pattern)
+    assert time.process_time() - begin < 10
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"(a)\1", "(?=a)b", "(?<!a)b", "x{1001}", "(?>a)", "(x{100}){100}", "é" * 200_000]
+)
+def test_a_pattern_that_linear_time_does_not_do_is_refused(pattern: str) -> None:
+    streams, known = {"S": Schema.parse("a string, b string")}, built_in()
+    with pytest.raises(CqlError, match="no back references and no look-around") as caught:
+        parse_query("q", f"Select *\nFrom S Where matches(a, '{pattern}')", streams, known)
+    assert (caught.value.line, caught.value.column) == (2, 25)
+    assert len(caught.value.message) < 400
+    with pytest.raises(ValueError, match="no back references and no look-around"):
+        library.matches("of data", pattern)  # the tuple is kept aside
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [("slow(a, 1e18, 0.5)", "at most 10000 micro"), ("probe(b, 2000000000)", "at most 10000 pro")],
+)
+def test_calls_end_soon(call: str, message: str) -> None:
+    streams, known = {"S": Schema.parse("a string, b bigint")}, built_in()
+    with pytest.raises(CqlError, match=message):
+        parse_query("q", f"Select * From S Where {call}", streams, known)
+    for us in (1e18, float("inf"), float("nan")):
+        with pytest.raises(ValueError, match="at most 10000 microseconds"):
+            library.slow("of data", us, 0.5)
 
 
 @pytest.mark.parametrize("pattern", ["(", "a**", "x{2,1}", "[z-a]"])

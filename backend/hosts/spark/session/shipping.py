@@ -23,7 +23,7 @@ ROOT: Final = Path(__file__).resolve().parents[4]
 PACKAGE: Final = "backend"
 #: Our packages that workers import, and those of others; folders they are unpacked as.
 _OURS: Final = (PACKAGE, "storage")
-_OTHERS: Final = ("numpy", "numba", "llvmlite", "pyarrow", "lark")
+_OTHERS: Final = ("numpy", "numba", "llvmlite", "pyarrow", "lark", "google-re2")
 _CODE: Final = "planwatch-code"
 _PACKAGES: Final = "planwatch-packages"
 #: Beside source: machine code of numba's, found where the sources keep their times.
