@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
+import psycopg
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError, StatementError
 
 
@@ -68,26 +70,30 @@ class BadRecord(StoreError, ValueError):
     """A record breaks the vocabulary: unknown property, wrong unit, results without a batch."""
 
 
-_BY_SQLSTATE = {
+#: By the code of PostgreSQL; 08 and what follows is a connection.
+_BY_SQLSTATE: Final[Mapping[str, type[StoreError]]] = {
     **{"53100": StoreFull, "55P03": StoreBusy, "40P01": StoreBusy, "25006": StoreReadOnly},
     **{"57P01": StoreAway, "57P02": StoreAway, "57P03": StoreAway},  # it shuts down, or starts
+    **{"42P01": NotAStore, "42703": NotAStore},  # a table or a column is not there
 }
-_BY_TEXT: tuple[tuple[str, type[StoreError]], ...] = (
-    ("disk is full", StoreFull),
-    ("database is locked", StoreBusy),
-    ("readonly database", StoreReadOnly),
-    ("file is not a database", NotAStore),
-    ("malformed", NotAStore),
-    ("could not decode", NotAStore),
-    ("no such table", NotAStore),
-    ("unable to open database file", StoreMissing),
-    ("connection failed", StoreAway),
-    ("connection is bad", StoreAway),
-    ("connection timeout", StoreAway),
-    ("closed the connection", StoreAway),
-    ("connection is lost", StoreAway),
-    ("connection is closed", StoreAway),
-)
+_CONNECTION: Final = "08"
+#: By the code of SQLite, without what is particular.
+SQLITE_KINDS: Final[Mapping[int, type[StoreError]]] = {
+    sqlite3.SQLITE_FULL: StoreFull,
+    sqlite3.SQLITE_BUSY: StoreBusy,
+    sqlite3.SQLITE_LOCKED: StoreBusy,
+    sqlite3.SQLITE_READONLY: StoreReadOnly,
+    sqlite3.SQLITE_NOTADB: NotAStore,
+    sqlite3.SQLITE_CORRUPT: NotAStore,
+    sqlite3.SQLITE_CANTOPEN: StoreMissing,
+}
+#: How messages begin that share a code with others, or have none: of SQLite, and of its module.
+_NO_TABLE: Final = ("no such table: ", "no such column: ")
+_NO_TEXT: Final = "Could not decode to UTF-8"
+#: Of a code of SQLite, what is not particular.
+_PRIMARY: Final = 0xFF
+#: What psycopg raises without a code where there is no connection, or none any more.
+_NO_CONNECTION: Final = psycopg.OperationalError
 _NEXT_STEP: dict[type[StoreError], str] = {
     StoreFull: "{where}: the disk is full; free some space, then start again",
     StoreBusy: "{where} is held by another process; end it or try again",
@@ -100,13 +106,31 @@ _NEXT_STEP: dict[type[StoreError], str] = {
 
 def classify(error: SQLAlchemyError) -> type[StoreError]:
     """The StoreError class of a database error; StoreError itself when it is none of them."""
-    if not isinstance(error, DBAPIError):
+    return kind_of(error.orig) if isinstance(error, DBAPIError) else StoreError
+
+
+def kind_of(error: BaseException | None) -> type[StoreError]:
+    """As classify(), of an error of a driver: by its type and code, since its words may be those of
+    whoever asked."""
+    if isinstance(error, psycopg.Error):
+        return _kind_on_server(error)
+    if not isinstance(error, sqlite3.Error):
         return StoreError
-    state = getattr(error.orig, "sqlstate", None)
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:
+        return NotAStore if str(error).startswith(_NO_TEXT) else StoreError
+    if code == sqlite3.SQLITE_ERROR and str(error).startswith(_NO_TABLE):
+        return NotAStore
+    return SQLITE_KINDS.get(code & _PRIMARY, StoreError)
+
+
+def _kind_on_server(error: psycopg.Error) -> type[StoreError]:
+    """An error without a code is one of the connection, or was there before it."""
+    state = error.sqlstate or ""
     if state in _BY_SQLSTATE:
         return _BY_SQLSTATE[state]
-    text = str(error.orig).lower()
-    return next((kind for part, kind in _BY_TEXT if part in text), StoreError)
+    is_away = state.startswith(_CONNECTION) if state else isinstance(error, _NO_CONNECTION)
+    return StoreAway if is_away else StoreError
 
 
 #: Before the content of a cell, and before the text of a table's definition.
@@ -139,6 +163,8 @@ def translated(where: str) -> Iterator[None]:
         text = _NEXT_STEP.get(kind, "{where} refused: {cause}").format(where=where, cause=cause)
         raise kind(text if cause in text else f"{text} ({cause})") from error
     except sqlite3.OperationalError as error:
-        raise StoreMissing(f"{_NEXT_STEP[StoreMissing].format(where=where)} ({error})") from error
+        kind = kind_of(error)
+        kind = StoreMissing if kind is StoreError else kind
+        raise kind(f"{_NEXT_STEP[kind].format(where=where)} ({_bare(str(error))})") from error
     except (sqlite3.Error, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise NotAStore(f"{damaged(where)} ({_bare(str(error))})") from error

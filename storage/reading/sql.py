@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import marshal
-import re
 import sqlite3
 import subprocess
 import sys
@@ -11,7 +10,6 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import closing
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -19,9 +17,9 @@ import psycopg
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
-from storage.errors import BadRecord, NotAStore, StoreError, damaged
-from storage.reading import sql_process
-from storage.reading.sql_process import bounded
+from storage.errors import SQLITE_KINDS, BadRecord, NotAStore, StoreAway, damaged, kind_of
+from storage.reading import sql_process, sql_server
+from storage.reading.sql_process import Rows
 from storage.tables.database import reading_uri
 
 #: A query that takes longer is broken off; its process is ended when it does not hear of it.
@@ -35,13 +33,6 @@ MOST_BYTES: Final = 8 * 2**20
 #: Memory and temporary files of the process that answers, bytes.
 MOST_MEMORY: Final = 512 * 2**20
 MOST_SCRATCH: Final = 256 * 2**20
-#: Of PostgreSQL: functions that act, or read files, also in a transaction that reads.
-_ACTING: Final = re.compile(
-    r"pg_(terminate|cancel)_backend|pg_(read|ls|stat)_\w*(file|dir)|pg_reload_conf|pg_advisory"
-    r"|pg_sleep|lo_(im|ex)port|dblink|query_to_|ts_stat|U&\"",
-    re.IGNORECASE,
-)
-_PARAMETER: Final = re.compile(r"(?<!:):(\w+)")
 Value: TypeAlias = str | int | float | bytes | None
 
 
@@ -74,31 +65,34 @@ def ask(engine: Engine, text: str, given: Mapping[str, Value], time_s: float = T
         raise SqlBusy(f"{MOST_AT_ONCE} other queries are being answered; try again in a moment")
     try:
         answer = _answer(engine, text, given, time_s)
+    except sql_server.NotAllowed as error:
+        raise SqlRefused(f"only SELECT is allowed here, without {error}") from error
     except psycopg.Error as error:
-        raise SqlRefused(_reason(str(error), time_s)) from error
+        if kind_of(error) is StoreAway:
+            raise StoreAway(f"the store cannot be asked: {error}") from error
+        raise SqlRefused(_reason(error.sqlstate, str(error), time_s)) from error
     except (sqlite3.Error, DBAPIError) as error:
         cause = getattr(error, "orig", error)
-        raise StoreError(f"the store cannot be asked: {cause}") from error
+        raise kind_of(cause)(f"the store cannot be asked: {cause}") from error
     finally:
         _PLACES.release()
     return SqlAnswer(*answer, time.monotonic() - begun)
 
 
 _PLACES: Final = threading.BoundedSemaphore(MOST_AT_ONCE)
-_Found: TypeAlias = tuple[tuple[str, ...], list[tuple[Value, ...]], bool]
 
 
-def _answer(engine: Engine, text: str, given: Mapping[str, Value], time_s: float) -> _Found:
+def _answer(engine: Engine, text: str, given: Mapping[str, Value], time_s: float) -> Rows:
     with closing(engine.raw_connection()) as pooled:
         own: Any = pooled.driver_connection
         if not isinstance(own, sqlite3.Connection):
             pooled.detach()
-            return _ask_postgres(own, text, given, time_s)
+            return sql_server.ask(own, text, given, time_s, MOST_ROWS, MOST_BYTES)
         path = Path(own.execute("PRAGMA database_list").fetchone()[2])
     return _ask_sqlite(path, text, given, time_s)
 
 
-def _ask_sqlite(path: Path, text: str, given: Mapping[str, Value], time_s: float) -> _Found:
+def _ask_sqlite(path: Path, text: str, given: Mapping[str, Value], time_s: float) -> Rows:
     """In a process of its own. Raises SqlRefused, and NotAStore for a damaged file."""
     bounds = (time_s, MOST_ROWS, MOST_BYTES, MOST_MEMORY, MOST_SCRATCH)
     asked = marshal.dumps((reading_uri(path), text, dict(given), *bounds))
@@ -108,45 +102,31 @@ def _ask_sqlite(path: Path, text: str, given: Mapping[str, Value], time_s: float
             command, input=asked, capture_output=True, timeout=time_s + _GRACE_S, check=False
         )
     except subprocess.TimeoutExpired:
-        raise SqlRefused(_reason("interrupted", time_s)) from None
+        raise SqlRefused(_reason(sqlite3.SQLITE_INTERRUPT, "", time_s)) from None
     if done.returncode:
         raise SqlRefused("it took too much time or memory and was broken off; narrow it")
     is_answered, *reply = marshal.loads(done.stdout)
     if is_answered:
         columns, rows, is_cut = reply[0]
         return columns, rows, is_cut
-    error, words = reply
-    if "malformed" in words or "not a database" in words:
+    name, code, words = reply
+    if SQLITE_KINDS.get(code) is NotAStore:
         raise NotAStore(damaged(str(path)))
-    raise SqlRefused(_reason("out of memory" if error == "MemoryError" else words, time_s))
+    raise SqlRefused(_reason(name if code is None else code, words, time_s))
 
 
-def _ask_postgres(connection: Any, text: str, given: Mapping[str, Value], time_s: float) -> _Found:
-    """As a subquery, prepared: then it can be nothing but one statement that reads."""
-    acting = _ACTING.search(text)
-    if acting is not None:
-        raise SqlRefused(f"only SELECT is allowed here, without {acting[0]}")
-    bare = text.strip().rstrip(";").replace("%", "%%")
-    asked = _PARAMETER.sub(lambda m: f"%({m[1]})s" if m[1] in given else m[0], bare)
-    connection.rollback()
-    with connection.cursor() as cursor:
-        cursor.execute("SET TRANSACTION READ ONLY")
-        cursor.execute(f"SET LOCAL statement_timeout = {round(1000 * time_s)}")
-        wrapped = f"SELECT * FROM (\n{asked}\n) AS asked LIMIT {MOST_ROWS + 1}"
-        rows = cursor.stream(wrapped, dict(given))
-        first = list(islice(rows, 1))
-        columns = [column.name for column in cursor.description or ()]
-        return bounded(columns, chain(first, rows), MOST_ROWS, MOST_BYTES)
+_ENDED: Final = "it took longer than {time:g} s and was broken off; narrow it, or use an index"
+_ACTS: Final = "only SELECT is allowed here ({words})"
+_LARGE: Final = "it needs more than {memory} MB of memory; narrow it"
+#: By the code of SQLite or PostgreSQL, or the name of an error that has none; else the words.
+_REASONS: Final[Mapping[int | str, str]] = {
+    **dict.fromkeys((sqlite3.SQLITE_INTERRUPT, "57014"), _ENDED),
+    **dict.fromkeys((sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY, "42501", "25006"), _ACTS),
+    **dict.fromkeys((sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL), _LARGE),
+    **dict.fromkeys(("MemoryError", "53200", "53100"), _LARGE),
+}
 
 
-def _reason(error: str, time_s: float) -> str:
-    words = error.strip()
-    if "interrupted" in words or "statement timeout" in words:
-        return f"it took longer than {time_s:g} s and was broken off; narrow it, or use an index"
-    if "not authorized" in words or "prohibited" in words or "read-only" in words:
-        return f"only SELECT is allowed here ({words})"
-    if "one statement" in words or "multiple commands" in words:
-        return "write one statement at a time"
-    if "out of memory" in words or "disk I/O error" in words or "disk is full" in words:
-        return f"it needs more than {MOST_MEMORY // 2**20} MB of memory; narrow it"
-    return words
+def _reason(code: int | str | None, words: str, time_s: float) -> str:
+    reason = "{words}" if code is None else _REASONS.get(code, "{words}")
+    return reason.format(words=words.strip(), time=time_s, memory=MOST_MEMORY // 2**20)

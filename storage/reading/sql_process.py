@@ -13,8 +13,10 @@ import sqlite3
 import sys
 import time
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+#: Columns, rows, and whether there are more.
+Rows: TypeAlias = tuple[tuple[str, ...], list[tuple[Any, ...]], bool]
 _BUSY_TIMEOUT_S: Final = 1.0
 _STEPS: Final = 2000
 _LIMITS: Final = {
@@ -30,7 +32,7 @@ _ACTING: Final = frozenset(("load_extension", "readfile", "writefile", "edit"))
 
 def bounded(
     columns: Iterable[str], rows: Iterable[tuple[Any, ...]], most_rows: int, most_bytes: int
-) -> tuple[tuple[str, ...], list[tuple[Any, ...]], bool]:
+) -> Rows:
     """Columns, the rows that fit, whether there are more; a cell counts 8 bytes and its text."""
     kept: list[tuple[Any, ...]] = []
     left = most_bytes
@@ -43,7 +45,10 @@ def bounded(
 
 
 def main() -> None:
-    """Read what is asked from the input; write (True, answer) or (False, error, words)."""
+    """Read what is asked from the input; write (True, answer) or (False, error, code, words).
+
+    code: of SQLite, without what is particular; None when it is none of SQLite's errors.
+    """
     uri, text, given, time_s, most_rows, most_bytes, most_memory, most_scratch = marshal.load(
         sys.stdin.buffer
     )
@@ -55,7 +60,9 @@ def main() -> None:
         answer = (True, bounded(*_select(uri, text, given, end), most_rows, most_bytes))
         content = marshal.dumps(answer)
     except (sqlite3.Error, sqlite3.Warning, MemoryError, ValueError, OverflowError) as error:
-        content = marshal.dumps((False, type(error).__name__, str(error)))
+        code = getattr(error, "sqlite_errorcode", None)
+        particular = None if code is None else code & 0xFF
+        content = marshal.dumps((False, type(error).__name__, particular, str(error)))
     sys.stdout.buffer.write(content)
 
 

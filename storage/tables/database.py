@@ -16,7 +16,15 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.pool import QueuePool
 
-from storage.errors import NotAStore, StoreAway, StoreBusy, StoreMissing, StoreReadOnly, classify
+from storage.errors import (
+    NotAStore,
+    StoreAway,
+    StoreBusy,
+    StoreMissing,
+    StoreReadOnly,
+    classify,
+    kind_of,
+)
 
 log = logging.getLogger(__name__)
 BUSY_TIMEOUT_S: Final = 10.0
@@ -40,7 +48,7 @@ _PAGES_AT_ONCE: Final = 256
 _FREE_SHARE: Final = 0.125
 #: PRAGMA auto_vacuum of a file that gives pages back when it is told to.
 _INCREMENTAL: Final = 2
-_READ_ONLY_SIGNS: Final = ("unable to open database file", "readonly database")
+_READ_ONLY_SIGNS: Final = (StoreMissing, StoreReadOnly)
 
 
 def path_of_store(url: str) -> Path | None:
@@ -246,7 +254,7 @@ def reading_uri(path: Path) -> str:
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.OperationalError as error:
-        if any(sign in str(error) for sign in _READ_ONLY_SIGNS):
+        if kind_of(error) in _READ_ONLY_SIGNS:
             return f"{path.as_uri()}?immutable=1"
     except sqlite3.DatabaseError:
         return shared  # whoever opens it is given the reason

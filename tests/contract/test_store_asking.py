@@ -63,6 +63,29 @@ def test_a_query_that_never_ends_is_broken_off(reader: Reader) -> None:
     assert reader.last_batch("r1") == 4
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT json_extract('not json', '$.a')",
+        "SELECT json('x')",
+        'SELECT nope."not a database"',
+        'SELECT "database disk image is malformed" FROM runs, nowhere',
+        "SELECT abs(-9223372036854775808)",
+    ],
+)
+def test_a_mistake_is_not_a_damaged_store(reader: Reader, text: str) -> None:
+    with pytest.raises(SqlRefused, match=r"\w{3}"):
+        reader.ask(text, {})
+
+
+@pytest.mark.parametrize(
+    "words", ["interrupted", "disk is full", "not authorized", "read-only", "statement timeout"]
+)
+def test_words_of_a_query_are_no_reason(reader: Reader, words: str) -> None:
+    with pytest.raises(SqlRefused, match=words):
+        reader.ask(f'SELECT runs."{words}" FROM runs', {})
+
+
 def test_rows_are_capped(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sql, "MOST_ROWS", 3)
     found = reader.ask("SELECT id FROM batches ORDER BY id", {})
