@@ -39,7 +39,8 @@ PilotSample = NDArray[Any]
 #: Counted, not timed, so that a run decided again from its record decides the same.
 SWITCH_TUPLES: Final = 1_000
 LOOK_TUPLES: Final = 200
-#: Sampled tuples of a look, at most, of the newest batches; and those a search goes by.
+#: Sampled tuples of a look, at most, of the newest batches, unless more are asked for; and those a
+#: search goes by.
 _MOST: Final = 512
 _MOST_SEARCHED: Final = 1024
 
@@ -100,6 +101,7 @@ class Steering:
     def __init__(self, schema: LogSchema, t: int = 0) -> None:
         self.pilot = Autopilot(PlanLog(schema))
         self._t = self._began = t
+        self._most = _MOST
         self._chunks: list[PilotSample] = []
         self._older: PilotSample | None = None
         self._ran = (0, 0.0)
@@ -124,8 +126,15 @@ class Steering:
         if len(sample):
             self._chunks.append(sample)
         held = sum(map(len, self._chunks))
-        while self._chunks and held - len(self._chunks[0]) >= _MOST:
+        while self._chunks and held - len(self._chunks[0]) >= self._most:
             held -= len(self._chunks.pop(0))
+
+    def passed(self, n_tuples: int) -> None:
+        """A batch of input while something else decides: what was sampled before it is stale, and
+        rivals are measured anew afterwards."""
+        self._t += n_tuples
+        self._chunks.clear()
+        self._older, self._ran, self._is_replaced = None, (0, 0.0), True
 
     def ran(self, n_tuples: int, cost: float) -> None:
         """So many tuples of input ran under the plan in force."""
@@ -137,9 +146,10 @@ class Steering:
         """Look if it is due and ``least`` tuples were sampled since the last look. present: the
         plan in force; where it is not the one that the last look chose, rivals are measured against
         it anew."""
+        self._most = max(_MOST, least)
         if sum(map(len, self._chunks)) < max(2, least):
             return None
-        sample = thinned(np.concatenate(self._chunks), _MOST)
+        sample = thinned(np.concatenate(self._chunks), self._most)
         statistics = self.schema.checked(plans.statistics(sample))
         digest = self.pilot.log.learn(present)
         if self._chosen not in (None, digest):

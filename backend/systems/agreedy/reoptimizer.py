@@ -233,6 +233,8 @@ class FiltersReOptimizer:
         self._since_check += event.n_tuples
         if self.knobs.is_piloted:
             self.pilot.taken(event.n_tuples, taken)
+        else:
+            self.pilot.passed(event.n_tuples)
         instructions: list[FilterInstruction] = []
         held = len(self._profiler.window)
         if is_current:

@@ -166,7 +166,10 @@ class SelectionReOptimizer:
         self._store.settle()
         self._measured = dict(event.visit_costs) or self._measured
         regions = self._watch.sampled(event, knobs.tau_tuples)
-        self.pilot.sampled(event.n_tuples, regions)
+        if knobs.is_piloted:
+            self.pilot.sampled(event.n_tuples, regions)
+        else:
+            self.pilot.passed(event.n_tuples)
         instructions: list[Instruction] = []
         if event.plan_version == self._plan.version:
             self._watch.count(event, knobs.lambda_tuples)

@@ -43,3 +43,32 @@ def test_no_order_costs_a_tuple_more_than_is_said(order: list[int], costs: list[
     old, new = list(names), [names[place] for place in order]
     more = orders.prices(new, every) - orders.prices(old, every)
     assert orders.worst(old, new) == pytest.approx(max(0.0, more.max()))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_samples_of_before_something_else_decided_judge_no_order(seed: int) -> None:
+    stream = Stream(settings(policy="autopilot", profile_prob=0.1, min_samples=100), query_of(4))
+    rng = np.random.default_rng(seed)
+    stream.run(independent_drops(rng, 5_000, UP))
+    stream.turn("policy", "thresholds")
+    stream.run(independent_drops(rng, 50_000, DOWN))
+    assert stream.order == "F1 F2 F3 F4"
+    stream.turn("policy", "autopilot")
+    n_before = len(stream.instructions)
+    stream.run(independent_drops(rng, 3_000, DOWN))
+    assert stream.order == "F1 F2 F3 F4"
+    later = [i for i in stream.instructions[n_before:] if isinstance(i, Decision)]
+    records = [decision.detail["plan_log"] for decision in later if decision.kind == "look"]
+    assert records[0]["t"] > 55_000
+    assert records[0]["replaced"]
+    assert records[0]["ran"] == [0, 0.0]
+
+
+@pytest.mark.parametrize("least", [500, 600, 900])
+def test_more_samples_than_usual_are_collected_where_they_are_asked_for(least: int) -> None:
+    knobs = settings(policy="autopilot", profile_prob=0.2, min_samples=least)
+    stream = Stream(knobs, query_of(4))
+    stream.run(independent_drops(np.random.default_rng(1), 50_000, UP))
+    looks = [each.detail["plan_log"] for each in stream.decisions()]
+    assert looks
+    assert all(look["n_sample"] >= least for look in looks)

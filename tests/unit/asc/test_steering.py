@@ -96,3 +96,18 @@ def test_no_order_costs_a_tuple_more_than_is_said(seed: int) -> None:
     assert worst is not None
     assert worst >= more.max()
     assert plans.worst(plan_form(old), plan_form(PlanShape("no early drop", new.order))) is None
+
+
+def test_a_pilot_that_takes_over_again_begins_with_what_comes_then() -> None:
+    stream = piloted(min_samples=100)
+    looks_of(stream, b_filters(5_000))
+    stream.turn("policy", "thresholds")
+    stream.run(a_filters(20_000))
+    order = stream.core.plan.order
+    stream.turn("policy", "autopilot")
+    first, *_ = looks_of(stream, a_filters(2_000))
+    record = first.detail["plan_log"]
+    assert record["t"] > 25_000
+    assert record["replaced"]
+    assert record["n_sample"] < 400
+    assert stream.core.plan.order == order
