@@ -120,8 +120,11 @@ class Steering:
         """Tuples of input that it was told of."""
         return self._t
 
-    def sampled(self, n_tuples: int, sample: PilotSample) -> None:
-        """A batch of input, with its sampled tuples, whatever plan it ran under."""
+    def sampled(self, n_tuples: int, sample: PilotSample | None) -> None:
+        """A batch of input, with its sampled tuples, whatever plan it ran under; None: passed."""
+        if sample is None:
+            self.passed(n_tuples)
+            return
         self._t += n_tuples
         if len(sample):
             self._chunks.append(sample)

@@ -166,10 +166,7 @@ class SelectionReOptimizer:
         self._store.settle()
         self._measured = dict(event.visit_costs) or self._measured
         regions = self._watch.sampled(event, knobs.tau_tuples)
-        if knobs.is_piloted:
-            self.pilot.sampled(event.n_tuples, regions)
-        else:
-            self.pilot.passed(event.n_tuples)
+        self.pilot.sampled(event.n_tuples, regions if knobs.is_piloted else None)
         instructions: list[Instruction] = []
         if event.plan_version == self._plan.version:
             self._watch.count(event, knobs.lambda_tuples)
