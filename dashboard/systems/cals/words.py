@@ -35,7 +35,7 @@ WORDS: Final[Mapping[str, str]] = {
     "split_coalesced": "Split coalesced tuples",
     "stray_coalesced": "Stray coalesced tuples",
     "extraneous_coalesced": "Extraneous coalesced tuples",
-    "accuracy_remainder": "Expected less measured accuracy (R1)",
+    "accuracy_remainder": "Accuracy: expected − measured",
     "remainder_low": "Expected less measured, at least",
     "remainder_high": "Expected less measured, at most",
     "shed_algorithm": "Shedding algorithm",
