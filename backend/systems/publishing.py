@@ -153,6 +153,11 @@ def samples_of(entity: str, values: Values) -> list[Sample]:
     return [Sample(entity, name, value, unit) for name, (value, unit) in values.items()]
 
 
+def tuples_so_far(unit_id: str, n_tuples: int) -> Sample:
+    """Tuples of input of a unit since the run began."""
+    return Sample(unit_entity(unit_id), "tuples_total", n_tuples, "tuples")
+
+
 def unit_samples(
     unit_id: str, result: UnitResult, visits: int, n_sampled: int, more: Values
 ) -> list[Sample]:

@@ -83,7 +83,9 @@ CORE: Final = Vocabulary(
         ),
         "profile_share": Property("prob", ("system",), "share of the batch's tuples profiled"),
         "misfits_total": Property("tuples", ("system",), "tuples kept aside since the run began"),
-        "tuples_total": Property("tuples", ("system",), "tuples filtered since the run began"),
+        "tuples_total": Property(
+            "tuples", ("system",), "tuples filtered (by the unit) since the run began"
+        ),
         "matched_total": Property(
             "tuples",
             ("system", "query"),

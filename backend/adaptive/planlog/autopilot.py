@@ -14,8 +14,10 @@ from backend.adaptive.planlog.confidence import PairedSample, SavingLadder, Sure
 from backend.adaptive.planlog.dwell import DwellBook
 from backend.adaptive.planlog.log import PlanLog
 from backend.adaptive.planlog.looks import LookOutlook
-from backend.adaptive.planlog.records import LogJson
+from backend.adaptive.planlog.records import LogJson, real_number, whole_number
 
+#: ``caution`` is below it: that many false switches in as many evaluations would be all.
+MOST_CAUTION: Final = 1000
 #: Switches whose savings say what the next one is expected to save.
 _RECENT: Final = 8
 
@@ -194,15 +196,26 @@ class Autopilot:
         }
 
     def restore(self, state: Mapping[str, LogJson]) -> None:
-        """Take up ``state()``, but for the log, which is restored first."""
+        """Take up ``state()``, but for the log, which is restored first. Raises PlanLogRefused for
+        numbers that cannot be."""
         self._dwell.restore(state["dwell"])
         self._rivals = {plan: SavingLadder() for plan, _ in state["rivals"]}
         for plan, rows in state["rivals"]:
             self._rivals[plan].restore(rows)
         self._leader = state["leader"]
-        self._gain, self._n_switches, self._residual, self._deciding = state["gain"]
-        last = state["last"]
-        self._last = None if last is None else (last[0], tuple(last[1]), last[2])
+        gain, n_switches, residual, deciding = state["gain"]
+        self._gain = real_number(gain, "what a switch gained")
+        self._n_switches = whole_number(n_switches, "the switches of the log")
+        self._residual = real_number(residual, "what a rival saves", 0.0)
+        self._deciding = real_number(deciding, "a cost of deciding", 0.0)
+        self._last = None
+        if state["last"] is not None:
+            t, statistics, cost = state["last"]
+            self._last = (
+                whole_number(t, "the time of the last look"),
+                self.log.schema.checked(statistics),
+                real_number(cost, "the cost at the last look", 0.0),
+            )
 
     def _follow(self, look: PilotLook) -> None:
         """Book the samples of a look, each with the plan it is of."""
@@ -219,7 +232,7 @@ class Autopilot:
     def _level(self) -> float:
         """Of a bound: the dial, divided among the plans that may be picked by what they show."""
         n_plans = len(self._rivals.keys() | self.log.chosen())
-        return self.options.caution / 1000 / max(1, n_plans)
+        return self.options.caution / MOST_CAUTION / max(1, n_plans)
 
     def _judge(self, look: PilotLook, offer: PilotOffer, level: float) -> PilotVerdict:
         """The inequality for one offer, with the stretch for which its left side is largest.

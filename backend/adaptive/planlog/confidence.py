@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.adaptive.planlog.records import LogJson
+from backend.adaptive.planlog.records import LogJson, real_number, whole_number
 
 #: Numbers of samples for which bounds are about as tight as can be; they share the level.
 TIGHT_AT: Final = (20, 2000)
@@ -49,6 +49,16 @@ class PairedSample:
         mean = self.mean + apart * other.n / n
         squares = self.squares + other.squares + apart * apart * self.n * other.n / n
         return PairedSample(n, mean, squares, max(self.worst, other.worst))
+
+
+def recorded_sample(n: LogJson, mean: LogJson, squares: LogJson, worst: LogJson) -> PairedSample:
+    """A sample as it was written down. Raises PlanLogRefused for numbers that cannot be."""
+    return PairedSample(
+        whole_number(n, "the size of a sample"),
+        real_number(mean, "a mean saving"),
+        real_number(squares, "a sum of squares", 0.0),
+        real_number(worst, "a worst case", 0.0),
+    )
 
 
 def paired_sample(
@@ -89,7 +99,7 @@ def lower_bound(sample: PairedSample, level: float) -> float:
     Beside the t-test: what is as dear as ``worst`` and was not seen may be as frequent as
     log(1/level)/n, the linear term of bounds after Bernstein (A. Maurer, M. Pontil, 2009).
     """
-    if sample.n < 2 or level <= 0:
+    if sample.n < 2 or level / len(TIGHT_AT) <= 0:
         return -math.inf
     half = min(_half_width(sample, level / len(TIGHT_AT), tight) for tight in TIGHT_AT)
     unseen = (sample.worst + max(0.0, sample.mean)) * -math.log(level) / sample.n
@@ -101,7 +111,11 @@ def _half_width(sample: PairedSample, level: float, tight: int) -> float:
     (1 + nρ²)^-½ ((1 + x) / (1 + x / (1 + nρ²)))^(n/2) is 1 / level; x = n (mean - m)² / squares."""
     n, odds = sample.n, -2 * math.log(level)
     spread = 1 + n * (odds + math.log(1 + odds)) / tight
-    ratio = math.exp((0.5 * math.log(spread) - math.log(level)) * 2 / n)
+    log_spread = math.log(spread)
+    log_ratio = (0.5 * log_spread - math.log(level)) * 2 / n
+    if log_ratio >= log_spread:
+        return math.inf
+    ratio = math.exp(log_ratio)
     if ratio >= spread:
         return math.inf
     return math.sqrt(sample.squares * (ratio - 1) / (1 - ratio / spread) / n)
@@ -167,9 +181,13 @@ class SavingLadder:
         """As JSON."""
         return [[each.n_looks, each.n_tuples, *astuple(each.sample)] for each in self._stretches]
 
-    def restore(self, rows: Sequence[Sequence[float]]) -> None:
-        """Take up ``state()``."""
+    def restore(self, rows: Sequence[Sequence[LogJson]]) -> None:
+        """Take up ``state()``. Raises PlanLogRefused for numbers that cannot be."""
         self._stretches = [
-            _LadderStretch(int(looks), int(tuples), PairedSample(int(n), *moments))
-            for looks, tuples, n, *moments in rows
+            _LadderStretch(
+                whole_number(looks, "the looks of a stretch"),
+                whole_number(tuples, "the tuples of a stretch"),
+                recorded_sample(*sample),
+            )
+            for looks, tuples, *sample in rows
         ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from backend.adaptive.planlog.records import LogJson
+from backend.adaptive.planlog.records import LogJson, PlanLogRefused, whole_number
 
 #: Dwells that are remembered of a region.
 REMEMBERED: Final = 64
@@ -107,12 +107,16 @@ class DwellBook:
         }
 
     def restore(self, state: LogJson) -> None:
-        """Take up ``state()``."""
+        """Take up ``state()``. Raises PlanLogRefused for lengths and times that are none."""
         self._dwells = {
-            region: [Dwell(n, bool(ended)) for n, ended in dwells]
+            region: [Dwell(whole_number(n, "a dwell"), bool(ended)) for n, ended in dwells]
             for region, dwells in state["dwells"]
         }
-        self._plan, self._region, self._since, self._now = state["now"]
+        self._plan, self._region, since, now = state["now"]
+        self._since = whole_number(since, "the begin of a dwell")
+        self._now = whole_number(now, "the time of a dwell")
+        if self._since > self._now:
+            raise PlanLogRefused(f"a dwell begins at {since}, after the last look at {now}")
 
     def _remember(self, dwell: Dwell) -> None:
         place = -1 if self._region is None else self._region

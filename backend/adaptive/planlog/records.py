@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -115,21 +116,25 @@ def plan_digest(plan: LogJson) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
+def real_number(value: LogJson, what: str, least: float = -math.inf) -> float:
+    """A finite number as it is, not below ``least``. Raises PlanLogRefused."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not abs(value) <= sys.float_info.max:
+        raise PlanLogRefused(f"{what} is {_brief(value)}, not a finite number")
+    if value < least:
+        raise PlanLogRefused(f"{what} is {value:g}, below {least:g}")
+    return float(value)
+
+
 def finite_number(value: LogJson, what: str) -> float:
     """The number to 6 significant digits, so that a log read back decides as the one that was
     written. Raises PlanLogRefused."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value):
-        raise PlanLogRefused(f"{what} is {_brief(value)}, not a finite number")
-    return float(f"{value:.6g}")
+    return float(f"{real_number(value, what):.6g}")
 
 
 def cost_number(value: LogJson, what: str) -> float:
     """A cost, not below 0. Raises PlanLogRefused."""
-    cost = finite_number(value, what)
-    if cost < 0:
-        raise PlanLogRefused(f"{what} is {cost:g}, below 0")
-    return cost
+    return finite_number(real_number(value, what, 0.0), what)
 
 
 def whole_number(value: LogJson, what: str) -> int:

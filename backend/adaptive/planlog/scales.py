@@ -8,7 +8,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.adaptive.planlog.records import LogJson, PlanLogRefused, cost_number, whole_number
+from backend.adaptive.planlog.records import (
+    LogJson,
+    PlanLogRefused,
+    cost_number,
+    real_number,
+    whole_number,
+)
 
 #: A move counts as so many usual ones at most, so that a change of regime is not taken for noise.
 CLIPPED_AT: Final = 3.0
@@ -68,6 +74,8 @@ class UsualMoves:
                 raise PlanLogRefused("the log's scales are of another number of statistics")
             for number in (*vectors[0], *vectors[1]):
                 cost_number(number, "a scale of the log")
+            for number in vectors[2]:
+                real_number(number, "a statistic of the log")
             self._n_moves = whole_number(state["n_moves"], "the moves of the log")
             self._moves, self._largest = np.array(vectors[0]), np.array(vectors[1])
             self._last = None if state["last"] is None else np.array(vectors[2], dtype=np.float64)

@@ -21,8 +21,16 @@ from backend.adaptive.planlog.autopilot import (
     PilotOptions,
     PilotVerdict,
 )
-from backend.adaptive.planlog.confidence import PairedSample, paired_sample
+from backend.adaptive.planlog.confidence import paired_sample
 from backend.adaptive.planlog.log import PlanLog
+from backend.adaptive.planlog.recorded import (
+    newest_log,
+    newest_time,
+    recorded_caution,
+    recorded_look,
+    recorded_run,
+    unused_begin,
+)
 from backend.adaptive.planlog.records import (
     LogJson,
     LogSchema,
@@ -136,8 +144,14 @@ class Steering:
         """A batch of input while something else decides: what was sampled before it is stale, and
         rivals are measured anew afterwards."""
         self._t += n_tuples
+        self.forget()
+        self._is_replaced = True
+
+    def forget(self) -> None:
+        """What was sampled and what ran since the last look is gone, as after a kill; what looks
+        came to is kept."""
         self._chunks.clear()
-        self._older, self._ran, self._is_replaced = None, (0, 0.0), True
+        self._older, self._ran = None, (0, 0.0)
 
     def ran(self, n_tuples: int, cost: float) -> None:
         """So many tuples of input ran under the plan in force."""
@@ -168,75 +182,71 @@ class Steering:
         look = self._priced(plans, digest, sample, samples, statistics)
         return self._taken(look, len(sample))
 
-    def resume(self, records: Sequence[Mapping[str, LogJson]]) -> list[Event]:
-        """Go on from the looks on record; where they cannot be read, with an empty log, and say
-        so."""
-        t = self._t
+    def resume(self, records: Sequence[Mapping[str, LogJson]], t: int = 0) -> list[Event]:
+        """Go on from the looks on record as if what came since the last one had been forgotten;
+        where they cannot be read, with an empty log, and say so. t: tuples of input so far, 0 where
+        nobody counted: then up to the newest look."""
+        t = t or newest_time(records)
+        began = unused_begin(records, t) if records else self._began
+        self._begin(began)
+        said = []
         try:
             self.take_again(records)
         except PlanLogRefused as exc:
-            self._begin(t)
-            self._t, self._chosen, self._is_replaced, self._ran = t, None, False, (0, 0.0)
-            return [Event("run", "the plan log begins anew", str(exc), "warning")]
-        return []
+            self._begin(began)
+            said = [Event("run", "the plan log begins anew", str(exc), "warning")]
+        self._t = max(self._t, t)
+        return said
 
     def take_again(self, records: Sequence[Mapping[str, LogJson]]) -> None:
         """Take the looks of these records again, oldest first: those of the newest log, if it is of
         this schema, since the last that kept the state. Raises PlanLogRefused for records of
         another form."""
-        for record in records:
-            try:
-                if record["schema"] != self.schema.form():
-                    continue
+        try:
+            for record in newest_log(records, self.schema):
                 if record["began"] != self._began:
-                    self._begin(record["began"])
+                    self._begin(whole_number(record["began"], "the begin of a log"))
                 if "state" in record:
                     self._restore(record)
                 elif self.pilot.log.n_evaluations or record["number"] == 1:
                     self._take_again(record)
-            except (KeyError, TypeError, ValueError) as exc:
-                if isinstance(exc, PlanLogRefused):
-                    raise
-                raise PlanLogRefused(f"a look on record has another form: {exc!r}") from exc
+        except (AttributeError, LookupError, TypeError, ValueError) as exc:
+            if isinstance(exc, PlanLogRefused):
+                raise
+            raise PlanLogRefused(f"a look on record has another form: {exc!r}") from exc
 
     def _take_again(self, record: Mapping[str, LogJson]) -> None:
-        log = self.pilot.log
+        log, number = self.pilot.log, record["number"]
+        if number != log.n_evaluations + 1:
+            raise PlanLogRefused(f"look {log.n_evaluations + 1} of the log is not on record")
         for digest, plan in record["plans"].items():
             if log.learn(plan) != digest:
                 raise PlanLogRefused(f"plan {digest} of the record is not what it was")
         self._forms |= record["plans"]
         for digest in (record["plan"], *(offer[0] for offer in record["offers"])):
             log.learn(self._forms[digest])
-        offers = [
-            PilotOffer(plan, cost, PairedSample(*sample))
-            for plan, cost, *sample in record["offers"]
-        ]
-        self._t = whole_number(record["t"], "the time of a look")
-        self._ran = record["ran"][0], record["ran"][1]
-        self._is_replaced = record["replaced"]
-        self._set(record["caution"])
-        look = PilotLook(
-            record["t"],
-            tuple(record["statistics"]),
-            record["plan"],
-            record["cost"],
-            tuple(offers),
-            record["switching"],
-            record["deciding"],
-        )
-        self._taken(look, record["n_sample"])
+        look = recorded_look(record, self.schema)
+        self._t = look.t
+        self._ran = recorded_run(record)
+        self._is_replaced = bool(record["replaced"])
+        self._set(recorded_caution(record))
+        self._taken(look, whole_number(record["n_sample"], "the sampled tuples of a look"))
 
     def _begin(self, t: int) -> None:
+        """A log without looks."""
         self.pilot = Autopilot(PlanLog(self.schema), self.pilot.options)
-        self._began = t
+        self._t = self._began = t
+        self._chosen, self._is_replaced = None, False
         self._written.clear()
+        self._forms.clear()
+        self.forget()
 
     def _restore(self, record: Mapping[str, LogJson]) -> None:
         """Go on behind a look that kept the state."""
         state = record["state"]
         self.pilot = Autopilot(PlanLog.restored(state["log"], self.schema))
         self.pilot.restore(state)
-        self._set(record["caution"])
+        self._set(recorded_caution(record))
         self._t, self._chosen = whole_number(record["t"], "the time of a look"), record["chosen"]
         self._forms = dict(self.pilot.log.plans)
         self._written = set(self._forms)

@@ -198,10 +198,12 @@ class FiltersReOptimizer:
         n_decisions: int,
         batch_id: int,
         looks: Sequence[Mapping[str, Json]] = (),
+        n_tuples: int = 0,
     ) -> list[FilterInstruction]:
         """Go on with an order that was in force when the run was ended from outside; what was
-        profiled is gone. n_decisions: checks so far; looks: of the autopilot, as recorded."""
-        said = [REFILLED, *self.pilot.resume(looks)]
+        profiled is gone. n_decisions: checks so far; looks: of the autopilot, as recorded;
+        n_tuples: of input so far, 0 = not known."""
+        said = [REFILLED, *self.pilot.resume(looks, n_tuples)]
         profiler = self._profiler
         profiler.adopt(profiler.ordered_like(order))
         self._evaluations.seq, self._version = n_decisions, version
@@ -356,6 +358,8 @@ class FiltersReOptimizer:
 
     def _on_knobs(self, event: KnobsChanged) -> list[FilterInstruction]:
         before, self.knobs = self.knobs, AgreedyKnobs.of(event.settings)
+        if before.native_cost_us != self.knobs.native_cost_us:
+            self.pilot = FilterPilot(self._profiler.names, self.pilot.t)
         if before.filter_algorithm == self.knobs.filter_algorithm:
             restaged = before.stage_tuples != self.knobs.stage_tuples
             if restaged:

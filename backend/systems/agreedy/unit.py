@@ -9,7 +9,7 @@ from backend.model.conditions import ContinuousQuery, WindowMember
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.filters import AdoptFilters, BatchFiltered, FilterPlan, Probing, Shares
 from backend.model.functions import Functions
-from backend.model.ids import entity_id
+from backend.model.ids import entity_id, unit_entity
 from backend.model.knobs import KnobSettings
 from backend.operators.contract import UnitResult
 from backend.operators.filters.pipeline import PipelineOperator
@@ -23,7 +23,7 @@ from backend.systems.agreedy.published import (
 )
 from backend.systems.agreedy.reoptimizer import LAPS, FiltersReOptimizer
 from backend.systems.contract import BatchRan, Recorded, Refused, UnitJob, UnitState
-from backend.systems.publishing import PublishedUnit, order_of
+from backend.systems.publishing import PublishedUnit, order_of, tuples_so_far
 from storage.vocabulary.records import Entity, Matrix, PlanVersion, Sample
 
 
@@ -68,8 +68,9 @@ class FilterUnit(PublishedUnit[AdoptFilters]):
             n_raised = state.total(entity_id(self._job.id, "filter", f.name), "raised_total")
             self._raised[f.name] = int(n_raised)
         order, n_decisions = order_of(plan), state.n_decisions
-        resume = self.core.resume(order, plan.version, n_decisions, batch, state.looks)
-        return self._recorded(resume)
+        n_tuples = int(state.total(unit_entity(self._job.id), "tuples_total"))
+        resumed = self.core.resume(order, plan.version, n_decisions, batch, state.looks, n_tuples)
+        return self._recorded(resumed)
 
     def operator(self, batch_id: int) -> PipelineOperator:
         core, job, known = self.core, self._job, self._operator
@@ -109,6 +110,7 @@ class FilterUnit(PublishedUnit[AdoptFilters]):
     def _samples(self, result: UnitResult) -> list[Sample]:
         id, monitor, standings = self._job.id, self.core.monitor, self.core.standings
         samples = filter_samples(id, result, self._ran, monitor, self._raised)
+        samples.append(tuples_so_far(id, self.core.pilot.t))
         samples += monitor_samples(id, result, monitor, self._probability)
         return samples + race_samples(id, standings, self._laps.us["race"])
 

@@ -134,14 +134,17 @@ class SelectionReOptimizer:
         batch_id: int,
         saved: Saved,
         looks: Sequence[Mapping[str, LogJson]] = (),
+        n_tuples: int = 0,
     ) -> list[Instruction]:
         """Go on with a plan that was in force when the run was ended from outside; everything that
         was sampled is gone. n_decisions: evaluations so far. saved: what the ledger had come to.
-        looks: of the autopilot, as recorded."""
-        said = [REFILLED, *self.pilot.resume(looks)]
+        looks: of the autopilot, as recorded; n_tuples: of input so far, 0 = not known."""
+        said = [REFILLED, *self.pilot.resume(looks, n_tuples)]
         fitted = fitted_plan(shape, self._constructs)
         first = fitted_plan(saved.first, self._constructs)
-        self._evaluations.seq, self._pending = n_decisions, "run resumed"
+        self._evaluations.seq = n_decisions
+        # the autopilot goes on looking; thresholds have to measure what they compare with
+        self._pending = None if self.knobs.is_piloted and n_decisions else "run resumed"
         self._built_by = self.knobs.ordering
         self._ledger = RegretLedger(first, saved.total, saved.se)
         self._plan = fitted.versioned(version)
@@ -353,6 +356,7 @@ class SelectionReOptimizer:
         costs = ("no_drop_visit_cost", "visit_costs", "stop_rule")
         if any(getattr(before, name) != getattr(now, name) for name in costs):
             self._pending = self._pending or "visit cost changed"
+            self.pilot = SelectionPilot(self._constructs, self.pilot.t)
         if now.ordering == "hybrid" and before.rules != now.rules:
             self._pending = self._pending or "arrow rules changed"
         if before.ordering != now.ordering:
@@ -367,7 +371,6 @@ class SelectionReOptimizer:
         instructions = self._follow_up.end(event.batch_id)
         self._plan = replace(self._plan, version=self._plan.version + 1)
         self._watch.restart()
-        self.pilot = SelectionPilot(self._constructs, self.pilot.t)
         reason = f"stop rule changed from {before.stop_rule} to {now.stop_rule}"
         return [*instructions, AdoptPlan(self._plan, event.batch_id, f"{reason}; order kept")]
 

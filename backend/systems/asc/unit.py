@@ -31,7 +31,7 @@ from backend.systems.asc.reoptimizer import SelectionReOptimizer
 from backend.systems.asc.shipping import shipped_plan
 from backend.systems.asc.visit_costs import VisitCostMeter
 from backend.systems.contract import BatchRan, Recorded, Refused, UnitJob, UnitState
-from backend.systems.publishing import PublishedUnit
+from backend.systems.publishing import PublishedUnit, tuples_so_far
 from storage.vocabulary.records import Entity, Matrix, PlanVersion, Sample
 
 #: A profile probability that follows the size of batches stays while it is this close (relative).
@@ -82,8 +82,11 @@ class SelectionUnit(PublishedUnit[AdoptPlan]):
             state.total(of_unit, "regret_saved_se"),
         )
         shape, n_decisions = shape_of(plan), state.n_decisions
-        resume = self.core.resume(shape, plan.version, n_decisions, batch, saved, state.looks)
-        return self._recorded(resume)
+        n_tuples = int(state.total(of_unit, "tuples_total"))
+        resumed = self.core.resume(
+            shape, plan.version, n_decisions, batch, saved, state.looks, n_tuples
+        )
+        return self._recorded(resumed)
 
     def operator(self, batch_id: int) -> SelectionOperator:
         core = self.core
@@ -130,6 +133,7 @@ class SelectionUnit(PublishedUnit[AdoptPlan]):
 
     def _samples(self, result: UnitResult) -> list[Sample]:
         samples = construct_samples(self._job.id, result, self._ran)
+        samples.append(tuples_so_far(self._job.id, self.core.pilot.t))
         return samples + monitor_samples(self._job.id, result, self.core.monitor, self._core_us)
 
     def _plan_record(self, adopted: AdoptPlan) -> PlanVersion:

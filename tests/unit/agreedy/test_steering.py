@@ -72,3 +72,14 @@ def test_more_samples_than_usual_are_collected_where_they_are_asked_for(least: i
     looks = [each.detail["plan_log"] for each in stream.decisions()]
     assert looks
     assert all(look["n_sample"] >= least for look in looks)
+
+
+def test_another_price_of_native_filters_begins_another_log() -> None:
+    stream = Stream(settings(policy="autopilot"), query_of(4, n_native=1))
+    rng = np.random.default_rng(3)
+    stream.run(independent_drops(rng, 5_000, UP))
+    stream.turn("native_cost_us", 0.5)
+    n_before = len(stream.decisions())
+    stream.run(independent_drops(rng, 5_000, UP))
+    record = stream.decisions()[n_before].detail["plan_log"]
+    assert (record["number"], record["began"]) == (1, 5_000)

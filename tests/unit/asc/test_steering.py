@@ -111,3 +111,40 @@ def test_a_pilot_that_takes_over_again_begins_with_what_comes_then() -> None:
     assert record["replaced"]
     assert record["n_sample"] < 400
     assert stream.core.plan.order == order
+
+
+@pytest.mark.parametrize("n_batches", range(0, 40, 3))
+def test_a_killed_run_decides_as_one_that_forgot_what_it_sampled(n_batches: int) -> None:
+    killed, forgetful = (piloted(min_samples=200) for _ in range(2))
+    for stream in (killed, forgetful):
+        looks_of(stream, b_filters(2_500))
+        looks_of(stream, a_filters(250 * n_batches))
+    core = killed.core
+    looks = [each.detail["plan_log"] for each in killed.decisions() if each.kind == "look"]
+    plan = PlanShape.of(core.plan)
+    killed.core = SelectionReOptimizer(QUERIES, SCHEMA, killed.knobs)
+    saved, t = Saved(plan, 0.0, 0.0), core.pilot.t
+    records = json.loads(json.dumps(looks))
+    killed.core.resume(plan, core.plan.version, 99, killed.batch, saved, records, t)
+    forgetful.core.pilot.forget()
+    later = [
+        [look.detail["plan_log"] for look in looks_of(stream, a_filters(10_000, 7))]
+        for stream in (killed, forgetful)
+    ]
+    assert later[0]
+    assert later[0] == later[1]
+    assert killed.core.plan == forgetful.core.plan
+
+
+@pytest.mark.parametrize(
+    ("knob", "value"), [("visit_costs", "measured"), ("no_drop_visit_cost", 0.5)]
+)
+def test_prices_under_another_model_begin_another_log(knob: str, value: object) -> None:
+    stream = piloted()
+    before = looks_of(stream, b_filters(5_000))[-1].detail["plan_log"]
+    stream.turn(knob, value)
+    after = looks_of(stream, b_filters(5_000))[0].detail["plan_log"]
+    assert (after["number"], after["began"]) == (1, 5_000)
+    assert after["began"] > before["began"]
+    stream.turn("mu", 0.3)
+    assert stream.core.pilot.pilot.log.n_evaluations > 0

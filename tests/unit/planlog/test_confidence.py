@@ -149,3 +149,12 @@ def test_bounds_of_many_samples_are_those_of_each() -> None:
         for k, m, s in zip(n, mean.tolist(), squares.tolist(), strict=True)
     ]
     assert lower_bounds(n, mean, squares, 2.0).tolist() == pytest.approx(each)
+
+
+@pytest.mark.parametrize("level", [1e-300, 1e-306, 1e-308, 5e-324, 0.0])
+@pytest.mark.parametrize("n", [2, 3, 50])
+def test_a_level_next_to_nothing_is_sure_of_nothing(n: int, level: float) -> None:
+    bound = lower_bound(PairedSample(n, 1.0, 0.1, 1.0), level)
+    assert bound < 1.0
+    assert not math.isnan(bound)
+    assert n > 3 or bound == -math.inf

@@ -130,9 +130,26 @@ def test_a_plan_that_another_put_in_force_is_measured_anew() -> None:
     assert look.ran == (0, 0.0)
 
 
+NAN = float("nan")
 POISON: tuple[dict[str, Any], ...] = (
-    *({"t": -1}, {"t": "soon"}, {"cost": float("nan")}, {"state": {}}),
-    *({"offers": [["x"]]}, {"plans": {"0": "c"}}, {"plan": "no"}),
+    *({"t": -1}, {"t": "soon"}, {"cost": NAN}, {"cost": -1.0}, {"state": {}}, {"began": "then"}),
+    *({"offers": [["x"]]}, {"offers": [[]]}, {"plans": {"0": "c"}}, {"plan": "no"}),
+    *({"switching": NAN}, {"deciding": -1.0}, {"deciding": 10**400}, {"caution": 1000}),
+    *({"statistics": [1.0, NAN]}, {"ran": [1, NAN]}, {"ran": [1.5, 1.0]}, {"n_sample": -1}),
+    *(
+        {"offers": [["b", 1.0, *sample]]}
+        for sample in ([9, NAN, 1, 0], [9, 0, -1, 0], [-9, 0, 1, 0])
+    ),
+    *({"offers": [["b", 1.0, *sample]]} for sample in ([9, 0, 1, NAN], [9, 0, 1], [2.5, 0, 1, 0])),
+)
+#: Where a state is poisoned, and with what.
+POISONED_STATES: tuple[tuple[tuple[str | int, ...], Any], ...] = (
+    *((("gain", place), NAN) for place in range(4)),
+    *(((*place,), NAN) for place in (("last", 0), ("last", 1, 0), ("last", 2))),
+    *(((*place,), -1) for place in (("dwell", "now", 2), ("dwell", "now", 3))),
+    (("dwell", "dwells"), [[1, [[NAN, 1]]]]),
+    *((("rivals", 0, 1, 0, place), NAN) for place in range(6)),
+    (("log", "moves", "last", 0), NAN),
 )
 
 
@@ -150,12 +167,75 @@ def test_poisoned_records_are_refused_with_a_sentence(poison: dict[str, Any]) ->
     assert look.record["number"] == 1
 
 
-def test_records_of_another_schema_are_passed_over() -> None:
-    _, looks = run(7, 10, 5)
-    other = replace(SCHEMA, cost_unit="us/tuple")
-    steering = Steering(other)
-    steering.take_again([look.record for look in looks])
+@pytest.mark.parametrize(("place", "poison"), POISONED_STATES)
+def test_a_poisoned_state_is_refused_with_a_sentence(
+    place: tuple[str | int, ...], poison: Any
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("backend.adaptive.planlog.steering.KEEP_EVERY", 1)
+        _, looks = run(7, 60, 30)
+    record = json.loads(json.dumps(looks[-1].record))
+    record["state"]["rivals"] = [[looks[0].look.plan, [[1, 2_000, 9, 0.1, 0.2, 1.0]]]]
+    assert Steering(SCHEMA).resume([record]) == []
+    part = record["state"]
+    for key in place[:-1]:
+        part = part[key]
+    part[place[-1]] = poison
+    steering = Steering(SCHEMA)
+    assert [event.title for event in steering.resume([record])] == ["the plan log begins anew"]
     assert steering.pilot.log.n_evaluations == 0
+    assert steering.t == record["t"]
+
+
+def test_a_log_that_was_refused_is_not_asked_again() -> None:
+    """The log that began instead of it is another, also for a run that goes on once more."""
+    _, looks = run(7, 10, 5)
+    poisoned = [{**looks[0].record, "cost": NAN}]
+    steering, plans, rng = Steering(SCHEMA), TwoPlans(), np.random.default_rng(1)
+    assert steering.resume(poisoned)
+    later = []
+    while len(later) < 5:
+        steering.sampled(20_000, rows(rng, 0, 200, 1.0, 2.0))
+        look = steering.look(plans, "a", 200, 1.0)
+        later += [look.record] if look is not None else []
+    assert later[0]["began"] not in (poisoned[0]["began"], None)
+    again = Steering(SCHEMA)
+    assert again.resume([*poisoned, *later]) == []
+    assert again.pilot.state() == steering.pilot.state()
+
+
+def test_records_of_another_schema_are_passed_over() -> None:
+    """The new log begins where the run is, whether or not somebody counted."""
+    _, looks = run(7, 10, 5)
+    records = [look.record for look in looks]
+    for known, t in ((0, records[-1]["t"]), (10**6, 10**6)):
+        steering = Steering(replace(SCHEMA, cost_unit="us/tuple"))
+        assert steering.resume(records, known) == []
+        assert (steering.pilot.log.n_evaluations, steering.t) == (0, t)
+        steering.sampled(2_000, rows(np.random.default_rng(1), 0, 200, 1.0, 2.0))
+        look = steering.look(TwoPlans(steering.schema), "a", 200, 1.0)
+        assert look is not None
+        assert (look.record["began"], look.record["t"]) == (t, t + 2_000)
+
+
+@given(st.integers(0, 2**32), st.integers(2, 30), st.integers(0, 20))
+def test_a_run_that_was_killed_decides_as_one_that_forgot(
+    seed: int, n_batches: int, switch_at: int
+) -> None:
+    steering, looks = run(seed, n_batches, switch_at)
+    again, t = Steering(SCHEMA), steering.t
+    assert again.resume([look.record for look in looks], t) == []
+    steering.forget()
+    plan = looks[-1].plan
+    for batch in range(10):
+        sample = rows(np.random.default_rng(seed + batch), batch * 100, 100, 2.0, 1.0)
+        records = []
+        for each in (steering, again):
+            each.sampled(1_000, sample)
+            each.ran(1_000, 1_500.0)
+            look = each.look(TwoPlans(), plan, 150, 1.0)
+            records.append(None if look is None else look.record)
+        assert records[0] == records[1]
 
 
 @given(
