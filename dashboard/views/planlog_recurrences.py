@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,13 @@ from dashboard.views.planlog import PlanLogEntry
 from dashboard.views.planlog_importance import usual_moves
 from dashboard.views.planlog_plans import LoggedPlan
 
+#: Usual moves within which conditions are like others, as in the log itself.
+_LIMIT: Final = 4.0
+
 
 class Recurrence(NamedTuple):
-    """A switch to a plan in a region of the log in which it ran before.
+    """A switch to a plan in a region of the log in which it ran before, which the statistics had
+    left meanwhile.
 
     decision, batch, time: of the switch; seen_batch, seen: of the last look before it that chose
     the plan in this region. n_looks: that it took from when the conditions were like those of the
@@ -49,7 +53,8 @@ def recurrences(
 ) -> list[Recurrence]:
     """Those of one log, newest first."""
     rows = list[Recurrence]()
-    stays = _stays(entries)
+    scaled = _scaled(entries)
+    stays = _stays(entries, scaled)
     for place, stay in enumerate(stays[1:], start=1):
         assert stay.n_looks is not None
         new = entries[stay.start]
@@ -58,7 +63,10 @@ def recurrences(
         if not times:
             continue
         before = stays[times[-1]]
-        seen = max(at for at in range(before.start, before.end) if _is_like(entries[at], new))
+        own = [at for at in range(before.start, before.end) if _is_like(entries[at], new)]
+        seen = own[-1]
+        if not _has_left(np.median(scaled[own], axis=0), scaled[seen + 1 : stay.start]):
+            continue
         rows.append(
             Recurrence(
                 new.decision,
@@ -79,11 +87,24 @@ def _is_like(entry: PlanLogEntry, other: PlanLogEntry) -> bool:
     return entry.region == other.region
 
 
-def _stays(entries: Sequence[PlanLogEntry]) -> list[_PlanStay]:
+def _scaled(entries: Sequence[PlanLogEntry]) -> NDArray[np.float64]:
+    """float64[T, n], statistics in their usual moves."""
+    s = np.array([list(entry.statistics.values()) for entry in entries], dtype=np.float64)
+    return s / usual_moves(s) if len(s) else s
+
+
+def _has_left(home: NDArray[np.float64], between: NDArray[np.float64]) -> bool:
+    """Whether conditions were others between two stays of a plan: in two looks one behind the
+    other, or in all there are. Where they were not, the plan came back by itself.
+
+    home: float64[n], of the first stay; between: float64[T, n], both in usual moves."""
+    away = np.abs(between - home).max(axis=1) > _LIMIT
+    return bool(len(away) and (away.all() or (away[1:] & away[:-1]).any()))
+
+
+def _stays(entries: Sequence[PlanLogEntry], scaled: NDArray[np.float64]) -> list[_PlanStay]:
     starts = [0, *(at for at, entry in enumerate(entries) if entry.switched and at)]
     bounds = list(pairwise([*starts, len(entries)]))
-    s = np.array([list(entry.statistics.values()) for entry in entries], dtype=np.float64)
-    scaled = s / usual_moves(s) if len(s) else s
     took = [_looks_taken(scaled, old[0], new) for old, new in pairwise(bounds)]
     return [_PlanStay(*bound, n) for bound, n in zip(bounds, [None, *took], strict=True)]
 

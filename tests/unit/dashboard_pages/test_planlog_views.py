@@ -119,6 +119,28 @@ def test_conditions_that_came_back_say_how_soon_their_plan_ran() -> None:
     assert recurrences([], plans()) == []
 
 
+@pytest.mark.parametrize("n_between", [1, 2, 5])
+def test_a_plan_that_came_back_in_conditions_that_never_left_is_no_recurrence(
+    n_between: int,
+) -> None:
+    """ab, ba, ab, all in the west: thrashing, not memory."""
+    looks = [look(n, "west", "ab", "ab") for n in range(1, 5)]
+    looks.append(look(5, "west", "ab", "ba"))
+    looks += [look(n, "west", "ba", "ba") for n in range(6, 5 + n_between)]
+    last = looks[-1].seq
+    looks.append(look(last + 1, "west", "ba", "ab"))
+    looks += [look(last + n, "west", "ab", "ab") for n in (2, 3)]
+    assert recurrences(plan_log(looks), plans()) == []
+
+
+def test_one_look_astray_is_not_taken_for_conditions_that_left() -> None:
+    looks = [look(n, "west", "ab", "ab") for n in range(1, 5)]
+    looks += [look(5, "west", "ab", "ba"), look(6, "east", "ba", "ba")]
+    looks += [look(n, "west", "ba", "ba") for n in (7, 8)]
+    looks += [look(9, "west", "ba", "ab"), look(10, "west", "ab", "ab")]
+    assert recurrences(plan_log(looks), plans()) == []
+
+
 def test_the_statistic_that_moves_the_plan_comes_first() -> None:
     drivers = plan_drivers(plan_log(there_and_back()))
     assert (drivers.n, drivers.n_plans) == (12, 2)
