@@ -142,10 +142,9 @@ class SelectionReOptimizer:
         said = [REFILLED, *self.pilot.resume(looks, n_tuples)]
         fitted = fitted_plan(shape, self._constructs)
         first = fitted_plan(saved.first, self._constructs)
-        self._evaluations.seq = n_decisions
+        self._evaluations.seq, self._built_by = n_decisions, self.knobs.ordering
         # the autopilot goes on looking; thresholds have to measure what they compare with
         self._pending = None if self.knobs.is_piloted and n_decisions else "run resumed"
-        self._built_by = self.knobs.ordering
         self._ledger = RegretLedger(first, saved.total, saved.se)
         self._plan = fitted.versioned(version)
         if fitted == shape:
@@ -212,8 +211,8 @@ class SelectionReOptimizer:
         """What the last switch came to, once λ tuples have passed."""
         if not self._follow_up.is_on:
             return []
-        plan, model = PlanShape.of(self._plan), self._followed_model
-        spent = executed_cost(plan, model, event.visits, event.reached)
+        plan = PlanShape.of(self._plan)
+        spent = executed_cost(plan, self._followed_model, event.visits, event.reached)
         self._follow_up.follow(event.n_tuples, spent, regions)
         if self._follow_up.n_tuples < self.knobs.lambda_tuples:
             return []
@@ -263,8 +262,7 @@ class SelectionReOptimizer:
         detail: dict[str, Any] = {"sample": moment.source, "visits_ci": visits}
         detail |= {"paths": self._paths(), **cooldown_detail(moment, verdict)}
         detail |= self._trials.taken() | self._others.at(moment)
-        n_sampled = len(self._watch.profile)
-        detail |= recorded(rejection_headroom(moment, verdict, n_sampled, SAMPLED))
+        detail |= recorded(rejection_headroom(moment, verdict, len(self._watch.profile), SAMPLED))
         watched = moment.watched
         said = why if watched is None else f"{change_sentence(moment, watched)}; {why}"
         return [decision_record(moment, verdict, said, detail)]
@@ -330,12 +328,11 @@ class SelectionReOptimizer:
     def _switch(
         self, moment: EvaluationMoment, best: PlanShape, decision: Decision
     ) -> list[Instruction]:
-        ended = self._follow_up.end(moment.batch_id)
+        ended, self._followed_model = self._follow_up.end(moment.batch_id), moment.model
         reason, cost = decision.explanation, decision.predicted_new
         self._settle()
         self._ledger.switched(moment.shape)
         self._plan = best.versioned(self._plan.version + 1)
-        self._followed_model = moment.model
         price = partial(sample_costs, self._constructs, moment.model)
         self._follow_up.begin(moment.seq, moment.shape, best, price)
         self._watch.restart()

@@ -193,7 +193,7 @@ def test_a_log_that_was_refused_is_not_asked_again() -> None:
     poisoned = [{**looks[0].record, "cost": NAN}]
     steering, plans, rng = Steering(SCHEMA), TwoPlans(), np.random.default_rng(1)
     assert steering.resume(poisoned)
-    later = []
+    later: list[dict[str, Any]] = []
     while len(later) < 5:
         steering.sampled(20_000, rows(rng, 0, 200, 1.0, 2.0))
         look = steering.look(plans, "a", 200, 1.0)
