@@ -6,24 +6,20 @@ import os
 import socket
 import threading
 import time as clock
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from sqlalchemy import (
-    BindParameter,
     Connection,
     Engine,
-    bindparam,
-    func,
     insert,
     select,
-    text,
     update,
 )
 
-from storage.errors import RunExists, StoreAway, UnknownRun, translated
+from storage.errors import RunExists, UnknownRun, translated
 from storage.exchange import commands, export
 from storage.exchange.liveness import LIVE_STATES, gone_note
 from storage.exchange.ownership import BEGINS, Ownership
@@ -37,10 +33,11 @@ from storage.tables.database import (
     parse_url,
     patiently,
     reading,
+    repeated,
 )
 from storage.tables.forms import record_of, row_of
 from storage.tables.migrations import prepare
-from storage.tables.schema import BatchRow, CommitRow, RunRow
+from storage.tables.schema import RunRow
 from storage.vocabulary.branches import BRANCH
 from storage.vocabulary.kinds import Phase, RunState
 from storage.vocabulary.records import (
@@ -55,15 +52,13 @@ from storage.vocabulary.records import (
     Run,
     Unit,
 )
-from storage.writing import retention, write_rows
+from storage.writing import commits, retention, write_rows
 from storage.writing.checks import check_record
 from storage.writing.write_rows import RunCache
 
-FINAL_STATES: Final = ("ended", "interrupted", "failed")
 #: So long the engine waits for others that hold the store, before its run fails.
 PATIENCE_S: Final = 120.0
-#: Key of the advisory lock under which commits get their cursors on PostgreSQL.
-COMMITS_LOCK: Final = 1
+T = TypeVar("T")
 
 
 def open_engine_writer(url: str, durable: bool = False) -> EngineWriter:
@@ -116,6 +111,28 @@ class EngineWriter:
         with self._lock, translated(self.where), mine as connection:
             yield connection
 
+    def _written(self, work: Callable[[Connection, bool], T]) -> T:
+        """What one transaction gives, all of it done again where the connection is cut within it;
+        ``work`` is told so. What was remembered of runs may be wrong then, and is read again."""
+
+        def once(is_again: bool) -> T:
+            if is_again:
+                self._caches.clear()
+            with self._transaction() as connection:
+                return work(connection, is_again)
+
+        with self._lock:
+            return repeated(once, self.where, PATIENCE_S)
+
+    def _read(self, work: Callable[[Connection], T]) -> T:
+        """What one consistent read gives, done again where the connection is cut within it."""
+
+        def once(_: bool) -> T:
+            with self._lock, self.reading() as connection:
+                return work(connection)
+
+        return repeated(once, self.where, PATIENCE_S)
+
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection for one consistent read, without the write lock."""
@@ -139,30 +156,41 @@ class EngineWriter:
         What waited for an interrupted run of the workload to go on is refused, unless this is a
         branch of another run.
         """
-        cache = RunCache(loaded=True)
         start = Batch(None, run.started_at, 0.0, 0, 0, 0)
         record = BatchRecord(
             run.id, start, entities=tuple(entities), knobs=tuple(knobs), units=tuple(units)
         )
         check_record(record)
-        with self._transaction() as connection:
-            if connection.execute(select(RunRow.id).where(RunRow.id == run.id)).first():
-                raise RunExists(f"run {run.id!r} is already in {self.where}; pick another id")
-            if alone:
-                self._ownership.check_alone(connection, run)
-            self._ownership.take(run)
-            connection.execute(insert(RunRow), row_of(run))
-            write_rows.put_inputs(connection, run.id, run.inputs, cache)
-            changed = {"runs", *write_rows.write(connection, record, write_rows.BEFORE, cache)}
-            epoch = _commit(connection, run.id, None, BEGINS, run.started_at, changed)
-            waited: tuple[str, ...] = ()
-            if BRANCH not in run.settings:
-                waited = commands.refuse_waiting(connection, run.workload, run.started_at)
-            for other in waited:
-                _commit(connection, other, None, "state", run.started_at, {"commands"})
+
+        def begin(connection: Connection, is_again: bool) -> tuple[int, RunCache]:
+            owner = (run.pid, run.host)
+            if is_again and (epoch := commits.begin_of(connection, run.id, run.started_at, owner)):
+                return epoch, RunCache()
+            return self._begin(connection, run, record, alone)
+
         with self._lock:
-            self._caches[run.id] = cache
+            epoch, self._caches[run.id] = self._written(begin)
             self._ownership.begin(run.id, epoch)
+
+    def _begin(
+        self, connection: Connection, run: Run, record: BatchRecord, alone: bool
+    ) -> tuple[int, RunCache]:
+        cache = RunCache(loaded=True)
+        if connection.execute(select(RunRow.id).where(RunRow.id == run.id)).first():
+            raise RunExists(f"run {run.id!r} is already in {self.where}; pick another id")
+        if alone:
+            self._ownership.check_alone(connection, run)
+        self._ownership.take(run)
+        connection.execute(insert(RunRow), row_of(run))
+        write_rows.put_inputs(connection, run.id, run.inputs, cache)
+        changed = {"runs", *write_rows.write(connection, record, write_rows.BEFORE, cache)}
+        epoch = commits.commit(connection, run.id, None, BEGINS, run.started_at, changed)
+        waited: tuple[str, ...] = ()
+        if BRANCH not in run.settings:
+            waited = commands.refuse_waiting(connection, run.workload, run.started_at)
+        for other in waited:
+            commits.commit(connection, other, None, "state", run.started_at, {"commands"})
+        return epoch, cache
 
     def resume_run(
         self,
@@ -183,23 +211,33 @@ class EngineWriter:
         host = socket.gethostname()
         values = {"state": "starting", "ended_at": None, "heartbeat_at": time, "note": "resumed"}
         values |= {"pid": os.getpid(), "host": host, "version": version, "settings": settings}
-        with self._lock:
+        took: set[str] = set()
+
+        def resume(connection: Connection, is_again: bool) -> tuple[int, RunCache]:
             cache = RunCache()
-            with self._transaction() as connection:
-                cache.load(connection, run_id)
-                run = history.run(connection, run_id)
-                if run is not None:
+            cache.load(connection, run_id)
+            run = history.run(connection, run_id)
+            owner = (os.getpid(), host)
+            if is_again and (epoch := commits.begin_of(connection, run_id, time, owner)):
+                return epoch, cache
+            if run is not None:
+                if took:  # its lock is no sign of another process any more
+                    self._ownership.take(run)
+                else:
                     self._ownership.take_up(run, time)
-                connection.execute(update(RunRow).where(RunRow.id == run_id).values(values))
-                write_rows.put_inputs(connection, run_id, inputs, cache)
-                title = f"resumed at batch {cache.last_batch + 1}"
-                event = Event("run", title, detail, ref=_gap(run))
-                record = BatchRecord(run_id, Batch(None, time, 0.0, 0, 0, 0), events=(event,))
-                changed = {"runs", "inputs"}
-                changed |= write_rows.write(connection, record, cache.last_batch, cache)
-                _lock_commits(connection)
-                epoch = _commit(connection, run_id, None, BEGINS, time, changed)
-            self._caches[run_id] = cache
+                took.add(run_id)
+            connection.execute(update(RunRow).where(RunRow.id == run_id).values(values))
+            write_rows.put_inputs(connection, run_id, inputs, cache)
+            title = f"resumed at batch {cache.last_batch + 1}"
+            event = Event("run", title, detail, ref=_gap(run))
+            record = BatchRecord(run_id, Batch(None, time, 0.0, 0, 0, 0), events=(event,))
+            changed = {"runs", "inputs"}
+            changed |= write_rows.write(connection, record, cache.last_batch, cache)
+            commits.lock_commits(connection)
+            return commits.commit(connection, run_id, None, BEGINS, time, changed), cache
+
+        with self._lock:
+            epoch, self._caches[run_id] = self._written(resume)
             self._ownership.begin(run_id, epoch)
 
     def lives(self, run: Run, now: float) -> bool:
@@ -208,8 +246,7 @@ class EngineWriter:
 
     def check_owner(self, run_id: str) -> None:
         """Raise RunLost where another process has taken over the run since this one began it."""
-        with self.reading() as connection:
-            self._ownership.check(connection, run_id)
+        self._read(lambda connection: self._ownership.check(connection, run_id))
 
     def write_batch(self, record: BatchRecord) -> bool:
         """Record everything of one batch in one transaction; False when it already was.
@@ -219,60 +256,64 @@ class EngineWriter:
         life. Raises BadRecord (nothing is written), UnknownRun, StoreFull, StoreBusy.
         """
         check_record(record)
-        try:
-            return self._write_batch(record)
-        except StoreAway:  # in mid-transaction: nothing of it, or all, is there
-            return self._write_batch(record)
 
-    def _write_batch(self, record: BatchRecord) -> bool:
-        batch, run_id = record.batch, record.run_id
+        def put(connection: Connection, _: bool) -> RunCache | None:
+            return self._put_batch(connection, record)
+
         with self._lock:
-            cache = self._caches.get(run_id, RunCache()).copy()
-            with self._transaction() as connection:
-                cache.load(connection, run_id)
-                _lock_commits(connection)
-                self._ownership.check(connection, run_id)
-                if _is_recorded(connection, run_id, batch):
-                    return False
-                position = cache.last_batch if batch.id is None else batch.id
-                changed = write_rows.write(connection, record, position, cache)
-                changed |= _sign_of_life(connection, run_id, batch)
-                kind = "boundary" if batch.id is None else "batch"
-                _commit(connection, run_id, batch.id, kind, batch.time, changed)
-            self._caches[run_id] = cache
-        return True
+            cache = self._written(put)
+            if cache is not None:
+                self._caches[record.run_id] = cache
+        return cache is not None
+
+    def _put_batch(self, connection: Connection, record: BatchRecord) -> RunCache | None:
+        batch, run_id = record.batch, record.run_id
+        cache = self._caches.get(run_id, RunCache()).copy()
+        cache.load(connection, run_id)
+        commits.lock_commits(connection)
+        self._ownership.check(connection, run_id)
+        if commits.is_recorded(connection, run_id, batch):
+            return None
+        position = cache.last_batch if batch.id is None else batch.id
+        changed = write_rows.write(connection, record, position, cache)
+        changed |= commits.sign_of_life(connection, run_id, batch)
+        kind = "boundary" if batch.id is None else "batch"
+        commits.commit(connection, run_id, batch.id, kind, batch.time, changed)
+        return cache
 
     def heartbeat(self, run_id: str, time: float, phase: Phase | None = None) -> None:
         """Note that the engine of the run lives at ``time`` (Unix s); moves no cursor. phase: what
         it does there, as the note of a run that has not ended; None: the note stays."""
-        self._ownership.keep(run_id)
-        with self._transaction() as connection:
+
+        def beat(connection: Connection, _: bool) -> None:
+            self._ownership.keep(run_id)
             self._ownership.check(connection, run_id)
-            connection.execute(_BEAT, {"of_run": run_id, "now": time})
-            if phase is not None:
-                connection.execute(_NOTE, {"of_run": run_id, "phase": phase})
+            commits.beat(connection, run_id, time, phase)
+
+        self._written(beat)
 
     def set_state(self, run_id: str, state: RunState, note: str, time: float) -> None:
         """Change the state of a run; a final one ends it and refuses what is still requested.
 
         An interrupted run may go on: what was asked of it waits, but for the wish to stop it.
         """
-        with self._transaction() as connection:
+
+        def change(connection: Connection, _: bool) -> None:
             self._ownership.check(connection, run_id)
-            if not _set_state(connection, run_id, state, note, time):
+            if not commits.set_state(connection, run_id, state, note, time):
                 raise UnknownRun(f"run {run_id!r} is not in {self.where}; begin it first")
-        if state in FINAL_STATES:
+
+        self._written(change)
+        if state in commits.FINAL_STATES:
             self._ownership.give_back(run_id)
 
     def pending_commands(self, run_id: str) -> tuple[Command, ...]:
         """Commands of the run that are requested and unanswered, oldest first."""
-        with self._lock, self.reading() as connection:
-            return commands.pending(connection, run_id)
+        return self._read(lambda connection: commands.pending(connection, run_id))
 
     def unkept_turns(self, run_id: str) -> tuple[Command, ...]:
         """Turns of knobs that hold for a while and that nobody has kept yet, oldest first."""
-        with self._lock, self.reading() as connection:
-            return commands.unkept_turns(connection, run_id)
+        return self._read(lambda connection: commands.unkept_turns(connection, run_id))
 
     def mark_interrupted(self, now: float | None = None) -> list[str]:
         """Mark runs of this host whose process is gone; their ids.
@@ -280,14 +321,17 @@ class EngineWriter:
         They become 'interrupted' and end at their last sign of life; what was asked of them waits
         until they go on. now: Unix s, default the clock."""
         moment = clock.time() if now is None else now
-        with self._transaction() as connection:
+
+        def mark(connection: Connection, _: bool) -> list[str]:
             live = select(RunRow.__table__).where(RunRow.state.in_(LIVE_STATES))
             runs = [record_of(Run, row, inputs=()) for row in connection.execute(live)]
             gone = self._ownership.gone(runs, moment)
             for run in gone:
                 end = run.started_at if run.heartbeat_at is None else run.heartbeat_at
-                _set_state(connection, run.id, "interrupted", gone_note(run), end)
-        return [run.id for run in gone]
+                commits.set_state(connection, run.id, "interrupted", gone_note(run), end)
+            return [run.id for run in gone]
+
+        return self._written(mark)
 
     def retention(
         self,
@@ -301,9 +345,14 @@ class EngineWriter:
         10 s rows older than keep_fine_s go. Of what is older than keep_raw_s matrices are thinned
         to one a minute, decisions that changed no plan lose long details, but for the newest of
         each unit, and commits of batches go. Plans, changes of them, commands, batches and events
-        are kept for good. Works in short transactions; call it about once a minute.
+        are kept for good. Works in short transactions; call it about once a minute. Where the
+        connection was cut, what went is that of the last try.
         """
-        return retention.apply(self._transaction, run_id, now - keep_raw_s, now - keep_fine_s)
+
+        def tidy(_: bool) -> int:
+            return retention.apply(self._transaction, run_id, now - keep_raw_s, now - keep_fine_s)
+
+        return repeated(tidy, self.where, PATIENCE_S)
 
     def give_back(self) -> bool:
         """Hand a piece of the space that retention freed back to the file system; False when there
@@ -324,76 +373,3 @@ def _gap(run: Run | None) -> dict[str, float]:
     if run is None:
         return {}
     return {"since": run.ended_at or run.heartbeat_at or run.started_at}
-
-
-def _is_recorded(connection: Connection, run_id: str, batch: Batch) -> bool:
-    if batch.id is None:
-        same = connection.execute(_SAME_BOUNDARY, {"of_run": run_id, "of_time": batch.time})
-    else:
-        same = connection.execute(_SAME_BATCH, {"of_run": run_id, "of_batch": batch.id})
-    return same.first() is not None
-
-
-def _sign_of_life(connection: Connection, run_id: str, batch: Batch) -> set[str]:
-    connection.execute(_BEAT, {"of_run": run_id, "now": batch.time})
-    if batch.id is None:
-        return set()
-    return {"runs"} if connection.execute(_START, {"of_run": run_id}).rowcount else set()
-
-
-def _set_state(
-    connection: Connection, run_id: str, state: RunState, note: str, time: float
-) -> bool:
-    final = state in FINAL_STATES
-    values = {"state": state, "note": note, "ended_at": time if final else None}
-    changed = {"runs"}
-    if not connection.execute(update(RunRow).where(RunRow.id == run_id).values(values)).rowcount:
-        return False
-    if final and commands.refuse_left(connection, run_id, state, time):
-        changed.add("commands")
-    _lock_commits(connection)
-    _commit(connection, run_id, None, "state", time, changed)
-    return True
-
-
-def _lock_commits(connection: Connection) -> None:
-    """Let cursors be committed in their order where transactions run side by side."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(select(func.pg_advisory_xact_lock(COMMITS_LOCK)))
-
-
-def _commit(
-    connection: Connection,
-    run_id: str,
-    batch_id: int | None,
-    kind: str,
-    time: float,
-    changed: set[str],
-) -> int:
-    """The cursor after it."""
-    row = {"run_id": run_id, "batch_id": batch_id, "kind": kind, "time": time}
-    (cursor,) = connection.execute(_COMMIT, {**row, "changed": sorted(changed)}).scalars()
-    return int(cursor)
-
-
-_OF_RUN: Final[BindParameter[str]] = bindparam("of_run")
-_SAME_BATCH: Final = select(BatchRow.id).where(
-    BatchRow.run_id == _OF_RUN, BatchRow.id == bindparam("of_batch")
-)
-_SAME_BOUNDARY: Final = select(CommitRow.id).where(
-    CommitRow.run_id == _OF_RUN,
-    CommitRow.kind == text("'boundary'"),
-    CommitRow.time == bindparam("of_time"),
-)
-_BEAT: Final = update(RunRow).where(RunRow.id == _OF_RUN).values(heartbeat_at=bindparam("now"))
-_NOTE: Final = (
-    update(RunRow)
-    .where(RunRow.id == _OF_RUN, RunRow.state.in_(LIVE_STATES))
-    .values(note=bindparam("phase"))
-)
-_START: Final = (
-    update(RunRow)
-    .where(RunRow.id == _OF_RUN, RunRow.state == "starting")
-    .values(state="running", note="")
-)
-_COMMIT: Final = insert(CommitRow).returning(CommitRow.id)

@@ -10,12 +10,20 @@ from sqlalchemy import Connection, Engine, Select, func, insert, select
 from storage.errors import BadRecord, StoreTooOld, UnknownRun, translated
 from storage.reading import history
 from storage.tables import decode
-from storage.tables.database import describe, disposed_on_error, open_for_writing, parse_url
+from storage.tables.database import (
+    describe,
+    disposed_on_error,
+    open_for_writing,
+    parse_url,
+    repeated,
+)
 from storage.tables.migrations import check, prepare
 from storage.tables.schema import AnswerRow, CommandRow, RunRow
 from storage.tables.texts import why_unstorable
 from storage.vocabulary.records import NOTED, Command, Json
 
+#: So long a request is tried again while the server goes away: somebody waits for its answer.
+PATIENCE_S: Final = 3.0
 #: Key of the advisory lock under which commands get their numbers on PostgreSQL.
 COMMANDS_LOCK: Final = 2
 _ANSWER = (
@@ -90,14 +98,35 @@ class CommandWriter:
             "requested_at": requested_at,
             "expected_version": expected_version,
         }
-        with translated(self.where), self._engine.begin() as connection:
-            if connection.execute(select(RunRow.id).where(RunRow.id == run_id)).first() is None:
-                raise UnknownRun(f"run {run_id!r} is not in {self.where}; pick one of its runs")
-            _lock_commands(connection)
+
+        def append(is_again: bool) -> Command:
+            with translated(self.where), self._engine.begin() as connection:
+                return self._append(connection, row, is_again)
+
+        return repeated(append, self.where, PATIENCE_S)
+
+    def _append(self, connection: Connection, row: dict[str, Any], is_again: bool) -> Command:
+        """is_again: the connection was cut, perhaps once the command had been committed."""
+        run_id = row["run_id"]
+        if connection.execute(select(RunRow.id).where(RunRow.id == run_id)).first() is None:
+            raise UnknownRun(f"run {run_id!r} is not in {self.where}; pick one of its runs")
+        _lock_commands(connection)
+        key = _same(connection, row) if is_again else None
+        if key is None:
             done = connection.execute(insert(CommandRow).values(row))
             (key,) = done.inserted_primary_key or (None,)
-            stored = connection.execute(joined().where(CommandRow.id == key)).one()
-            return decode.command(stored)
+        stored = connection.execute(joined().where(CommandRow.id == key)).one()
+        return decode.command(stored)
+
+
+def _same(connection: Connection, row: dict[str, Any]) -> int | None:
+    """The newest command that was asked in the same words at the same moment."""
+    table = CommandRow.__table__.c
+    same = select(func.max(table.id)).where(
+        *(table[name].is_not_distinct_from(value) for name, value in row.items())
+    )
+    key: int | None = connection.execute(same).scalar_one()
+    return key
 
 
 def joined() -> Select[Any]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, OperationalError
@@ -27,6 +27,7 @@ from storage.errors import (
 )
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 BUSY_TIMEOUT_S: Final = 10.0
 #: Execution option of a writer's connection that only reads, and so takes no write lock.
 READING: Final = "planwatch_reading"
@@ -168,6 +169,23 @@ def patiently(connect: Callable[[], Connection], where: str, patience_s: float) 
             log.warning("%s %s", where, _PASSES[kind])
             if kind is StoreAway:
                 clock.sleep(_AWAY_S)
+
+
+def repeated(work: Callable[[bool], T], where: str, patience_s: float) -> T:
+    """What ``work`` gives, a whole transaction, done again for so long while the server goes away
+    in the midst of it. It is told whether it is done again: the first may have been committed."""
+    deadline = clock.monotonic() + patience_s
+    is_again = False
+    while True:
+        try:
+            return work(is_again)
+        except StoreAway:
+            if clock.monotonic() >= deadline:
+                raise
+            log.warning("%s was cut in the midst of a transaction; doing it again", where)
+        if is_again:
+            clock.sleep(_AWAY_S)
+        is_again = True
 
 
 @contextmanager
