@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from backend.engine.resume import obstacle
-from backend.hosts.spark.start.facts import HIDDEN, source_facts
+from backend.hosts.spark.start.facts import source_facts
+from backend.hosts.spark.start.secrets import HIDDEN
 from backend.model.ids import unit_entity
 from backend.workloads.spec import SourceSpec, StreamSpec
 from storage.reading.resume import last_state

@@ -4,26 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
-from typing import Final
 
+from backend.hosts.spark.start.secrets import without_secrets
 from backend.workloads.sources import is_replayed
 from backend.workloads.spec import StreamSpec
 from backend.workloads.ticks import DEFAULT_TICK_US, usual_leap
 from storage.vocabulary.records import Json
-
-#: What is recorded instead of a secret.
-HIDDEN: Final = "(hidden)"
-#: Names of options whose values are secrets; a keystore's place is none.
-_SECRET: Final = re.compile(
-    r"passw(or)?d|passphrase|pwd|secret|token|jaas|credential|key(?![a-z])", re.IGNORECASE
-)
-#: Secrets within an address: of its user, or among its parameters.
-_IN_ADDRESS: Final = re.compile(
-    r"(?<=://)[^/@\s]*:[^/@\s]*(?=@)|(?:(?<=password=)|(?<=secret=)|(?<=token=))[^&;\s]+",
-    re.IGNORECASE,
-)
 
 
 def source_facts(stream: StreamSpec) -> dict[str, Json]:
@@ -47,14 +34,6 @@ def source_facts(stream: StreamSpec) -> dict[str, Json]:
         ends = f"from {valid.start} to {valid.end}{', included' if valid.is_closed else ''}"
         all_facts["valid"] = f"until the next of {valid.key}" if valid.key else ends
     return all_facts
-
-
-def without_secrets(options: Mapping[str, str]) -> dict[str, str]:
-    """The options with all names; values of secret ones, and secrets in addresses, are hidden."""
-    return {
-        name: HIDDEN if _SECRET.search(name) else _IN_ADDRESS.sub(HIDDEN, value)
-        for name, value in options.items()
-    }
 
 
 def _digest(stream: StreamSpec) -> str:

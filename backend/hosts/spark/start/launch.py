@@ -24,9 +24,10 @@ from backend.hosts.spark.run.runner import RunHost
 from backend.hosts.spark.run.sources import read_at_once
 from backend.hosts.spark.session.session import build_session, close_session
 from backend.hosts.spark.start.endings import java_of, why_failed
-from backend.hosts.spark.start.facts import source_facts, without_secrets
+from backend.hosts.spark.start.facts import source_facts
 from backend.hosts.spark.start.once import nothing_decided, taken_once
 from backend.hosts.spark.start.places import check_whole, why_lost
+from backend.hosts.spark.start.secrets import without_secrets
 from backend.hosts.spark.start.warming import warm_workers
 from backend.model.conditions import WindowMember
 from backend.systems.contract import Refused
