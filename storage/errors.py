@@ -97,7 +97,8 @@ _NO_CONNECTION: Final = psycopg.OperationalError
 _NEXT_STEP: dict[type[StoreError], str] = {
     StoreFull: "{where}: the disk is full; free some space, then start again",
     StoreBusy: "{where} is held by another process; end it or try again",
-    StoreReadOnly: "{where} may only be read; copy it somewhere writable to change it",
+    StoreReadOnly: "{where} may only be read; copy it somewhere writable to change it, or look at "
+    "it with `serve --read-only`",
     NotAStore: "{where} is not a Planwatch store (or is damaged); name another file with --store",
     StoreAway: "the database server of {where} cannot be reached; start it, or check --store",
     StoreMissing: "there is no store to open at {where}; check --store, or start a run first",

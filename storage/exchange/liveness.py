@@ -44,19 +44,23 @@ def may_live(run: Run, now: float, is_held: bool | None = None) -> bool:
 
 class Signs:
     """How long runs have been silent for who looks at them again and again: the first look goes by
-    the time of day, later ones by a clock that nobody sets."""
+    the time of day, later ones by a clock that nobody sets; a new sign is no older than the last
+    look, however the time of day was set."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, tuple[float, float]] = {}  # the sign, and since when it is the last
+        self._seen: dict[str, tuple[float, float, float]] = {}  # sign, since when, last look
 
     def silent_s(self, run: Run, now: float, at: float) -> float:
         """now: Unix seconds; at: monotonic seconds."""
         sign = _last_sign(run)
         before = self._seen.get(run.id)
-        if before is None or before[0] != sign:
-            age_s = max(0.0, now - sign) if before is None else 0.0
-            before = self._seen[run.id] = (sign, at - age_s)
-        return at - before[1]
+        if before is not None and before[0] == sign:
+            since = before[1]
+        else:  # a sign that came since the last look may have come at any time since then
+            by_day = max(0.0, now - sign)
+            since = at - (by_day if before is None else min(by_day, at - before[2]))
+        self._seen[run.id] = (sign, since, at)
+        return at - since
 
 
 def as_seen(run: Run, silent_s: float) -> Run:

@@ -145,6 +145,7 @@ def test_a_folder_that_may_only_be_read(store: Path) -> None:
     said = done.stdout.splitlines()
     assert said[0].startswith("Cursor(commit=1"), done.stderr
     assert said[1].startswith("F/run.db may only be read; copy it somewhere writable")
+    assert "or look at it with `serve --read-only`" in said[1]
     assert said[2] == "the folder F/deep cannot be made: Permission denied"
     assert said[3] == "F/out.db cannot be made: Permission denied"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.exchange.liveness import is_gone, process_exists
+from storage.exchange.liveness import Signs, is_gone, process_exists
 from storage.store import EngineWriter, open_command_writer, open_engine_writer, open_reader
 from storage.vocabulary.records import Run
 from tests.contract.store_builders import new_run, record
@@ -216,3 +216,25 @@ def test_who_sets_the_clock_ends_no_run_and_keeps_none_alive(
         assert state() == "starting"
         passed[0] += 10.0
         assert state() == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("looks", "silent_s"),
+    [
+        ([(1000.0, 0.0, 0.0)], 0.0),
+        ([(1000.0, 0.0, 0.0), (1210.0, 210.0, 0.0)], 210.0),
+        ([(1000.0, 0.0, 0.0), (1500.0, 500.0, 290.0)], 210.0),  # a sign between two rare looks
+        ([(1000.0, 0.0, 0.0), (1500.0, 500.0, 290.0), (1510.0, 510.0, 290.0)], 220.0),
+        ([(1000.0, 0.0, 0.0), (9e6, 5.0, 4.0)], 5.0),  # a clock that was set
+        ([(1000.0, 0.0, 0.0), (200.0, 300.0, 299.0)], 0.0),  # and set back
+    ],
+)
+def test_who_looks_now_and_then_sees_silence_in_time(
+    looks: list[tuple[float, float, float]], silent_s: float
+) -> None:
+    """looks: time of day, a steady clock, and the moment of the newest sign of life after 1000."""
+    signs = Signs()
+    for now, at, beat_at in looks:
+        run = replace(new_run(started_at=900.0), heartbeat_at=1000.0 + beat_at)
+        silent = signs.silent_s(run, now, at)
+    assert silent == silent_s
