@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 
 class Regions(Protocol):
     """The arrays of one operator or store. State lies in them alone: no Python object outlives a
-    batch. Sizes only grow; what grows keeps its content in front."""
+    batch. Sizes only grow; what grows keeps its content in front. The code of a string is a 64-bit
+    word of its own, or its string is forgotten (strings.py)."""
 
     def array(self, name: str, dtype: str, size: int, fill: int = 0) -> NDArray[Any]:
         """The array ``name`` as it was left; or a new one of ``size`` values, all ``fill``."""
@@ -24,6 +26,10 @@ class Regions(Protocol):
 
     def drop(self, name: str = "") -> None:
         """Forget the array ``name`` with the scope of that name; '': all arrays."""
+
+    def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        """All arrays, those of its scopes included, and what they are called within all there
+        are."""
 
     @property
     def n_bytes(self) -> int:
@@ -61,6 +67,9 @@ class MemoryRegions:
         ]:
             del self._arrays[key]
 
+    def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        return ((key, a) for key, a in self._arrays.items() if key.startswith(self._prefix))
+
     @property
     def n_bytes(self) -> int:
-        return sum(a.nbytes for key, a in self._arrays.items() if key.startswith(self._prefix))
+        return sum(array.nbytes for _, array in self.arrays())

@@ -248,6 +248,9 @@ class ArenaRegions:
         gone = [*names, *(key for key in self._arena.names(own) if name and key == own)]
         self._arena.forget(gone)
 
+    def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        return (pair for pair in self._arena.arrays() if pair[0].startswith(self._prefix))
+
     @property
     def n_bytes(self) -> int:
         return self._arena.n_bytes(self._prefix)

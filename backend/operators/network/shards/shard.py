@@ -36,6 +36,7 @@ from backend.operators.network.core.tuning import as_tuned
 from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.expressions.arrow import answer_schema, columns64
 from backend.operators.network.kinds.inputs import RelationInput, StreamInput
+from backend.operators.network.kinds.shedding import ShedOp
 from backend.operators.network.shards.answers import Net, NetworkAnswers, answer_fields
 from backend.operators.network.shards.homes import Attached, Done, DurableShard, ShardHome
 from backend.operators.network.shards.input_manager import Advance, Arrived, Released, advance
@@ -194,6 +195,8 @@ class _Player:
         job = self._job
         if not released.has_begun:
             return NetworkReport(heartbeat=released.heartbeat)
+        if not any(job.plan.working(ShedOp)):  # which keeps its window as text
+            self.strings.sweep(self._regions)
         arrived = {name: (released.first[name], timed.tau) for name, timed in released.rows.items()}
         surroundings = Surroundings(
             job.plan,
