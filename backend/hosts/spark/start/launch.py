@@ -272,7 +272,7 @@ class Launch:
     def _fresh(self) -> Loop:
         """A new run; ids tell seconds, so that two of one second take turns."""
         while True:
-            run_id = f"{self._prefix}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
+            run_id = f"{self.workload.name}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
             loop = Loop(self._record(run_id), self._job(run_id), self.writer)
             try:
                 loop.start(alone=self.settings.begin == "go on")
@@ -280,11 +280,6 @@ class Launch:
                 time.sleep(0.2)
             else:
                 return loop
-
-    @property
-    def _prefix(self) -> str:
-        """How ids of its new runs begin."""
-        return self.workload.name
 
     def _job(self, run_id: str) -> RunJob:
         workload, settings = self.workload, self.settings
