@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 
 from storage.errors import RunExists, UnknownRun, translated
-from storage.exchange import commands, export
+from storage.exchange import commands, commits, export
 from storage.exchange.liveness import LIVE_STATES, gone_note
 from storage.exchange.ownership import BEGINS, Ownership
 from storage.reading import history
@@ -52,7 +52,7 @@ from storage.vocabulary.records import (
     Run,
     Unit,
 )
-from storage.writing import commits, retention, write_rows
+from storage.writing import retention, write_rows
 from storage.writing.checks import check_record
 from storage.writing.write_rows import RunCache
 
