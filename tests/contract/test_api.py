@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from werkzeug.test import TestResponse
 from dashboard.serving.settings import Settings
 from dashboard.web.app import create_app
 from dashboard.web.server import close_services, open_services
+from storage.reading.sql import MOST_AT_ONCE
 from tests.unit.dashboard_server.site import BEARER, Site, csrf, open_site, record
 
 RUN = "/api/v1/runs/r1"
@@ -309,21 +311,28 @@ def test_a_branch_is_asked_of_an_engine_at_work(site: Site) -> None:
 
 
 def test_a_query_that_finds_no_place_is_to_come_again(quiet: Site) -> None:
-    """Queries of people never take all threads of the pages."""
+    """Queries of people never take all threads of the pages; what ends gives its place back."""
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
-    answers: list[TestResponse] = []
+    is_seen = threading.Event()
 
-    def ask() -> None:
-        answers.append(quiet.browser().get("/api/v1/sql", query_string={"text": endless}))
+    def ask(text: str) -> TestResponse:
+        return quiet.browser().get("/api/v1/sql", query_string={"text": text})
 
-    threads = [threading.Thread(target=ask) for _ in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(answer.status_code for answer in answers) == [422] * 4 + [503] * 8
-    busy = next(answer for answer in answers if answer.status_code == 503)
+    def take_a_place() -> None:
+        while not is_seen.is_set():
+            assert ask(endless).status_code in (422, 503)
+
+    with ThreadPoolExecutor(MOST_AT_ONCE) as others:
+        takers = [others.submit(take_a_place) for _ in range(MOST_AT_ONCE)]
+        try:
+            answers = (ask("SELECT 1") for _ in range(1_000))
+            busy = next(answer for answer in answers if answer.status_code == 503)
+        finally:
+            is_seen.set()
+        for taker in takers:
+            taker.result()
     assert (error_of(busy)["code"], busy.headers["Retry-After"]) == ("busy", "2")
+    assert ask("SELECT 1").status_code == 200
 
 
 def test_entities_come_in_pages(quiet: Site) -> None:
