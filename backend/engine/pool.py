@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from backend.adaptive.memory import PAGE_BYTES, Bid, Grant, MemoryUse, divided
 from backend.systems.contract import SystemUnit, WantsMemory
 from backend.systems.publishing import samples_of
-from storage.vocabulary.records import Entity, Sample
+from storage.vocabulary.market import Consumer, Market, bids_matrix
+from storage.vocabulary.memory import PAGE_BYTES, Bid, Grant, MemoryUse, divided
+from storage.vocabulary.records import Entity, Matrix, Sample
 
 #: The entity of the pool.
 POOL: Final = "pool"
@@ -19,23 +20,25 @@ _SEPARATOR: Final = " "
 
 
 class RunPool:
-    """The pool of a run. limit_bytes: of all shards together, 0 = no limit."""
+    """The pool of a run."""
 
     def __init__(self) -> None:
-        self._limit_bytes = 0
         self._shares: Mapping[str, float] = {}
         self._entities: tuple[Entity, ...] = ()
+        self._market = Market(None, {})
 
     def divide(self, units: Mapping[str, SystemUnit], limit_bytes: int) -> None:
-        """Grant every consumer its part."""
-        self._limit_bytes, bidding = limit_bytes, _bidding(units)
+        """Grant every consumer its part. limit_bytes: of all shards together, 0 = no limit."""
+        bidding = _bidding(units)
         by_unit = {id: unit.bids() for id, unit in bidding.items()}
         bids = {_key(id, name): bid for id, own in by_unit.items() for name, bid in own.items()}
         shares = self._steady(bids)
         pages: Mapping[str, int | None] = dict.fromkeys(bids)
+        weighed = {key: bid._replace(weight=shares[key]) for key, bid in bids.items()}
         if limit_bytes:
-            weighed = {key: bid._replace(weight=shares[key]) for key, bid in bids.items()}
             pages = divided(limit_bytes // PAGE_BYTES, weighed)
+        consumers = {key: Consumer(key.split(_SEPARATOR)[0], b) for key, b in weighed.items()}
+        self._market = Market(limit_bytes or None, consumers)
         for id, own in by_unit.items():
             keys = {name: _key(id, name) for name in own}
             bidding[id].grant({n: Grant(pages[key], shares[key]) for n, key in keys.items()})
@@ -69,33 +72,36 @@ class RunPool:
         """Of the last batch."""
         if not self._entities:
             return []
-        uses = {
-            _key(id, name): use
-            for id, unit in _bidding(units).items()
-            for name, use in unit.memory_uses().items()
-        }
+        uses, limit = _uses(units), self._market.limit_bytes
         return samples_of(
             POOL,
             {
-                "pool_bytes": (self._limit_bytes or None, "bytes"),
+                "pool_bytes": (limit, "bytes"),
                 "granted_bytes": (sum(use.granted_bytes for use in uses.values()), "bytes"),
                 "used_bytes": (sum(use.used_bytes for use in uses.values()), "bytes"),
-                "pool_price": (self._price(uses) if self._limit_bytes else None, "cost/tuple/KB"),
+                "pool_price": (self._market.price() if limit else None, "cost/tuple/KB"),
             },
         )
 
-    def _price(self, uses: Mapping[str, MemoryUse]) -> float | None:
-        """The lowest bid that is served, for each tuple of all; None while memory is left."""
-        if not any(use.is_short for use in uses.values()):
-            return None
-        prices = [
-            use.price * self._shares[key] for key, use in uses.items() if use.price is not None
-        ]
-        return min(prices, default=None)
+    def matrices(self, units: Mapping[str, SystemUnit]) -> tuple[Matrix, ...]:
+        """The bids that it was divided by last, and what their parts used in the last batch; none
+        where nobody bids."""
+        if not self._entities:
+            return ()
+        used = {key: use.used for key, use in _uses(units).items()}
+        return (bids_matrix(self._market, used),)
 
 
 def _bidding(units: Mapping[str, SystemUnit]) -> dict[str, WantsMemory]:
     return {id: unit for id, unit in units.items() if isinstance(unit, WantsMemory)}
+
+
+def _uses(units: Mapping[str, SystemUnit]) -> dict[str, MemoryUse]:
+    return {
+        _key(id, name): use
+        for id, unit in _bidding(units).items()
+        for name, use in unit.memory_uses().items()
+    }
 
 
 def _key(unit_id: str, name: str) -> str:

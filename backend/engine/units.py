@@ -329,7 +329,11 @@ class UnitSet:
             marks = [Sample(unit_entity(id), "inexact", 1.0, "")] if unit.inexact else []
             samples = (*observation.samples, *seen.samples, *marks)
             observation = Observation(samples, (*observation.matrices, *matrices))
-        return replace(observation, samples=(*observation.samples, *self.pool.samples(self._now())))
+        now = self._now()
+        return Observation(
+            (*observation.samples, *self.pool.samples(now)),
+            (*observation.matrices, *self.pool.matrices(now)),
+        )
 
     def query_entity(self, name: str) -> str | None:
         """The id of a query's entity; None when the query is registered no more."""

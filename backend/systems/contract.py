@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from backend.adaptive.core import Evaluations
-from backend.adaptive.memory import Bid, Grant, MemoryUse
 from backend.model.conditions import ContinuousQuery, WindowMember
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.functions import Functions
@@ -27,6 +26,7 @@ from backend.operators.network.core.work import OperatorTree
 from backend.workloads.relations import SlidingRelation
 from backend.workloads.stored import StoredRelation
 from storage.vocabulary.graph import PlanGraph
+from storage.vocabulary.memory import Bid, Grant, MemoryUse
 from storage.vocabulary.properties import Vocabulary
 from storage.vocabulary.records import (
     Decision,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from storage.vocabulary.load import LOAD
+from storage.vocabulary.market import BIDS
 from storage.vocabulary.properties import Property, Vocabulary
 
 CORE: Final = Vocabulary(
@@ -29,7 +30,7 @@ CORE: Final = Vocabulary(
         "query",
         "system",
     ),
-    matrices=(LOAD,),
+    matrices=(LOAD, BIDS),
     properties={
         "used_bytes": Property("bytes", ("cache", "pool"), "bytes in use, in all shards"),
         "granted_bytes": Property(
@@ -46,8 +47,8 @@ CORE: Final = Vocabulary(
         "pool_price": Property(
             "cost/tuple/KB",
             ("pool",),
-            "the lowest bid that is served, in the run's pool for each element of all joins; none "
-            "while memory is left",
+            "the lowest bid that is served, in the run's pool for each element of all joins and in "
+            "the unit of its bids; none while memory is left",
         ),
         "tuples_per_s": Property(
             "tuples/s",

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Final
 
 from backend.adaptive.core import Evaluations
-from backend.adaptive.memory import Bid, Grant, MemoryUse
 from backend.model.knobs import KnobSettings, KnobSpec
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.reports import NetworkReport
@@ -32,6 +31,7 @@ from backend.systems.contract import (
 )
 from backend.systems.joined import JoinsByOperator, keys_of
 from storage.vocabulary.amri import AMRI as VOCABULARY
+from storage.vocabulary.memory import Bid, Grant, MemoryUse
 from storage.vocabulary.records import Decision, Sample
 
 _PIN: Final = re.compile(r"\s*([^:;]+?)\s*:\s*(\d+(?:[ ,]+\d+)*)\s*")
@@ -83,9 +83,7 @@ class AmriCore(JoinsByOperator[AdaptedEddy, PublishedEddy]):
         return CoreNews(tuple(records), self._tunings != before)
 
     def bids(self) -> Mapping[str, Bid]:
-        if self._network is None:
-            return {}
-        return {id: eddy.bid(self._network.node(id)) for id, eddy in self.items()}
+        return {shown.id: self[shown.id].bid(shown.node, shown.indexes) for shown in self._shown}
 
     def grant(self, grants: Mapping[str, Grant]) -> bool:
         before = self._tunings

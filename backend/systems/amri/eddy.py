@@ -7,7 +7,6 @@ from operator import contains
 from typing import Any, Final, cast
 
 from backend.adaptive.core import Evaluations
-from backend.adaptive.memory import Bid, MemoryUse
 from backend.operators.network.eddy.tuning import EddyProfile, EddyTuning
 from backend.operators.network.eddy.words import ELEMENTS
 from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
@@ -43,6 +42,7 @@ from backend.systems.amri.telling import (
     with_note,
 )
 from backend.systems.amri.view import EddyView
+from storage.vocabulary.memory import Bid, MemoryUse
 from storage.vocabulary.records import Decision
 
 #: In so many portions the requests of a batch are told to the schedule.
@@ -152,16 +152,17 @@ class AdaptedEddy:
         for name, state in zip(self.view.names, self.states, strict=True):
             state.n_bytes = given[name]
 
-    def bid(self, entity: str) -> Bid:
-        """Memory for the indexes of its states."""
+    def bid(self, entity: str, indexes: Mapping[str, str]) -> Bid:
+        """Memory for the indexes of its states. indexes: the entity of each."""
         self._share_pages()
         arrivals = 0 if self.told is None else int(self.told.came[:, 0].sum())
-        return self.pool.bid(arrivals, entity)
+        return self.pool.bid(arrivals, entity, indexes)
 
     @property
     def memory_use(self) -> MemoryUse:
         """Of the last batch."""
-        return self.pool.use(sum(state.report.index_bytes for state in self.states))
+        named = zip(self.view.names, self.states, strict=True)
+        return self.pool.use({name: state.report.index_bytes for name, state in named})
 
     # ------------------------------------------------------------------ a batch is over
 

@@ -6,9 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from backend.adaptive.memory import PAGE_BYTES, Bid, MemoryUse, Tier, served
-
-_KIB = 1024
+from storage.vocabulary.memory import PAGE_BYTES, Bid, MemoryUse, Tier, served, wanted
 
 
 @dataclass(slots=True)
@@ -23,11 +21,6 @@ class IndexPool:
     n_shards: int = 1
 
     @property
-    def wanted(self) -> int:
-        """Pages of all states, in each shard."""
-        return sum(tier.n_pages for tiers in self.wants.values() for tier in tiers)
-
-    @property
     def own_pages(self) -> int | None:
         """In each shard, by its own limit; None: it has none."""
         return self.limit_bytes // (PAGE_BYTES * self.n_shards) if self.limit_bytes else None
@@ -38,10 +31,20 @@ class IndexPool:
         limits = [limit for limit in (self.own_pages, self.granted) if limit is not None]
         return min(limits, default=None)
 
-    def bid(self, arrivals: float, entity: str) -> Bid:
-        """For the indexes of all states; arrivals: of a batch."""
-        own = self.wanted if self.own_pages is None else self.own_pages
-        return Bid(self.wants, own, self.n_shards, arrivals, entity)
+    def bid(self, arrivals: float, entity: str, indexes: Mapping[str, str]) -> Bid:
+        """For the indexes of all states; arrivals: of a batch; indexes: the entity of each."""
+        bid = Bid(
+            self.wants,
+            0,
+            self.n_shards,
+            arrivals,
+            entity,
+            indexes,
+            "work",
+            "index_pool_bytes",
+            endless=True,
+        )
+        return bid.limited(self.limit_bytes)
 
     @property
     def bytes_by_state(self) -> dict[str, float]:
@@ -55,21 +58,8 @@ class IndexPool:
         pages |= dict.fromkeys(new, left)
         return {state: float(n * PAGE_BYTES) for state, n in pages.items()}
 
-    def use(self, used_bytes: int) -> MemoryUse:
-        """Of a batch, in all shards."""
-        n_pages, wanted = self.n_pages, self.wanted
-        granted = wanted if n_pages is None else min(wanted, n_pages)
-        n_bytes = granted * PAGE_BYTES * self.n_shards
-        return MemoryUse(n_bytes, used_bytes, self._price(granted), granted < wanted)
-
-    def _price(self, n_pages: int) -> float | None:
-        """The lowest bid that is served, saving per tuple and KiB."""
-        tiers = sorted(
-            (tier for of in self.wants.values() for tier in of), key=lambda t: -t.priority
-        )
-        price = None
-        for tier in tiers:
-            if n_pages <= 0:
-                break
-            price, n_pages = tier.priority * _KIB / PAGE_BYTES, n_pages - tier.n_pages
-        return price
+    def use(self, used: Mapping[str, int]) -> MemoryUse:
+        """Of a batch, in all shards. used: bytes, by state."""
+        n_pages, wishes = self.n_pages, wanted(self.wants)
+        granted = wishes if n_pages is None else min(wishes, n_pages)
+        return MemoryUse(granted * PAGE_BYTES * self.n_shards, used)

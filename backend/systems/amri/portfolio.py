@@ -16,12 +16,12 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from backend.adaptive.memory import PAGE_BYTES, Tier
 from backend.systems.amri.costs import Bits, Floats, IndexCosts, SearchLoad
 from backend.systems.amri.patterns import Pattern, attributes_of
 from backend.systems.amri.selection import EQUAL, SelectionSettings, cheapest, tried_of
 from backend.systems.amri.sides import difference
 from backend.systems.amri.switching import PairDifference
+from storage.vocabulary.memory import PAGE_BYTES, Tier
 
 #: Modules of which all sets are tried; of more they are added one by one.
 MOST_MODULES: Final = 8

@@ -23,7 +23,7 @@ class PublishedEddy:
 
     def __init__(self, network: LaidOutNetwork, id: str, eddy: AdaptedEddy) -> None:
         self._unit_id, self.id, self._eddy = network.unit_id, id, eddy
-        self._node = network.node(id)
+        self.node = network.node(id)
 
     def state(self, port: int) -> str:
         """The state of an input."""
@@ -32,6 +32,11 @@ class PublishedEddy:
     def index(self, port: int) -> str:
         """The index of a state."""
         return entity_id(self._unit_id, "bit index", f"{self.id}.{port}")
+
+    @property
+    def indexes(self) -> dict[str, str]:
+        """The indexes by name of their input."""
+        return {name: self.index(port) for port, name in enumerate(self._eddy.view.names)}
 
     def _name(self, port: int) -> str:
         eddy = self._eddy
@@ -47,7 +52,7 @@ class PublishedEddy:
         entities = []
         for port, names in enumerate(self._eddy.view.attributes):
             facts: dict[str, Json] = {
-                "node": self._node,
+                "node": self.node,
                 "port": port,
                 "input": self._eddy.view.names[port],
                 "attributes": list(names),
@@ -71,14 +76,14 @@ class PublishedEddy:
             ]
         }
         nodes = [
-            PlanNode(n.id, n.role, n.name, {**n.properties, **facts}) if n.id == self._node else n
+            PlanNode(n.id, n.role, n.name, {**n.properties, **facts}) if n.id == self.node else n
             for n in graph.nodes
         ]
         nodes += [
             PlanNode(self.state(port), "stem", self._name(port), self._bits(port))
             for port in range(view.n)
         ]
-        edges = [PlanEdge(self.state(port), self._node, "", port) for port in range(view.n)]
+        edges = [PlanEdge(self.state(port), self.node, "", port) for port in range(view.n)]
         return PlanGraph(tuple(nodes), (*graph.edges, *edges))
 
     def _bits(self, port: int) -> dict[str, Json]:
@@ -105,7 +110,7 @@ class PublishedEddy:
             "matched_per_request": _ratio(every[MATCHES], every[PROBES]),
             "exploration_share": eddy.exploration_share(),
         }
-        samples = samples_of(self._node, _with_units(values))
+        samples = samples_of(self.node, _with_units(values))
         for port, state in enumerate(eddy.states):
             samples += samples_of(self.state(port), self._of_state(state))
             samples += samples_of(self.index(port), _of_index(state))

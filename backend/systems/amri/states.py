@@ -9,7 +9,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from backend.adaptive.memory import PAGE_BYTES, Tier
 from backend.adaptive.words import count
 from backend.operators.network.eddy.bit_index import bit_index_bytes
 from backend.operators.network.eddy.tuning import StateReport, StateTuning
@@ -48,6 +47,7 @@ from backend.systems.amri.portfolio import (
 from backend.systems.amri.pricing import PricedWindow, window_load, window_model
 from backend.systems.amri.regret import IndexRegret, PassedWindow
 from backend.systems.amri.selection import SelectionSettings, with_prior
+from storage.vocabulary.memory import PAGE_BYTES, Tier
 
 
 class StateIndex:

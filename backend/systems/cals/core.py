@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from backend.adaptive.core import Evaluations
-from backend.adaptive.memory import Bid, Grant, MemoryUse
 from backend.model.knobs import KnobSettings, KnobSpec
 from backend.operators.network.core.job import NetworkJob
 from backend.operators.network.core.plan import NetworkPlan
@@ -30,6 +29,7 @@ from backend.systems.contract import (
 )
 from storage.vocabulary.cals import CALS as VOCABULARY
 from storage.vocabulary.graph import PlanGraph
+from storage.vocabulary.memory import Bid, Grant, MemoryUse
 from storage.vocabulary.records import Decision, Entity, Json, Matrix, Sample
 
 #: Types of valid times -> the unit they are counted in.

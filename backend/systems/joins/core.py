@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from backend.adaptive.core import Evaluations
-from backend.adaptive.memory import PAGE_BYTES, Bid, Grant, MemoryUse
 from backend.model.knobs import KnobSettings, KnobSpec
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.reports import NetworkReport
@@ -30,6 +29,7 @@ from backend.systems.joins.join import AdaptiveJoin, join_in
 from backend.systems.joins.knobs import JoinKnobs
 from backend.systems.joins.published import PublishedJoin
 from storage.vocabulary.joins import JOINS as VOCABULARY
+from storage.vocabulary.memory import PAGE_BYTES, Bid, Grant, MemoryUse
 from storage.vocabulary.records import Sample
 
 #: Joins of fewer inputs have one order and no segment that could be cached.
@@ -74,7 +74,7 @@ class AdaptiveJoins(JoinsByOperator[AdaptiveJoin, PublishedJoin]):
     def bids(self) -> dict[str, Bid]:
         joins = {join.id: join for join in self._shown}
         return {
-            id: join.core.caches.pages.bid(join.n_elements, joins[id].pool)
+            id: join.core.caches.pages.bid(join.n_elements, joins[id].pool, joins[id].caches)
             for id, join in self.items()
         }
 

@@ -7,7 +7,6 @@ from functools import cached_property
 from itertools import combinations
 from typing import Final, NamedTuple
 
-from backend.adaptive.memory import PAGE_BYTES, MemoryUse, Tier
 from backend.model.ids import entity_id
 from backend.operators.network.core.reports import NetworkReport
 from backend.operators.network.joins.join_tuning import CacheCounts, JoinProfile
@@ -19,6 +18,7 @@ from backend.systems.joins.join import AdaptiveJoin
 from backend.systems.publishing import Values, samples_of
 from storage.vocabulary.graph import PlanEdge, PlanGraph, PlanNode
 from storage.vocabulary.joins import CACHE_STATES
+from storage.vocabulary.memory import PAGE_BYTES, MemoryUse, Tier
 from storage.vocabulary.records import Entity, Json, Matrix, Sample
 
 _KB: Final = 1024
@@ -77,6 +77,11 @@ class PublishedJoin:
     def cache(self, candidate: str) -> str:
         """A cache, by the id of its candidate."""
         return entity_id(self.unit_id, "cache", f"{self._join.id} {candidate}")
+
+    @property
+    def caches(self) -> dict[str, str]:
+        """All candidates with their caches."""
+        return {candidate.id: self.cache(candidate.id) for candidate in self._join.candidates}
 
     def _order(self, input: int) -> list[str]:
         names = self._join.shape.names
@@ -220,16 +225,19 @@ class PublishedJoin:
 
     def memory_use(self, profile: JoinProfile | None) -> MemoryUse:
         """Of the pool, in a batch. profile: what it told of that."""
-        numbers = self.numbers
-        used = () if profile is None else profile.caches.values()
-        bids = [cache.bid for cache in numbers if cache.granted and cache.bid is not None]
-        in_use = [cache for cache in numbers if cache.state == "used"]
+        used = {} if profile is None else profile.caches
         return MemoryUse(
-            sum(cache.granted for cache in numbers),
-            sum(counts.n_bytes for counts in used),
-            min(bids, default=None),
-            any(cache.granted < (cache.wanted or 0) for cache in in_use),
+            sum(cache.granted for cache in self.numbers),
+            {id: counts.n_bytes for id, counts in used.items()},
         )
+
+    def _price(self) -> float | None:
+        """The lowest bid that the pool serves; None while memory is left."""
+        in_use = [cache for cache in self.numbers if cache.state == "used"]
+        if all(cache.granted >= (cache.wanted or 0) for cache in in_use):
+            return None
+        bids = [cache.bid for cache in self.numbers if cache.granted and cache.bid is not None]
+        return min(bids, default=None)
 
     def _pool(self, profile: JoinProfile) -> Values:
         core, use = self._join.core, self.memory_use(profile)
@@ -238,7 +246,7 @@ class PublishedJoin:
             "pool_bytes": (core.settings.pool_bytes, "bytes"),
             "granted_bytes": (use.granted_bytes, "bytes"),
             "used_bytes": (use.used_bytes, "bytes"),
-            "pool_price": (use.price if use.is_short else None, BID),
+            "pool_price": (self._price(), BID),
             "plain_cost": (self._cost(problem.cost({})), _COST),
             "cached_cost": (self._cost(problem.cost(core.caches.in_force)), _COST),
             "element_share": (self._join.share, "prob"),

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Final
 
 from backend.adaptive.core import Evaluations
-from backend.adaptive.memory import Bid, Grant, MemoryUse
 from backend.model.conditions import ContinuousQuery
 from backend.model.knobs import KnobSettings, KnobSpec, names_in
 from backend.operators.network.core.plan import NetworkPlan
@@ -35,6 +34,7 @@ from backend.systems.kmon.planning import planned
 from backend.systems.kmon.published import PublishedKMon
 from backend.systems.kmon.settings import KMonSettings
 from storage.vocabulary.kmon import KMON as VOCABULARY
+from storage.vocabulary.memory import Bid, Grant, MemoryUse
 from storage.vocabulary.records import Sample
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from backend.adaptive.memory import PAGE_BYTES, Bid, MemoryUse, Tier
+from storage.vocabulary.memory import PAGE_BYTES, Bid, MemoryUse, Tier
+
+#: All that it holds.
+_PART: Final = "components"
 
 
 class PoolPart(NamedTuple):
@@ -31,11 +34,11 @@ class PoolPart(NamedTuple):
     def bid(self, entity: str) -> Bid:
         """For the tuples it holds. They are there and needed, so they are served first; what
         constraints save is not asked for, and left to others."""
-        wants = {"components": [Tier(self.wanted, math.inf)]}
+        wants = {_PART: [Tier(self.wanted, math.inf)]}
         return Bid(wants, self.wanted, 1, self.arrivals, entity)
 
     @property
     def use(self) -> MemoryUse:
         """Of the last batch."""
         granted = self.wanted if self.n_pages is None else min(self.wanted, self.n_pages)
-        return MemoryUse(granted * PAGE_BYTES, self.held_bytes, None, granted < self.wanted)
+        return MemoryUse(granted * PAGE_BYTES, {_PART: self.held_bytes})

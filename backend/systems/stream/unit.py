@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 from backend.adaptive.core import Evaluations
-from backend.adaptive.memory import Bid, Grant, MemoryUse
 from backend.adaptive.words import REFILLED
 from backend.cql.answers import Implicit
 from backend.model.conditions import ContinuousQuery
@@ -45,6 +44,7 @@ from backend.systems.stream.registered import RegisteredQuery, tick_of
 from backend.systems.stream.state_limit import StateLimit
 from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.kinds import Verdict
+from storage.vocabulary.memory import Bid, Grant, MemoryUse
 from storage.vocabulary.records import Decision, Entity, Json, Matrix, PlanVersion, Sample
 
 

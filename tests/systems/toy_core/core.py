@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from backend.adaptive.core import Evaluations
-from backend.adaptive.memory import PAGE_BYTES, Bid, Grant, MemoryUse, Tier
 from backend.model.ids import entity_id
 from backend.model.knobs import Knobs, KnobSettings, KnobSpec, knob
 from backend.operators.network.core.job import NetworkJob
@@ -26,6 +25,7 @@ from backend.systems.contract import (
 )
 from backend.systems.publishing import samples_of
 from storage.vocabulary.graph import PlanGraph
+from storage.vocabulary.memory import PAGE_BYTES, Bid, Grant, MemoryUse, Tier
 from storage.vocabulary.records import Decision, Entity, Json, Matrix, Sample
 from tests.systems.toy_core.vocabulary import TURNING
 
@@ -118,10 +118,7 @@ class Turning:
         return False
 
     def memory_uses(self) -> Mapping[str, MemoryUse]:
-        return {
-            id: MemoryUse(n_bytes, n_bytes, 1.0, n_bytes < 2 * PAGE_BYTES)
-            for id, n_bytes in self.granted.items()
-        }
+        return {id: MemoryUse(n_bytes, {"spokes": n_bytes}) for id, n_bytes in self.granted.items()}
 
     def drawn(self, graph: PlanGraph) -> PlanGraph:
         return graph

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from backend.adaptive.memory import PAGE_BYTES, Grant
 from backend.model.knobs import KnobSettings
 from backend.operators.network.eddy.tuning import EddyProfile, PartitionReport, StateReport
 from backend.systems.amri.bit_choices import ChosenBits
@@ -17,6 +16,7 @@ from backend.systems.amri.states import StateIndex
 from backend.systems.registry import AMRI as SYSTEM
 from backend.systems.registry import STREAM
 from backend.workloads.queries import read_query
+from storage.vocabulary.memory import PAGE_BYTES, Grant
 from tests.systems.running import FUNCTIONS, TEXTS, Bench, tuples
 from tests.systems.running import SCHEMA as RUN_SCHEMA
 from tests.unit.amri.running_eddies import SOON, core_of, eddy_of, knobs_of, regret_of, run_of
@@ -75,7 +75,7 @@ def test_indexes_never_take_more_than_their_memory_and_answers_stay() -> None:
         for eddy in core_of(bench.unit).values():
             if pool:
                 assert sum(eddy.pool.bytes_by_state.values()) <= pool
-                assert eddy.memory_use.is_short
+                assert eddy.memory_use.granted_bytes == pool
     assert answers[0] == answers[1]
 
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.adaptive.memory import PAGE_BYTES
 from backend.operators.network.kinds.eddy import module_for
 from backend.systems.amri.costs import IndexCosts, SearchLoad, WorkCosts
 from backend.systems.amri.mixing import AccessMethods, building_cost
@@ -22,6 +21,7 @@ from backend.systems.amri.portfolio import (
     portfolio_tiers,
 )
 from backend.systems.amri.selection import SelectionSettings, select
+from storage.vocabulary.memory import PAGE_BYTES
 from tests.oracles import amri_routes as twin
 from tests.unit.amri.cases import SHARES_2
 

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.adaptive.memory import Bid, Tier, divided, served
 from backend.systems.joins.decide.memory import MissRatioCurve, single_tier
+from storage.vocabulary.memory import Bid, Tier, divided, served
 from tests.oracles import cache_choices
 
 _tiers = st.builds(Tier, st.integers(1, 9), st.integers(-3, 6).map(float))

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.adaptive.memory import PAGE_BYTES
 from backend.operators.network.joins.cache_rules import check_caches
 from backend.operators.network.kinds.joins import JoinOp
 from backend.systems.joins.decide.candidates import prefix_candidates
@@ -25,6 +24,7 @@ from backend.systems.joins.decide.selection import (
     PricedCache,
     worthwhile,
 )
+from storage.vocabulary.memory import PAGE_BYTES
 from tests.oracles.cache_choices import all_choices, best_value, is_allowed
 from tests.unit.joins.cases import (
     SIX_WAY,

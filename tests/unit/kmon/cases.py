@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from backend.adaptive.core import Evaluations
-from backend.adaptive.memory import Grant
 from backend.model.conditions import TRUE, ContinuousQuery, DeclaredConstraint
 from backend.model.knobs import KnobSettings
 from backend.model.schema import Attribute
@@ -31,6 +30,7 @@ from backend.systems.kmon.core import KMonCore
 from backend.systems.kmon.join import AdaptedKMon, Record
 from backend.systems.kmon.knobs import KMonKnobs
 from backend.systems.stream.layout import NetworkLayout
+from storage.vocabulary.memory import Grant
 from storage.vocabulary.records import Decision, DecisionOutcome, PlanVersion
 from tests.oracles.decision_records import faults
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.adaptive.memory import PAGE_BYTES
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.joins.cache_rules import check_caches
 from backend.operators.network.joins.join_tuning import CacheSpec, JoinTuning, Segment
 from backend.operators.network.kinds.joins import JoinOp
 from backend.systems.stream.compiling import compile_queries
+from storage.vocabulary.memory import PAGE_BYTES
 from tests.unit.network.query_runs import run_plan
 from tests.unit.network.query_texts import RELATIONS, SECOND, STREAMS, inputs, parsed
 from tests.unit.network.test_join_caches_rules import OF_R1, PATH, path

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from backend.adaptive.memory import PAGE_BYTES
 from backend.operators.network.joins import cache_rules
 from backend.operators.network.joins.cache_rules import check_caches
 from backend.operators.network.joins.join_tuning import CacheSpec, JoinTuning, Segment
 from backend.operators.network.kinds.joins import JoinOp
+from storage.vocabulary.memory import PAGE_BYTES
 from tests.unit.network.test_join_caches_rules import COUNTED, OF_R1, ONE, PATH, TWO, joined
 from tests.unit.network.tuned_joins import TunedRun
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from backend.adaptive.memory import PAGE_BYTES
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.joins.join_tuning import CacheSpec, JoinTuning, Segment
 from backend.operators.network.kinds.inputs import StreamInput
 from backend.operators.network.kinds.joins import JoinOp
+from storage.vocabulary.memory import PAGE_BYTES
 from tests.oracles.network_windows import bag_at
 from tests.unit.network.elements import Fields, fields
 from tests.unit.network.tuned_joins import TunedRun

@@ -10,7 +10,6 @@ from math import log
 import numpy as np
 import pytest
 
-from backend.adaptive.memory import PAGE_BYTES
 from backend.operators.network.core.reports import NetworkReport, OperatorCounts
 from backend.operators.network.joins import cache_kernel
 from backend.operators.network.joins.join_tuning import (
@@ -27,6 +26,7 @@ from backend.operators.network.joins.join_tuning import (
 )
 from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.shards.shard_reports import merged_network
+from storage.vocabulary.memory import PAGE_BYTES
 from tests.oracles.network_windows import Signed
 from tests.unit.network.test_join_caches_rules import OF_R1, ONE, PATH, TWO, joined
 from tests.unit.network.tuned_joins import TunedRun

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from backend.adaptive.memory import PAGE_BYTES
 from backend.model.schema import Attribute, Schema
 from backend.operators.network.core.job import NetworkJob, StreamTime
 from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer, ShardGroup
@@ -28,6 +27,7 @@ from backend.operators.network.shards import homes
 from backend.operators.network.shards.input_manager import Arrived
 from backend.operators.network.shards.shard import NetworkTask, Places, run_shard
 from backend.operators.network.shards.shard_reports import ShardReport
+from storage.vocabulary.memory import PAGE_BYTES
 
 FIELDS = (Attribute("k", "bigint"), Attribute("v", "bigint"))
 ORDERS = ((1, 2), (2, 0), (1, 0))

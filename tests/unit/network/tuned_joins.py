@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from backend.adaptive.memory import PAGE_BYTES
 from backend.operators.network.core.contract import Clock, Surroundings
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.regions import MemoryRegions
@@ -29,6 +28,7 @@ from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.kinds.pipelines import classes_of
 from backend.operators.network.stores.stores import Store
 from backend.operators.network.stores.synopses import synopses
+from storage.vocabulary.memory import PAGE_BYTES
 from tests.oracles.join_caches import Tuple, check_entries
 from tests.oracles.network_windows import Signed
 from tests.unit.network.elements import block_of, elements_of

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from backend.adaptive.memory import PAGE_BYTES
 from backend.operators.network.joins.join_tuning import CacheSpec, Segment
 from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.kinds.pipelines import classes_of, probe_orders
+from storage.vocabulary.memory import PAGE_BYTES
 
 
 def update_windows(spec: CacheSpec) -> tuple[int, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 
-from backend.adaptive.memory import PAGE_BYTES, Bid, Tier, served
 from backend.systems.joins.decide.settings import JoinSettings
+from storage.vocabulary.memory import PAGE_BYTES, Bid, Tier, served
 
 
 class CachePages:
@@ -40,10 +40,20 @@ class CachePages:
         allowed = self._own if self.allowed is None else min(self._own, self.allowed)
         return served(allowed, self.wants)
 
-    def bid(self, n_elements: float, entity: str) -> Bid:
+    def bid(self, n_elements: float, entity: str, caches: Mapping[str, str]) -> Bid:
         """What the join wants of the memory of a run. n_elements: of a batch, lately; entity: its
-        pool."""
-        return Bid(self.wants, self._own, self._settings.n_shards, n_elements, entity)
+        pool; caches: the entity of each."""
+        unit = "probes" if self._settings.join_costs == "counted" else "ns"
+        return Bid(
+            self.wants,
+            self._own,
+            self._settings.n_shards,
+            n_elements,
+            entity,
+            caches,
+            unit,
+            "pool_bytes",
+        )
 
     @property
     def _own(self) -> int:

@@ -9,7 +9,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.adaptive.memory import PAGE_BYTES, Tier
 from backend.operators.network.joins.join_tuning import (
     FIRST_BLOCKS,
     RUN_BLOCKS,
@@ -26,6 +25,7 @@ from backend.systems.joins.decide.memory import (
     single_tier,
 )
 from backend.systems.joins.decide.settings import JoinSettings
+from storage.vocabulary.memory import PAGE_BYTES, Tier
 
 #: Words of 8 bytes of a cell besides a key, besides references; an entry takes a cell for itself
 #: and one for each tuple of its segment, each with a word of the directory.

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from backend.adaptive.memory import PAGE_BYTES, Tier
 from backend.operators.network.joins.join_tuning import CacheSpec, JoinTuning, Segment
 from backend.systems.joins.decide.activity import Activity
 from backend.systems.joins.decide.cache_pages import CachePages
@@ -31,6 +30,7 @@ from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.decide.shape import JoinShape, Orders
 from backend.systems.joins.decide.states import CacheState, CacheStates, Transition
 from storage.vocabulary.kinds import Verdict
+from storage.vocabulary.memory import PAGE_BYTES, Tier
 
 
 class CacheKeeper:

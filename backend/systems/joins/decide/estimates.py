@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from backend.adaptive.memory import Tier
 from backend.adaptive.stats import Z95
 from backend.operators.network.joins.join_tuning import JoinProfile, Segment
 from backend.systems.joins.decide.cache_sizes import CacheSizes
@@ -32,6 +31,7 @@ from backend.systems.joins.decide.statistics import (
     Rates,
     probe_cost,
 )
+from storage.vocabulary.memory import Tier
 
 #: Of all time: what caches have to save by what is assumed of them, to be tried.
 _TRIAL_SHARE: Final = 0.2

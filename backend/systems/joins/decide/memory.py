@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.adaptive.memory import Tier
+from storage.vocabulary.memory import Tier
 
 #: Keys that are expected at most, for each look-up.
 _MOST_KEYS: Final = 64

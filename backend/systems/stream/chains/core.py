@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from backend.adaptive.core import Evaluations
-from backend.adaptive.memory import Bid, Grant, MemoryUse
 from backend.model.knobs import KnobSettings, KnobSpec
 from backend.operators.network.core.job import NetworkJob, Policy
 from backend.operators.network.core.plan import NetworkPlan
@@ -32,6 +31,7 @@ from backend.systems.stream.chains.published import (
     with_chains,
 )
 from storage.vocabulary.graph import PlanGraph
+from storage.vocabulary.memory import Bid, Grant, MemoryUse
 from storage.vocabulary.properties import Vocabulary
 from storage.vocabulary.records import Decision, DecisionOutcome, Entity, Json, Matrix, Sample
 

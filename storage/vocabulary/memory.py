@@ -25,13 +25,26 @@ class Tier(NamedTuple):
 class Bid(NamedTuple):
     """What a consumer, such as a join with its caches, wants of the pool of a run. wants: of its
     parts, in pages of each shard. n_pages: its own limit, in each shard. n_shards: that it is in.
-    weight: tuples it takes in a batch, lately; what it saves counts so often. entity: its pool."""
+    weight: tuples it takes in a batch, lately; what it saves counts so often. entity: its pool.
+    parts: of a part the entity it is for, of others its pool. unit: of what a page saves.
+    limit: the knob behind n_pages, in bytes of all shards; '' = none. endless: 0 of it is no limit.
+    """
 
     wants: Mapping[str, Sequence[Tier]]
     n_pages: int
     n_shards: int
     weight: float
     entity: str = ""
+    parts: Mapping[str, str] = {}
+    unit: str = ""
+    limit: str = ""
+    endless: bool = False
+
+    def limited(self, n_bytes: int) -> Bid:
+        """It with another limit of its own, in bytes of all shards."""
+        is_endless = self.endless and not n_bytes
+        own = wanted(self.wants) if is_endless else n_bytes // (PAGE_BYTES * self.n_shards)
+        return self._replace(n_pages=own)
 
 
 class Grant(NamedTuple):
@@ -43,17 +56,24 @@ class Grant(NamedTuple):
 
 
 class MemoryUse(NamedTuple):
-    """What a consumer did with it in a batch. price: the lowest bid it served, saving per tuple and
-    KB, None where it served none; is_short: it wanted more than it had."""
+    """What a consumer did with it in a batch. used: bytes, by part."""
 
     granted_bytes: int
-    used_bytes: int
-    price: float | None
-    is_short: bool
+    used: Mapping[str, int]
+
+    @property
+    def used_bytes(self) -> int:
+        """Of all parts."""
+        return sum(self.used.values())
 
 
 #: A part of a consumer, or a part of one of several consumers.
 PartT = TypeVar("PartT", str, tuple[str, str])
+
+
+def wanted(wants: Mapping[str, Sequence[Tier]]) -> int:
+    """Pages of all parts."""
+    return sum(tier.n_pages for tiers in wants.values() for tier in tiers)
 
 
 def served(n_pages: int, wants: Mapping[str, Sequence[Tier]]) -> dict[str, int]:
