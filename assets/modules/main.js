@@ -28,6 +28,7 @@ import { AxisPair } from "./page_planlog.js";
 import "./page_results.js";
 import "./pace.js";
 import "./opening.js";
+import "./page_market.js";
 import "./page_sql.js";
 import { DecisionList, RowTable } from "./page_table.js";
 import "./page_timeline.js";

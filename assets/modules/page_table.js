@@ -13,7 +13,7 @@ import { draw } from "./static.js";
 
 const rich = (cell) => cell !== null && typeof cell === "object";
 
-function link(jump, children, extra) {
+export function link(jump, children, extra) {
   const data = { href: jump.href };
   for (const key of ["path", "at", "node", "run", "unit", "show"]) if (jump[key] !== undefined) data["data-pw-" + key] = jump[key];
   return h("a", { className: "pw-link", ...data, ...extra }, children);

@@ -11,13 +11,15 @@ from typing import Any, Final
 from flask import Response
 
 from dashboard.api.changing import find_knob
-from dashboard.api.common import find_run
+from dashboard.api.common import AT, find_run
 from dashboard.api.params import Param
 from dashboard.api.parquet import MEDIA, as_file, parquet_bytes, plain
 from dashboard.api.registry import ApiCall
+from dashboard.panels.common.market import read_market
 from dashboard.panels.turns import previewed
 from dashboard.serving.errors import ApiError
 from dashboard.serving.knob_check import check_value
+from dashboard.views.market import by_bid, tried
 from dashboard.views.unreplayed import VERDICT, why_not
 from storage.reading.sql import SqlAnswer, SqlBusy, SqlRefused
 
@@ -74,6 +76,41 @@ def preview(call: ApiCall) -> Preview:
     if effect.share is None:
         return Preview(False, effect.words)
     return Preview(True, effect.words, effect.tone, *effect.share)
+
+
+MARKET_PARAMS: Final = (
+    Param("knob", "string", "Name of a knob that limits a pool or bids.", required=True),
+    Param("value", "integer", "Bytes, as the knob takes them.", required=True, low=0),
+    Param("scope", "string", "Unit whose knob it is; default: the run.", default=""),
+    AT,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MarketAnswer:
+    """What the bids of a batch come to under another limit.
+
+    granted: bytes by bid, a consumer and what it bids for. price: the lowest bid served, saving for
+    each tuple and KiB, null = nobody is short. words: who gives way and who gains.
+    """
+
+    words: str
+    granted: dict[str, int]
+    price: float | None = None
+
+
+def market(call: ApiCall) -> MarketAnswer:
+    """The recorded bids, divided again."""
+    run, asked = find_run(call), call.query
+    found = read_market(call.services.reader, run.id, asked["at"])
+    if found is None:
+        return MarketAnswer("Nobody bids for memory here.", {})
+    knob, bids = (asked["knob"], asked["scope"]), {bid.id: bid.name for bid in found.view.bids}
+    for pool in found.view.pools:
+        if (pool.knob.name, pool.knob.scope) == knob:
+            told = tried(found.market, bids, pool, asked["value"])
+            return MarketAnswer(told.words, dict(told.granted), told.price)
+    return MarketAnswer("The knob limits no bid.", by_bid(found.market), found.view.price)
 
 
 def _json(text: str) -> Any:

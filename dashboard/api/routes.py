@@ -256,6 +256,15 @@ _NOTING = (
     ),
     Route(
         "GET",
+        f"{_RUN}/market",
+        asking.market,
+        "What the bids for memory of a batch come to under another limit",
+        asking.MarketAnswer,
+        asking.MARKET_PARAMS,
+        errors=(422,),
+    ),
+    Route(
+        "GET",
         _NOTES,
         noting.notes,
         "What people wrote down, newest last",

@@ -22,7 +22,9 @@ from storage.vocabulary.records import PlanVersion
 #: What a card of the plan graph shows.
 Card: TypeAlias = Literal["source", "step", "operator", "synopsis", "store", "output"]
 #: Fields of a face that are tables of words.
-Table: TypeAlias = Literal["words", "nodes", "marks", "groups", "compared", "unreplayed", "chosen"]
+Table: TypeAlias = Literal[
+    "words", "nodes", "marks", "groups", "compared", "unreplayed", "chosen", "holds"
+]
 
 
 class SynopsisPart(NamedTuple):
@@ -60,6 +62,15 @@ class CardMark(NamedTuple):
     word: str
     none: str
     form: Literal["si", "pct"] = "si"
+
+
+class HeldMemory(NamedTuple):
+    """What entities of a role hold. property: how much, in ``unit``; limit: the knob of their unit
+    that limits it, '' = none."""
+
+    property: str
+    unit: str
+    limit: str = ""
 
 
 class Skip(NamedTuple):
@@ -112,8 +123,9 @@ class Face:
     words: names of the record -> what people call them (knobs, properties, the system). nodes:
     roles -> how they are drawn. marks: roles of monitors, or of nodes -> what is on the card of the
     node. groups: properties -> the group of the inspector, where the unit does not tell it. first:
-    knobs that are turned most, in the order they stand in. follows: properties of operators that
-    cards follow while LIVE; hushed: those that nothing follows.
+    knobs that are turned most, in the order they stand in. holds: roles of what holds memory and
+    bids for none -> how much it is. follows: properties of operators that cards follow while LIVE;
+    hushed: those that nothing follows.
 
     unreplayed: knobs -> why the record cannot tell what another value would have done. chosen:
     knobs whose other values are planned at evaluations -> what the costs are. replays: what of the
@@ -133,6 +145,7 @@ class Face:
     nodes: Mapping[str, NodeKind] = field(default_factory=dict)
     marks: Mapping[str, CardMark] = field(default_factory=dict)
     groups: Mapping[str, str] = field(default_factory=dict)
+    holds: Mapping[str, HeldMemory] = field(default_factory=dict)
     first: tuple[str, ...] = ()
     follows: tuple[str, ...] = ()
     hushed: tuple[str, ...] = ()

@@ -50,7 +50,8 @@ _HELD: Final[Mapping[str, str]] = {
     "store": "Stores that synopses share",
     "cache": "Caches of joins",
 }
-_BYTES: Final = ("state_bytes", "used_bytes")
+BYTES: Final = "state_bytes"
+_BYTES: Final = (BYTES, "used_bytes")
 _BITMAPS: Final = "bitmap_memory"
 #: Knobs for the length of a profile window.
 _WINDOWS: Final = ("window_tuples", "tau_tuples")

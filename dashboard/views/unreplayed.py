@@ -18,6 +18,7 @@ TRIED: Final = "Plans are built with it at some evaluations, in turn; none is on
 RECORD: Final = "It changes what is recorded, not what runs."
 PACE: Final = "It changes how tuples arrive: past decisions do not show its effect."
 STATE: Final = "It changes what operators store, and only the size of that is recorded."
+MARKET: Final = "The Memory page previews it, along all bids: drag the edge of the pool there."
 SAME: Final = "Results and plans stay the same; what it takes shows only while it runs."
 
 #: Of knobs that no one system has; of one that nobody lists GENERAL is said.
@@ -28,6 +29,7 @@ WHY: Final[Mapping[str, str]] = {
     "profile_prob": SAMPLING,
     "min_samples": NOTHING,
     "reject_sample_every": RECORD,
+    "run_pool_bytes": MARKET,
     "rate": PACE,
     "speed": PACE,
     "max_batch_tuples": PACE,

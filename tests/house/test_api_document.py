@@ -21,6 +21,7 @@ QUERIES = {
     "/api/v1/runs/{run_id}/samples": "?entity=system&property=visits_per_tuple",
     "/live/poll": "?run=r1",
     "/api/v1/runs/{run_id}/preview": "?knob=mu&value=0.3",
+    "/api/v1/runs/{run_id}/market": "?knob=run_pool_bytes&value=4096",
     "/api/v1/runs/{run_id}/notes": "?kind=note",
     "/api/v1/sql": "?text=SELECT%201%20AS%20one",
 }
@@ -152,7 +153,7 @@ def test_an_unknown_run_is_a_404_as_documented(quiet: Site, route: Route) -> Non
     path = route.path.format(run_id="nowhere", name="x", number="1", seq="1")
     if route.path.endswith("/samples"):
         path += "?entity=a&property=b"
-    if route.path.endswith("/preview"):
+    if route.path.endswith(("/preview", "/market")):
         path += "?knob=mu&value=1"
     if route.path.endswith("/queries") and route.method == "DELETE":
         path += "?name=x"

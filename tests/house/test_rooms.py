@@ -56,6 +56,7 @@ NUMBERS: Final[Mapping[str, set[str]]] = {
 }
 #: Memory use, of all systems in one list.
 MEMORY: Final[Mapping[str, set[str]]] = {
+    "panels/common/market.py": {"pool_bytes"},
     "views/takes.py": {
         *("bitmap_memory", "components", "log_bytes", "pool_bytes", "queue_bytes"),
         *("queue_capacity", "state_bytes", "state_limit_bytes", "tau_tuples"),

@@ -59,7 +59,8 @@ OPEN = (
     "backend.systems.publishing", "dashboard.base", "dashboard.components",
     "dashboard.figures.theme", "dashboard.pages.contract", "dashboard.panels.contract",
     "dashboard.views.book", "storage.reader", "storage.vocabulary.graph",
-    "storage.vocabulary.properties", "storage.vocabulary.records", "tests.systems.toy_core",
+    "storage.vocabulary.memory", "storage.vocabulary.properties", "storage.vocabulary.records",
+    "tests.systems.toy_core",
 )  # fmt: skip
 
 

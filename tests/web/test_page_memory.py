@@ -1,4 +1,4 @@
-"""The market of a join's caches: its pool dragged, caches pinned and forbidden, and replayed."""
+"""The market for memory: pools dragged, bids divided again by the server, caches pinned."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.web.axe import violations
 from tests.web.conftest import Ask, OpenPage, until
@@ -44,8 +45,13 @@ def values_of(run: JoinsRun, role: str, name: str, at: int | None = None) -> dic
 
 
 def bid_of(page: Page, name: str) -> Locator:
-    """The bid of a cache."""
-    return page.locator(".pw-bid").filter(has=page.get_by_text(name, exact=True))
+    """A bid on the market."""
+    return page.locator("#pw-market .pw-bid").filter(has=page.get_by_text(name, exact=True))
+
+
+def cache_of(page: Page, name: str) -> Locator:
+    """A cache or a candidate for one."""
+    return page.locator("#pw-caches .pw-bid").filter(has=page.get_by_text(name, exact=True))
 
 
 def _pressed(name: str, is_pressed: bool) -> str:
@@ -66,19 +72,23 @@ def until_shown(page: Page, run: JoinsRun, condition: str) -> None:
 
 
 @pytest.mark.parametrize(("scheme", "width", "height"), VIEWS)
-def test_the_market_shows_what_caches_bid_and_have(
+def test_the_market_shows_what_is_bid_and_had(
     open_page: OpenPage, run: JoinsRun, scheme: str, width: int, height: int
 ) -> None:
     page = open_page(f"/memory?run={RUN}", scheme=scheme, width=width, height=height)
-    expect(page.locator(".pw-market-head h3").first).to_contain_text("Caches save")
+    expect(page.locator(".pw-caches h3").first).to_contain_text("Caches save")
     cache = values_of(run, "cache", "R ⋈ S")
     row = bid_of(page, "R ⋈ S")
-    expect(row).to_have_attribute("data-state", "used")
     expect(row).to_have_attribute("data-granted", str(int(cache["granted_bytes"])))
-    expect(row).to_contain_text(f"{int(cache['cache_entries'])} entries")
-    bids = [b for b in page.evaluate(BIDS) if b is not None]
+    expect(row).to_contain_text("probes per KiB")
+    expect(row).to_contain_text("cache · Pool of a and b and c")
+    expect(cache_of(page, "R ⋈ S")).to_have_attribute("data-state", "used")
+    expect(cache_of(page, "R ⋈ S")).to_contain_text(f"{int(cache['cache_entries'])} entries")
+    bids = page.evaluate(BIDS)
     assert bids == sorted(bids, reverse=True)
-    edge = page.get_by_role("slider", name="Pool of the join of four")
+    others = page.get_by_role("list", name="What holds memory without a bid")
+    expect(others.get_by_text("no bid").first).to_be_visible()
+    edge = page.get_by_role("slider", name=OWN)
     expect(edge).to_have_attribute("aria-valuenow", str(64 * KB))
     takes = page.locator("#pw-takes")
     expect(takes).to_contain_text("Pool of caches")
@@ -87,19 +97,20 @@ def test_the_market_shows_what_caches_bid_and_have(
     assert violations(page) == []
 
 
-#: Bids of the caches in use, from top to bottom.
-BIDS = """[...document.querySelectorAll(".pw-bid-used .pw-bid-price")]
-.map((one) => parseFloat(one.textContent.replace("−", "-")))"""
+#: What bids save, from top to bottom.
+BIDS = """[...document.querySelectorAll("#pw-market [data-gain]")]
+.map((one) => +one.dataset.gain)"""
+OWN = "Pool of a and b and c"
 
 
 def test_the_edge_is_dragged_previewed_and_applied_and_grants_follow(
     open_page: OpenPage, run: JoinsRun
 ) -> None:
     page = open_page(f"/memory?run={RUN}")
-    edge = page.get_by_role("slider", name="Pool of the join of four")
+    edge = page.get_by_role("slider", name=OWN)
     expect(edge).to_have_attribute("aria-valuenow", str(64 * KB))
     box = edge.bounding_box()
-    bar = page.locator(".pw-pool").first.bounding_box()
+    bar = page.locator(".pw-pool").filter(has=edge).bounding_box()
     assert box is not None
     assert bar is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
@@ -107,19 +118,21 @@ def test_the_edge_is_dragged_previewed_and_applied_and_grants_follow(
     page.mouse.move(bar["x"] + 3, box["y"] + 20, steps=5)
     page.mouse.up()
     draft = page.locator(".pw-market-draft")
-    expect(draft).to_contain_text("Draft: pool 64\u2009KiB → 0\u2009B.")
+    expect(draft).to_contain_text("Draft: 64\u2009KiB → 0\u2009B.")
     expect(draft).to_contain_text("R ⋈ S goes, with")
-    expect(draft).to_contain_text("estimated work +")
+    expect(draft).to_contain_text("estimated saving −100\u2009%")
     expect(page.locator(".pw-pool-going").first).to_be_visible()
+    expect(bid_of(page, "R ⋈ S")).to_have_attribute("data-granted", "0")
     edge.focus()
     page.keyboard.press("ArrowRight")
     expect(draft).to_contain_text("→ 4\u2009KiB.")
     assert run.loop.settings.scopes[UNIT].whole("pool_bytes") == 64 * KB  # a draft is no request
     draft.get_by_role("button", name="Apply").click()
-    until_shown(page, run, "document.querySelector('.pw-market').dataset.pool === '4096'")
+    limit = f"document.querySelector('[aria-label=\"{OWN}\"].pw-market-pool').dataset.limit"
+    until_shown(page, run, f"{limit} === '4096'")
     expect(draft).to_have_count(0)
     run.ticks(1)
-    assert values_of(run, "pool", "Pool of a and b and c")["granted_bytes"] <= 4 * KB
+    assert values_of(run, "pool", OWN)["granted_bytes"] <= 4 * KB
     (last, *_) = run.reader.commands(RUN)
     assert (last.payload["knob"], last.payload["value"], last.state) == (
         "pool_bytes",
@@ -127,13 +140,15 @@ def test_the_edge_is_dragged_previewed_and_applied_and_grants_follow(
         "applied",
     )
     expect(page.locator(".pw-market-effect")).to_contain_text("64\u2009KiB → 4\u2009KiB")
-    granted = (
-        "[...document.querySelectorAll('.pw-bid-used')].reduce((s, b) => s + +b.dataset.granted, 0)"
-    )
-    until_shown(page, run, f"{granted} <= 4096")
+    until_shown(page, run, f"{GRANTED} <= 4096")
 
 
-def test_the_pool_of_all_joins_is_turned_and_grants_follow(
+#: What all caches have, in bytes.
+GRANTED = """[...document.querySelectorAll("#pw-market [data-granted]")]
+.reduce((sum, one) => sum + +one.dataset.granted, 0)"""
+
+
+def test_the_pool_of_the_run_is_turned_and_grants_follow(
     open_page: OpenPage, run: JoinsRun
 ) -> None:
     page = open_page(f"/memory?run={RUN}")
@@ -142,21 +157,62 @@ def test_the_pool_of_all_joins_is_turned_and_grants_follow(
     edge.focus()
     page.keyboard.press("Home")
     draft = page.locator(".pw-market-draft")
-    expect(draft).to_contain_text("Draft: pool no limit → 4\u2009KiB.")
+    expect(draft).to_contain_text("Draft: no limit → 4\u2009KiB.")
     draft.get_by_role("button", name="Apply").click()
-    until_shown(
-        page, run, "document.querySelector('.pw-market[data-join=\"\"]').dataset.pool === '4096'"
-    )
+    until_shown(page, run, "document.querySelector('[data-pool=\"\"]').dataset.limit === '4096'")
     assert 0 < values_of(run, "run pool", "Pool of the run")["granted_bytes"] <= 4 * KB
-    assert values_of(run, "pool", "Pool of a and b and c")["granted_bytes"] <= 4 * KB
+    assert values_of(run, "pool", OWN)["granted_bytes"] <= 4 * KB
     edge.focus()
     page.keyboard.press("End")
     expect(draft).to_contain_text("4\u2009KiB → no limit.")
 
 
+def test_while_the_edge_moves_one_question_is_open_and_the_newest_answer_is_shown(
+    open_page: OpenPage, run: JoinsRun
+) -> None:
+    """Where the server is slow what is asked meanwhile waits, and the newest of it is asked."""
+    page = open_page(f"/memory?run={RUN}&at=2")
+    asked: list[Route] = []
+    page.route("**/market?*", lambda route: asked.append(route))
+    edge = page.get_by_role("slider", name="Pool of the run")
+    edge.focus()
+    page.keyboard.press("Home")
+    held(page, asked, 1)
+    draft = page.locator(".pw-market-draft")
+    expect(draft).to_have_attribute("aria-busy", "true")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+        expect(draft).to_have_attribute("aria-busy", "true")
+    expect(draft).to_contain_text("→ 16\u2009KiB.")
+    assert [value_of(route) for route in asked] == [4 * KB]
+    asked[0].continue_()
+    held(page, asked, 2)
+    assert value_of(asked[1]) == 16 * KB
+    expect(draft).to_contain_text("Dividing the bids again")
+    with page.expect_response("**/market?*") as answer:
+        asked[1].continue_()
+    expect(draft).to_have_attribute("aria-busy", "false")
+    expect(draft).to_contain_text(answer.value.json()["words"])
+    assert len(asked) == 2
+
+
+def held(page: Page, asked: list[Route], n: int) -> None:
+    """Wait until so many questions were asked."""
+    for _ in range(200):
+        if len(asked) >= n:
+            return
+        page.wait_for_timeout(20)  # sleeps: asked again
+    raise AssertionError(f"{n} questions were never asked")
+
+
+def value_of(route: Route) -> int:
+    """The limit that a request asks about."""
+    return int(parse_qs(urlsplit(route.request.url).query)["value"][0])
+
+
 def test_escape_leaves_and_discard_forgets_a_draft(open_page: OpenPage, run: JoinsRun) -> None:
     page = open_page(f"/memory?run={RUN}")
-    edge = page.get_by_role("slider", name="Pool of the join of four")
+    edge = page.get_by_role("slider", name=OWN)
     edge.focus()
     page.keyboard.press("PageUp")
     draft = page.locator(".pw-market-draft")
@@ -187,19 +243,26 @@ def test_caches_are_forbidden_pinned_and_let_go(open_page: OpenPage, run: JoinsR
     assert run.loop.settings.scopes[UNIT].word("pinned_caches") == "R ⋈ S"
 
 
-def test_replay_shows_the_market_of_its_moment(open_page: OpenPage, run: JoinsRun) -> None:
+def test_replay_divides_the_bids_of_its_moment(open_page: OpenPage, run: JoinsRun) -> None:
+    """Trying is possible in the past as well; applying is not."""
     page = open_page(f"/memory?run={RUN}&at=2")
-    pool = values_of(run, "pool", "Pool of a and b and c", 2)
-    market = page.locator(".pw-market").first
-    expect(market).to_have_attribute("data-pool", str(int(pool["pool_bytes"])))
+    pool = values_of(run, "pool", OWN, 2)
+    shown = page.locator(f".pw-market-pool[aria-label='{OWN}']")
+    expect(shown).to_have_attribute("data-limit", str(int(pool["pool_bytes"])))
     cache = values_of(run, "cache", "R ⋈ S", 2)
-    row = bid_of(page, "R ⋈ S")
-    expect(row).to_have_attribute("data-granted", str(int(cache["granted_bytes"])))
-    edge = page.get_by_role("slider", name="Pool of the join of four")
-    expect(edge).to_have_attribute("aria-disabled", "true")
-    edge.focus()
+    expect(bid_of(page, "R ⋈ S")).to_have_attribute(
+        "data-granted", str(int(cache["granted_bytes"]))
+    )
+    page.get_by_role("slider", name=OWN).focus()
     page.keyboard.press("Home")
-    expect(page.locator(".pw-market-draft")).to_have_count(0)
+    draft = page.locator(".pw-market-draft")
+    expect(draft).to_contain_text("R ⋈ S goes, with")
+    expect(bid_of(page, "R ⋈ S")).to_have_attribute("data-granted", "0")
+    expect(draft.get_by_role("button", name="Apply")).to_be_disabled()
+    draft.get_by_role("button", name="Discard").click()
+    expect(bid_of(page, "R ⋈ S")).to_have_attribute(
+        "data-granted", str(int(cache["granted_bytes"]))
+    )
 
 
 def test_pipelines_on_the_plan_and_lanes_on_the_timeline(
@@ -226,69 +289,18 @@ def test_a_run_without_caches_shows_what_takes_memory(open_page: OpenPage, site:
     takes = page.locator("#pw-takes")
     expect(takes).to_contain_text("Stores that synopses share")
     expect(takes).to_contain_text("Queues between operators")
-    expect(page.locator(".pw-market")).to_have_count(0)
+    expect(page.locator("#pw-market")).to_be_hidden()
     with_windows.close()
 
 
-CACHES = [
-    {"id": "a", "short": "A", "state": "used", "choice": "", "wanted": 8192, "bid": 2.0},
-    {"id": "b", "short": "B", "state": "used", "choice": "", "wanted": 8192, "bid": 1.0},
-    {"id": "c", "short": "C", "state": "profiled", "choice": "", "wanted": 4096, "bid": 5.0},
-]
-for one in CACHES:
-    one |= {"benefit": one["bid"], "upkeep": 0.0}
-
-
-def test_a_pool_is_served_from_the_highest_bid_down(ask: Ask) -> None:
-    given = "Object.fromEntries(m.served(bids, pool))"
-    assert ask("market_rule", given, bids=CACHES, pool=12_288) == {"a": 8192, "b": 4096}
-    moves = ask("market_rule", "m.moved({bids}, 16384, 4096)", bids=CACHES)
-    assert [(one["short"], one["to"]) for one in moves] == [("B", 0), ("A", 4096)]
-    moves = ask("market_rule", "m.moved({bids}, 0, 16384)", bids=CACHES)
-    assert [one["short"] for one in moves] == ["A", "B"]
-    pinned = [CACHES[0], {**CACHES[1], "choice": "pinned"}]
-    assert ask("market_rule", given, bids=pinned, pool=8192) == {"b": 8192, "a": 0}
-
-
-def test_the_price_is_the_last_bid_served_and_work_falls_with_memory(ask: Ask) -> None:
-    assert ask("market_rule", "m.price({bids}, 12288)", bids=CACHES) == 1.0
-    assert ask("market_rule", "m.price({bids}, 16384)", bids=CACHES) is None
-    market = {"plain_now": 10.0, "bids": CACHES}
-    work = [
-        ask("market_rule", "m.worked(market, pool)", market=market, pool=p)
-        for p in (0, 8192, 16384)
-    ]
-    assert work == [10.0, 8.0, 7.0]
-
-
-#: Two tiers of a miss-ratio curve: the first page saves most of what the cache saves.
-CURVED = {**CACHES[0], "pool": "p", "granted": 8192, "tiers": [[4096, 3.0, 1.8], [4096, 0.3, 0.2]]}
-
-
-def test_a_turn_is_previewed_along_the_miss_ratio_curve(ask: Ask) -> None:
-    bids = [CURVED, {**CACHES[1], "pool": "q"}]
-    given = "Object.fromEntries(m.served(bids, pool, caps))"
-    assert ask("market_rule", given, bids=bids, pool=12_288, caps={}) == {"a": 4096, "b": 8192}
-    capped = ask("market_rule", given, bids=bids, pool=16_384, caps={"q": 4096})
-    assert capped == {"a": 8192, "b": 4096}
-    work = [
-        ask("market_rule", "m.worked({plain_now: 10, bids}, pool)", bids=[CURVED], pool=p)
-        for p in (4096, 8192)
-    ]
-    assert work == pytest.approx([8.2, 8.0])
+POOL = {"endless": True, "asked": 20_480, "limit": None, "knob": {"low": 0, "high": None}}
 
 
 def test_a_pool_without_limit_is_at_the_end_of_its_bar(ask: Ask) -> None:
-    market = {
-        "limitless": True,
-        "bids": CACHES,
-        "bytes": None,
-        "knobs": {"pool": {"low": 0, "high": None}},
-    }
-    assert ask("market_rule", "m.bytesText(m.room(market, 0))", market=market) == "no limit"
-    assert ask("market_rule", "m.keyed(market, 'End', 4096)", market=market) == 0
-    assert ask("market_rule", "m.keyed(market, 'Home', 8192)", market=market) == 4096
-    assert ask("market_rule", "m.keyed(market, 'ArrowLeft', Infinity)", market=market) == 20_480
+    assert ask("pool_scale", "m.bytesText(m.room(pool, 0))", pool=POOL) == "no limit"
+    assert ask("pool_scale", "m.keyed(pool, 'End', 4096)", pool=POOL) == 0
+    assert ask("pool_scale", "m.keyed(pool, 'Home', 8192)", pool=POOL) == 4096
+    assert ask("pool_scale", "m.keyed(pool, 'ArrowLeft', Infinity)", pool=POOL) == 20_480
 
 
 def test_names_in_a_knob_come_and_go(ask: Ask) -> None:

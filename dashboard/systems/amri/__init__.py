@@ -27,6 +27,7 @@ FACE: Final = Face(
     verdict=gain.VERDICT,
     words=words.WORDS,
     nodes=words.NODES,
+    holds=words.HOLDS,
     groups=words.GROUPS,
     first=words.FIRST,
     unreplayed=words.UNREPLAYED,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import NodeKind
+from dashboard.base.face import HeldMemory, NodeKind
 from dashboard.views.inspector import COST, QUALITY, SPEED, STORE
-from dashboard.views.unreplayed import BRANCH
+from dashboard.views.unreplayed import BRANCH, MARKET
 
 WORDS: Final[Mapping[str, str]] = {
     "amri": "Eddies with adaptive indexes",
@@ -55,14 +55,13 @@ WORDS: Final[Mapping[str, str]] = {
     "pinned_bits": "Bits that stay",
 }
 #: Why the record cannot tell what another value of a knob would have done.
-UNREPLAYED: Final = dict.fromkeys(
+UNREPLAYED: Final = {"index_pool_bytes": MARKET} | dict.fromkeys(
     (
         *("router", "exploration", "route_hysteresis", "access", "index_bits", "hash_indexes"),
         *("partition_tuples", "assessment", "epsilon", "theta", "combine", "fold_scope"),
         *("tuning_schedule", "period_requests", "trigger_requests", "selection", "prior"),
         *(
             "bit_division",
-            "index_pool_bytes",
             "min_gain",
             "migration",
             "migration_us",
@@ -94,3 +93,5 @@ GROUPS: Final[Mapping[str, str]] = {
 }
 #: Turned most.
 FIRST: Final = ("router", "access", "index_bits", "tuning_schedule", "selection", "migration")
+#: What holds memory without a bid for it.
+HOLDS: Final = {"stem": HeldMemory("state_tuples", "tuples")}

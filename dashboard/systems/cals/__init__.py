@@ -26,6 +26,7 @@ FACE: Final = Face(
     panels=(shed.PANEL, receipts.PANEL, lanes.PANEL, runs.PANEL, lanes.LANES),
     words=words.WORDS,
     nodes=words.NODES,
+    holds=words.HOLDS,
     marks=words.MARKS,
     groups=words.GROUPS,
     first=words.FIRST,

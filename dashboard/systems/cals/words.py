@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import CardMark, NodeKind
+from dashboard.base.face import CardMark, HeldMemory, NodeKind
 from dashboard.views.inspector import QUALITY, STORE
 from dashboard.views.unreplayed import BRANCH
 
@@ -83,3 +83,5 @@ GROUPS: Final[Mapping[str, str]] = {
 }
 #: Turned most.
 FIRST: Final = ("memory_tuples", "shed_algorithm")
+#: What holds memory without a bid for it.
+HOLDS: Final = {"shed": HeldMemory("resident_tuples", "tuples", "memory_tuples")}

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Final
 
 from dashboard.base.face import Face
-from dashboard.systems.joins import lanes, ledger, market, matrices, pipelines, words
+from dashboard.systems.joins import caches, lanes, ledger, matrices, pipelines, words
 
 FACE: Final = Face(
     folder=Path(__file__).parent,
     panels=(
-        market.PANEL,
+        caches.PANEL,
         ledger.PANEL,
         matrices.BIDS_PANEL,
         matrices.VIEWS_PANEL,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from dashboard.systems.joins.market_view import CACHE, state_of
+from dashboard.systems.joins.caches_view import CACHE, state_of
 from dashboard.views.book import Book
 from storage.tables.rows import SeriesData
 

@@ -10,9 +10,9 @@ from dashboard.components.formats import clock
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
+from dashboard.systems.joins.caches_view import POOL, cost_unit
 from dashboard.systems.joins.ledger_figure import HEIGHT, draw_caching
 from dashboard.systems.joins.ledger_view import PROPERTIES, CachingView, build_caching
-from dashboard.systems.joins.market_view import POOL, cost_unit
 from dashboard.views.book import Book
 from storage.reader import Reader
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from dashboard.components.formats import show
-from dashboard.systems.joins.market_view import POOL
+from dashboard.systems.joins.caches_view import POOL
 from dashboard.views.book import Book
 from storage.tables.rows import SeriesData
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from dashboard.systems.joins.market_view import CACHE, Values, cost_unit, state_of
+from dashboard.systems.joins.caches_view import CACHE, Values, cost_unit, state_of
 from dashboard.views.book import Book
 from storage.vocabulary.records import Knob
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from dashboard.views.gain import Ratio, ratio_source
-from dashboard.views.unreplayed import SAME, SAMPLING, WINDOW
+from dashboard.views.unreplayed import MARKET, SAME, SAMPLING, WINDOW
 
 WORDS: Final[Mapping[str, str]] = {
     "element_share": "Share of all joins' elements",
@@ -34,9 +34,7 @@ UNREPLAYED: Final[Mapping[str, str]] = {
     "join_order": "Planned anew are a-greedy, independent and optimal; the others see the profile "
     "in parts, or not at all.",
     "caching": "While caches are off none is priced.",
-    "pool_bytes": "The Memory page previews it, along the bids of the caches: drag the pool there.",
-    "run_pool_bytes": "The Memory page previews it, along the bids of the caches: drag the pool "
-    "there.",
+    "pool_bytes": MARKET,
     "join_profile_prob": SAMPLING,
     "window_observations": WINDOW,
     "two_phase": SAME,

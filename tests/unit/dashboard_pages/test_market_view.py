@@ -1,246 +1,142 @@
-"""The market of caches, pipelines, lanes of states, and what takes memory: records to views."""
+"""The market for the memory of a run: bids on record to a view, and what another limit would do."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import Any
+from typing import Final
 
-import numpy as np
 import pytest
 
-from dashboard.systems.joins.lanes_figure import draw_lanes
-from dashboard.systems.joins.lanes_view import build_lanes
-from dashboard.systems.joins.ledger_figure import draw_caching
-from dashboard.systems.joins.ledger_view import BEST, ELEMENTS, PLAIN, SPENT, build_caching
-from dashboard.systems.joins.market_view import build_markets, saving_of, state_of
-from dashboard.systems.joins.matrices_view import build_candidates, build_join_view
-from dashboard.systems.joins.pipelines_view import build_pipelines
 from dashboard.views.book import Book
-from dashboard.views.knobs import named_in
-from dashboard.views.takes import build_takes
-from storage.tables.rows import SeriesData, StoredMatrix
-from storage.vocabulary.records import Entity, Knob, Matrix
-from tests.unit.dashboard_pages.figures import checked
+from dashboard.views.market import RUN_KNOB, MarketView, MemoryPool, build_market, by_bid, tried
+from storage.vocabulary.market import Consumer, Market, bids_matrix
+from storage.vocabulary.memory import PAGE_BYTES, Bid, Tier
+from storage.vocabulary.records import Entity, Knob
 
-UNIT = "u"
-
-
-def cache(id: str, name: str, **facts: Any) -> Entity:
-    readers = [{"pipeline": "p:T", "name": "T", "first": 0, "last": 1}]
-    told = {
-        "join": "j",
-        "pool": "pool",
-        "short_name": name,
-        "key": ["b"],
-        "readers": readers,
-        **facts,
-    }
-    return Entity(id, "cache", name, told, unit_id=UNIT, role="cache")
-
-
-BOOK = Book(
+PAGE: Final = PAGE_BYTES
+BOOK: Final = Book(
     [
-        Entity("j", "operator", "a and b", {"queries": ["q1", "q2"]}, unit_id=UNIT, role="join"),
-        Entity("pool", "pool", "Pool", {"join": "j"}, unit_id=UNIT, role="pool"),
-        Entity(
-            "p:T",
-            "operator",
-            "Pipeline of T",
-            {"join": "j", "input": "T", "order": ["S", "R", "U"]},
-            unit_id=UNIT,
-            role="pipeline",
-        ),
-        cache("c1", "R ⋈ S"),
-        cache("c2", "S ⋈ T"),
-        cache("c3", "T ⋈ U"),
-        Entity("s", "store", "tuples of R", unit_id=UNIT, role="store"),
-        Entity("w", "monitor", "Profile window", unit_id=UNIT, role="profile"),
-        Entity(
-            "asc", "operator", "dest", {"bitmap_bytes": 1 << 20}, unit_id=UNIT, role="selection"
-        ),
+        Entity("pool", "pool", "Pool of the run", role="run pool"),
+        Entity("own", "pool", "Pool of four", unit_id="u", role="pool"),
+        Entity("c1", "cache", "R ⋈ S", unit_id="u", role="cache"),
+        Entity("c2", "cache", "S ⋈ T", unit_id="u", role="cache"),
+        Entity("join", "operator", "a and b", unit_id="v", role="join"),
+        Entity("held", "synopsis", "tuples of R", unit_id="u", role="synopsis"),
+        Entity("none", "synopsis", "tuples of S", unit_id="u", role="synopsis"),
+        Entity("w", "operator", "[Range 8 Hours]", unit_id="c", role="shed"),
     ]
 )
-VALUES: dict[str, dict[str, float | None]] = {
-    "pool": {"pool_bytes": 8192, "used_bytes": 5000, "plain_cost": 3.0, "cached_cost": 2.0},
-    "c1": {"cache_state": 1, "cache_bid": 0.5, "used_bytes": 5000, "granted_bytes": 8192},
-    "c2": {"cache_state": 0, "cache_bid": 2.0, "used_bytes": 0},
-    "c3": {"cache_state": 1, "cache_bid": 0.9},
-    "p:T": {"arrival_share": 0.5, "pipeline_cost": 1.5},
-    "s": {"state_bytes": 70_000},
-    "w": {"window_tuples": 250},
+VALUES: Final = {
+    "c1": {"size_tuples": 12.0},
+    "held": {"state_bytes": 9000.0},
+    "w": {"resident_tuples": 400.0},
 }
-
-
-def knob(name: str, value: Any, batch: int = 0, version: int = 0) -> Knob:
-    return Knob(name, "int", value, value, "", "", scope=UNIT, batch=batch, version=version)
-
-
-def series(entity: str, values: list[float], first: int = 0) -> SeriesData:
-    numbers = np.array(values, np.float64)
-    batches = np.arange(first, first + len(values))
-    times = batches.astype(np.float64)
-    n = np.ones(len(values), np.int64)
-    return SeriesData(entity, "x", "", batches, times, numbers, numbers, numbers, n, False)
-
-
-def test_caches_in_use_come_first_and_each_as_it_bids() -> None:
-    (market,) = build_markets(BOOK, VALUES, [knob("pool_bytes", 8192)], {}, {}, {})
-    assert [one.id for one in market.bids] == ["c3", "c1", "c2"]
-    assert market.name == "q1, q2"
-    assert (market.bytes, market.plain, market.cached, market.cost) == (8192, 3.0, 2.0, "µs")
-    assert set(market.knobs) == {"pool_bytes"}
-    assert market.bids[2].places == ("in T",)
-
-
-def test_costs_are_probes_where_they_are_counted_and_choices_are_read_from_knobs() -> None:
-    knobs = [
-        knob("join_costs", "counted"),
-        knob("pinned_caches", "R ⋈ S;  S ⋈ T"),
-        knob("forbidden_caches", "T ⋈ U"),
-    ]
-    (market,) = build_markets(BOOK, VALUES, knobs, {}, {}, {})
-    assert market.cost == "probes"
-    assert {one.id: one.choice for one in market.bids} == {
-        "c1": "pinned",
-        "c2": "pinned",
-        "c3": "forbidden",
-    }
-    assert named_in(None) == ()
-
-
-def test_costs_and_bids_are_means_of_the_last_batches_and_a_saving_has_its_interval() -> None:
-    courses = {
-        ("pool", "plain_cost"): [8.0, 16.0, 8.0, 16.0],
-        ("pool", "cached_cost"): [4.0, 8.0, 2.0, 4.0],
-        ("c1", "cache_bid"): [0.1, 0.5],
-        ("c1", "granted_bytes"): [4096.0, 8192.0],
-    }
-    (market,) = build_markets(BOOK, VALUES, [], {}, courses, {})
-    assert (market.plain, market.cached) == (12.0, 4.5)
-    assert market.plain_now == 3.0  # bids are of the newest batch: what a draft does is, too
-    saving = market.saving
-    assert saving is not None
-    assert saving.n == 4
-    assert saving.times == pytest.approx(8**0.5)
-    assert saving.low < saving.times < saving.high
-    c1 = next(one for one in market.bids if one.id == "c1")
-    assert c1.bid == 0.5
-    assert c1.smooth == pytest.approx(0.3)
-    assert (c1.granted, c1.under) == (8192, 4096)
-    assert saving_of([1.0], [2.0]) is None
-
-
-def test_all_joins_share_a_market_in_which_costs_are_for_elements_of_all() -> None:
-    second = cache("c9", "A ⋈ B", pool="pool2")
-    shared = Entity("all", "pool", "Pool of the run", {"pools": ["pool", "pool2"]}, role="run pool")
-    other = Entity("pool2", "pool", "Pool", {"join": "j2"}, unit_id=UNIT, role="pool")
-    book = Book([*BOOK.values(), second, shared, other])
-    values: dict[str, dict[str, float | None]] = {
-        **VALUES,
-        "pool": {**VALUES["pool"], "element_share": 0.25},
-        "pool2": {"element_share": 0.75, "plain_cost": 4.0, "pool_bytes": 4096},
-        "c9": {"cache_state": 1, "cache_bid": 0.4},
-        "all": {"pool_bytes": None, "granted_bytes": 9000},
-    }
-    tiers = {"c1": [[4096, 0.8, 3.2], [4096, 0.2, 0.8]]}
-    knobs = [knob("pool_bytes", 8192), replace(knob("run_pool_bytes", 0), scope="")]
-    *joins, market = build_markets(book, values, knobs, {}, {}, tiers)
-    assert [one.is_of_run for one in joins] == [False, False]
-    assert market.is_of_run
-    assert [one.id for one in market.bids] == ["c9", "c3", "c1"]
-    assert [one.bid for one in market.bids] == pytest.approx([0.3, 0.225, 0.125])
-    assert market.bids[-1].tiers == ((4096, 0.2, 0.8), (4096, 0.05, 0.2))
-    assert market.plain == pytest.approx(0.25 * 3 + 0.75 * 4)
-    assert (market.bytes, market.granted) == (None, 9000)
-    assert market.caps == {"pool": 8192, "pool2": 4096}
-
-
-def test_what_caching_saved_and_lost_since_the_run_began() -> None:
-    totals = {
-        ELEMENTS: [10.0, 20.0],
-        PLAIN: [100.0, 200.0],
-        SPENT: [90.0, 150.0],
-        BEST: [90.0, 140.0],
-    }
-    told = {("pool", name): series("pool", values) for name, values in totals.items()}
-    (join,) = build_caching(BOOK, {"pool": ("four", "probes")}, told)
-    assert [(row.saved, row.regret) for row in join.rows] == [(10, 0), (50, 10)]
-    words, tone = join.verdict
-    assert tone == "ok"
-    assert words.startswith("saved 25")
-    assert len(checked(draw_caching([join])).data) == 2
-    assert build_caching(BOOK, {"pool": ("four", "probes")}, {}) == []
-
-
-@pytest.mark.parametrize(
-    ("value", "word"), [(0, "profiled"), (1, "used"), (2, "unused"), (9, ""), (None, "")]
+CACHES: Final = Bid(
+    {"1": [Tier(2, 8.0)], "2": [Tier(1, 4.0), Tier(1, 2.0)]},
+    16,
+    1,
+    0.5,
+    "own",
+    {"1": "c1", "2": "c2"},
+    "ns",
+    "own_bytes",
 )
-def test_states_are_words(value: float | None, word: str) -> None:
-    assert state_of(value) == word
+NEEDED: Final = Bid({"all": [Tier(1, math.inf)]}, 1, 1, 0.5, "join", unit="ns")
+MARKET: Final = Market(4 * PAGE, {"u j": Consumer("u", CACHES), "v k": Consumer("v", NEEDED)})
+NAMES: Final = {"u j|1": "R ⋈ S", "u j|2": "S ⋈ T"}
 
 
-def test_a_pipeline_has_its_steps_and_the_caches_over_them() -> None:
-    (join,) = build_pipelines(BOOK, VALUES, [])
-    (row,) = join.rows
-    assert (row.input, row.order, row.arrival, row.cost) == ("T", ("S", "R", "U"), 0.5, 1.5)
-    assert [(one.name, one.state, one.first, one.last) for one in row.spans][-1] == (
-        "S ⋈ T",
-        "profiled",
-        0,
-        1,
-    )
+def knob(name: str, value: int, scope: str) -> Knob:
+    return Knob(name, "int", value, value, "bytes", "", scope=scope)
 
 
-def test_lanes_join_batches_in_one_state() -> None:
-    used = series("c1", [0, 0, 1, 1, 1, 2])
-    never, strange = series("c2", [0, 0]), series("nobody", [1])
-    lanes = build_lanes(BOOK, [never, used, strange])
-    assert [lane.cache for lane in lanes] == ["c1", "c2"]  # longest in use on top
-    told = [(one.state, one.first, one.last, one.until) for one in lanes[0].stretches]
-    assert told == [("profiled", 0, 1, 2.0), ("used", 2, 4, 5.0), ("unused", 5, 5, 5.0)]
-    bars = checked(draw_lanes(lanes, "dark")).data
-    assert {one.name: len(one.y) for one in bars} == {"used": 1, "profiled": 2, "unused": 1}
+KNOBS: Final = [
+    knob(RUN_KNOB, 4 * PAGE, ""),
+    knob("own_bytes", 16 * PAGE, "u"),
+    knob("memory_tuples", 500, "c"),
+]
 
 
-def test_matrices_of_a_join() -> None:
-    view = Matrix(
-        "join view of T: a and b", "join view", ("S", "R"), ("S", "R"), [[1, 2], [None, 3]], n=9
-    )
-    shown = build_join_view(StoredMatrix(7, 0.0, view))
-    assert (shown.title, shown.values, shown.n, shown.batch) == (
-        "T: a and b",
-        ((1, 2), (None, 3)),
-        9,
-        7,
-    )
-    columns = (
-        "cache_benefit",
-        "cache_upkeep",
-        "cache_bid",
-        "wanted_bytes",
-        "granted_bytes",
-        "chosen",
-    )
-    values = [[3.0, 1.0, 0.5, 4096, 4096, 1], [None, 1.0, None, None, 0, 0]]
-    bids = Matrix(
-        "cache bids of a",
-        "cache bids",
-        ("c1", "c2"),
-        columns,
-        values,
-        row_stats={"conflicts": [[1], [0]]},
-    )
-    first, second = build_candidates(StoredMatrix(7, 0.0, bids), BOOK).rows
-    assert (first.name, first.net, first.chosen, first.conflicts) == ("R ⋈ S", 2.0, True, (2,))
-    assert (second.net, second.chosen, second.conflicts) == (None, False, (1,))
+def view_of(market: Market) -> MarketView:
+    used = {"u j": {"1": 5000}}
+    view = build_market(BOOK, VALUES, KNOBS, market, bids_matrix(market, used))
+    assert view is not None
+    return view
 
 
-def test_parts_stand_against_their_limits_and_the_largest_come_first() -> None:
-    knobs = [knob("bitmap_memory", 4), knob("tau_tuples", 1000), knob("state_limit_bytes", 0)]
-    view = build_takes(BOOK, VALUES, knobs)
-    limits = {one.name: (one.value, one.limit, one.unit) for one in view.kinds}
-    assert limits["Bitmaps of constructs"] == (1 << 20, 4 << 20, "bytes")
-    assert limits["Profile window"] == (250, 1000, "tuples")
-    assert limits["Pool of caches · a and b"] == (5000, 8192, "bytes")
-    assert [one.name for one in view.holders] == ["tuples of R", "R ⋈ S"]
-    assert build_takes(Book(), {}, []).kinds == ()
+def pool_of(id: str) -> MemoryPool:
+    return next(pool for pool in view_of(MARKET).pools if pool.id == id)
+
+
+def test_bids_stand_as_they_are_served_with_what_they_ask_have_and_hold() -> None:
+    view = view_of(MARKET)
+    told = [(b.name, b.role, b.holder_name, b.asked, b.granted) for b in view.bids]
+    assert told == [
+        ("a and b", "join", "a and b", PAGE, PAGE),
+        ("R ⋈ S", "cache", "Pool of four", 2 * PAGE, 2 * PAGE),
+        ("S ⋈ T", "cache", "Pool of four", 2 * PAGE, PAGE),
+    ]
+    assert [b.gain for b in view.bids] == [None, pytest.approx(1.0), pytest.approx(0.375)]
+    assert [(b.used, b.tuples) for b in view.bids] == [(None, None), (5000, 12), (None, None)]
+    assert view.price == pytest.approx(0.5 * 4 / 4)
+    assert view.units == ("ns",)
+
+
+def test_a_pool_is_that_of_the_run_or_a_limit_of_a_bidder() -> None:
+    run, own = view_of(MARKET).pools
+    assert (run.id, run.knob.name, run.limit, run.endless) == ("", RUN_KNOB, 4 * PAGE, True)
+    assert run.bids == ("v k|all", "u j|1", "u j|2")
+    assert (own.name, own.limit, own.endless) == ("Pool of four", 16 * PAGE, False)
+    assert own.bids == ("u j|1", "u j|2")
+    free = Market(None, {"u j": Consumer("u", CACHES._replace(endless=True))})
+    knobs = [replace(one, value=0) for one in KNOBS]
+    view = build_market(BOOK, VALUES, knobs, free, bids_matrix(free, {}))
+    assert view is not None
+    assert [pool.limit for pool in view.pools] == [None, None]
+
+
+def test_what_holds_memory_without_a_bid_is_told_as_that() -> None:
+    limited, held = view_of(MARKET).others
+    assert (limited.name, limited.size, limited.limit) == ("[Range 8 Hours]", 400, 500)
+    assert (limited.unit, limited.knob) == ("tuples", "memory_tuples")
+    assert (held.name, held.size, held.limit, held.knob) == ("tuples of R", 9000, None, "")
+
+
+def test_a_run_in_which_nobody_could_bid_has_no_market() -> None:
+    book = Book(one for one in BOOK.values() if one.role == "synopsis")
+    assert build_market(book, VALUES, KNOBS, Market(None, {}), None) is None
+    window = Book(one for one in BOOK.values() if one.role == "shed")
+    view = build_market(window, VALUES, KNOBS, Market(None, {}), None)
+    assert view is not None
+    assert (view.bids, view.pools, len(view.others)) == ((), (), 1)
+
+
+def test_a_smaller_pool_takes_from_the_lowest_bid_first_and_a_larger_one_gives() -> None:
+    less = tried(MARKET, NAMES, pool_of(""), 2 * PAGE)
+    assert less.granted == {"v k|all": PAGE, "u j|1": PAGE, "u j|2": 0}
+    saving = "estimated saving −60.0\u2009%."
+    assert less.words == f"S ⋈ T goes, with 4\u2009KiB, then R ⋈ S gives 4\u2009KiB; {saving}"
+    assert less.price == pytest.approx(1.0)
+    free = tried(MARKET, NAMES, pool_of(""), 0)
+    assert free.words == "S ⋈ T gets 4\u2009KiB; estimated saving +10.0\u2009%."
+    assert free.price is None
+
+
+def test_a_limit_of_a_bidder_is_tried_beside_that_of_the_run() -> None:
+    own = tried(MARKET, NAMES, pool_of("u j"), PAGE)
+    assert own.granted == {"v k|all": PAGE, "u j|1": PAGE, "u j|2": 0}
+    same = tried(MARKET, NAMES, pool_of("u j"), 16 * PAGE)
+    assert same.granted == by_bid(MARKET)
+    assert same.words.startswith("nobody has to give way, and nobody gains; ")
+
+
+def test_savings_in_other_units_have_no_price_together() -> None:
+    other = Consumer("v", NEEDED._replace(wants={"all": [Tier(1, 3.0)]}, unit="probes"))
+    mixed = MARKET._replace(consumers={**MARKET.consumers, "v k": other})
+    assert view_of(mixed).price is None
+    assert view_of(mixed).units == ("ns", "probes")
+    told = tried(mixed, NAMES, pool_of(""), 2 * PAGE)
+    assert told.words.endswith("% of ns, −100\u2009% of probes.")
+    nothing = tried(Market(None, {"v k": MARKET.consumers["v k"]}), {}, pool_of(""), PAGE)
+    assert nothing.words.endswith("; what that saves is not known yet.")

@@ -1,0 +1,211 @@
+/* MemoryMarket: pools of memory, the bids for them and what does not bid; a Dash component.
+
+   Props: run, drawing (see dashboard/panels/common/market.py), disabled (why knobs cannot be turned, or '').
+   The edge of a pool is a draft of the knob behind it. What it would do the server tells, which divides the bids
+   of this batch again; trying changes nothing, applying is a request like any other turn of a knob. */
+import { apiError, callApi } from "./api.js";
+import { components } from "./dash.js";
+import { shortNumber, show } from "./format.js";
+import { answerChip, useTurns } from "./knob_card.js";
+import { send } from "./knob_turns.js";
+import { newestOnly } from "./newest.js";
+import { link } from "./page_table.js";
+import { bytesText, keyed, poolAt, room, widest } from "./pool_scale.js";
+import { h, useEffect, useRef, useState } from "./react.js";
+
+const REST_MS = 80;
+const keyOf = (question) => JSON.stringify(question);
+const draftOf = ({ knob, scope, value }) => keyOf([knob, scope, value]);
+
+async function answered({ run, at, knob, scope, value }) {
+  const given = new URLSearchParams({ knob, value: String(value) });
+  if (scope) given.set("scope", scope);
+  if (at !== null) given.set("at", String(at));
+  const answer = await callApi("GET", `/runs/${encodeURIComponent(run)}/market?${given}`);
+  return answer.ok ? answer.body : { words: apiError(answer), granted: null, price: null };
+}
+
+/* What the bids come to under the draft: the last answer, whether it is to this draft, and to this very question. */
+function useAnswer(question) {
+  const [found, setFound] = useState(null);
+  const asks = useRef(null);
+  if (asks.current === null) asks.current = newestOnly(answered, (body, asked) => setFound({ body, asked }));
+  const key = question && keyOf(question);
+  useEffect(() => {
+    if (key === null) return setFound(null);
+    const timer = window.setTimeout(() => asks.current(JSON.parse(key)), REST_MS);
+    return () => window.clearTimeout(timer);
+  }, [key]);
+  if (key === null || found === null) return [null, false, key === null];
+  return [found.body, draftOf(found.asked) === draftOf(question), keyOf(found.asked) === key];
+}
+
+function Body({ run, market, disabled }) {
+  const [draft, setDraft] = useState(null);
+  const drafted = draft && market.pools.find(({ id }) => id === draft.pool);
+  const question = drafted ? { run, at: market.at, knob: drafted.knob.name, scope: drafted.knob.scope, value: draft.value } : null;
+  const [answer, same, current] = useAnswer(question);
+  const granted = (bid) => (answer && answer.granted && bid.id in answer.granted ? answer.granted[bid.id] : bid.granted);
+  const price = answer && answer.granted ? answer.price : market.price;
+  const pools = market.pools.map((pool) => {
+    const own = draft && draft.pool === pool.id ? draft.value : null;
+    const change = (value) => setDraft(value === null ? null : { pool: pool.id, value });
+    return h(Pool, { key: pool.id, run, pool, market, granted, disabled, draft: own, change, words: own !== null && same ? answer.words : "", current });
+  });
+  return h(
+    "div",
+    { className: "pw-market" },
+    headline(market),
+    pools,
+    market.bids.length ? bidList(market, granted, price) : h("p", { className: "pw-dim" }, "Nobody asks for memory now."),
+    market.others.length > 0 && noBids(market.others)
+  );
+}
+
+const bidsText = (n) => (n === 1 ? "1 bid asks" : `${n} bids ask`);
+
+function headline({ bids, n_bids: n, units, asked, granted, used }) {
+  if (!n) return null;
+  const more = n > bids.length ? ` Drawn are the first ${bids.length} of ${n}; the table has all.` : "";
+  const mixed = units.length > 1 ? ` Savings are in ${units.join(" and ")}, which do not compare.` : "";
+  return h(
+    "header",
+    { className: "pw-market-head" },
+    h("h3", null, `${bidsText(n)} for ${bytesText(asked)}, ${bytesText(granted)} granted`),
+    h("p", null, h("span", { className: "pw-badge" }, "measured"), ` ${bytesText(used)} in use.${more}${mixed}`)
+  );
+}
+
+/* A pool: its bar, the draft, and what the last turn brought. */
+function Pool({ run, pool: recorded, market, granted, disabled, draft, change, words, current }) {
+  const { request, queue, row: knob, wanted } = useTurns(run, recorded.knob, null);
+  const pool = { ...recorded, knob };
+  const now = pool.limit === null ? Infinity : pool.limit;
+  const value = draft === null ? Number(wanted) : draft;
+  const asks = draft !== null && draft !== Number(wanted);
+  const apply = () => {
+    send(run, knob, draft, "dragged on the market", knob.version);
+    change(null);
+  };
+  return h(
+    "section",
+    { className: "pw-market-pool", "data-pool": pool.id, "data-limit": String(now), "aria-label": pool.name },
+    h("h4", null, pool.name, knob.title !== pool.name && h("span", { className: "pw-dim" }, ` ${knob.title}`)),
+    h(Bar, { pool, bids: market.bids.filter(({ id }) => pool.bids.includes(id)), value, now, granted, change }),
+    asks && preview({ now, next: room(pool, draft), words, current, apply, disabled, drop: () => change(null) }),
+    request && h("p", { className: "pw-market-answer" }, answerChip(request, queue)),
+    pool.turned && h("p", { className: "pw-market-effect" }, pool.turned)
+  );
+}
+
+/* What each bid has, in the order they are served, and the edge. */
+function Bar({ pool: recorded, bids, value, now, granted, change }) {
+  const bar = useRef(null);
+  const edge = room(recorded, value);
+  const pool = { ...recorded, limit: Math.max(...[now, edge].filter(Number.isFinite), 0) };
+  const whole = widest(pool);
+  const part = (bytes) => `${(100 * Math.min(bytes, whole)) / whole}%`;
+  const drag = (event) => {
+    const { left, width } = bar.current.getBoundingClientRect();
+    change(poolAt(pool, (whole * (event.clientX - left)) / width));
+  };
+  const grab = (event) => {
+    event.currentTarget.setPointerCapture(event.pointerId);
+    event.currentTarget.dataset.held = "1";
+  };
+  const loose = (event) => delete event.currentTarget.dataset.held;
+  const onKeyDown = (event) => {
+    const next = keyed(pool, event.key, edge);
+    if (next === null) return;
+    event.preventDefault();
+    event.stopPropagation();
+    change(next);
+  };
+  const looks = {
+    className: "pw-pool-edge",
+    role: "slider",
+    tabIndex: 0,
+    "aria-label": pool.name,
+    "aria-valuemin": pool.knob.low || 0,
+    "aria-valuemax": Math.round(whole),
+    "aria-valuenow": Math.min(edge, Math.round(whole)),
+    "aria-valuetext": bytesText(edge),
+    style: { left: part(edge) },
+    onPointerDown: grab,
+    onPointerMove: (event) => event.currentTarget.dataset.held && drag(event),
+    onPointerUp: loose,
+    onPointerCancel: loose,
+    onKeyDown,
+  };
+  return h(
+    "div",
+    { className: "pw-pool", ref: bar },
+    h("div", { className: "pw-pool-room", style: { width: part(edge) } }),
+    pieces(bids, granted, part),
+    h("div", looks, h("span", { className: "pw-pool-size", style: { transform: `translateX(-${part(edge)})` } }, bytesText(edge)))
+  );
+}
+
+function pieces(bids, granted, part) {
+  let at = 0;
+  return bids.map((bid, place) => {
+    const [size, left] = [granted(bid), at];
+    at += bid.asked;
+    const looks = ["pw-pool-piece", `pw-pool-${place % 3}`, size ? "" : "pw-pool-none", size < bid.granted ? "pw-pool-going" : ""];
+    const title = `${bid.name}: ${bytesText(size)} of ${bytesText(bid.asked)} it asks for`;
+    const style = { left: part(left), width: `calc(${part(at)} - ${part(left)} - 2px)`, "--given": `${bid.asked ? (100 * size) / bid.asked : 0}%` };
+    return h("div", { key: bid.id, className: looks.filter(Boolean).join(" "), "data-bid": bid.id, "data-given": size, title, style }, h("b", null, bid.name), h("span", null, bytesText(size)));
+  });
+}
+
+/* What the draft would do, in the words of the server, before anything is asked for. */
+function preview({ now, next, words, current, apply, drop, disabled }) {
+  return h(
+    "div",
+    { className: "pw-market-draft", role: "status", "aria-busy": !current },
+    h("p", null, h("b", null, `Draft: ${bytesText(now)} → ${bytesText(next)}. `), words || "Dividing the bids again …"),
+    h("div", { className: "pw-knob-actions" }, h("button", { type: "button", className: "pw-button pw-primary", disabled: Boolean(disabled), title: disabled || null, onClick: apply }, "Apply"), h("button", { type: "button", className: "pw-button", onClick: drop }, "Discard"), disabled && h("span", { className: "pw-knob-note" }, disabled))
+  );
+}
+
+function bidList(market, granted, price) {
+  const most = Math.max(...market.bids.map(({ gain }) => gain || 0), price || 0, 1e-12);
+  const last = price === null ? (market.units.length > 1 ? "" : "Memory is left over: the last KiB has no price.") : `Price of the last KiB: ${shortNumber(price)}\u2009${market.units[0]} a tuple.`;
+  return h(
+    "div",
+    { className: "pw-bids" },
+    h("ul", { "aria-label": "Bids, as they are served" }, market.bids.map((bid) => h(Bid, { key: bid.id, bid, size: granted(bid), most, price }))),
+    h("p", { className: "pw-bids-words" }, last)
+  );
+}
+
+function Bid({ bid, size, most, price }) {
+  const { name, role, holder_name: holder, asked, granted, used, tuples, gain, unit } = bid;
+  const at = (value) => `${(100 * Math.max(0, value)) / most}%`;
+  const has = size === granted ? `has ${bytesText(size)}` : `has ${bytesText(granted)} → ${bytesText(size)}`;
+  const holds = [used === null ? "" : `uses ${bytesText(used)}`, tuples === null ? "" : `${show(tuples, "int")} tuples`];
+  return h(
+    "li",
+    { className: "pw-bid", "data-bid": bid.id, "data-granted": size, "data-gain": gain },
+    h("span", { className: "pw-bid-name" }, h("b", null, link(bid.jump, name)), h("span", null, name === holder ? role : `${role} · ${holder}`)),
+    h("span", { className: "pw-bid-bar" }, gain > 0 && h("i", { style: { width: at(gain) } }), price !== null && h("b", { className: "pw-bid-line", style: { left: at(price) }, "aria-hidden": true })),
+    h("span", { className: "pw-bid-price", title: "for each tuple of all that bid, mean of what it asks for" }, gain === null ? "before all bids" : `${shortNumber(gain)}\u2009${unit} per KiB`),
+    h("span", { className: "pw-bid-facts" }, [`asks ${bytesText(asked)}`, has, ...holds].filter(Boolean).join(" · "))
+  );
+}
+
+function noBids(others) {
+  const rows = others.map(({ entity, name, role, size, limit, unit, knob, jump }) => {
+    const held = size === null ? "" : `holds ${sized(size, unit)}`;
+    const own = knob && (limit === null ? `no limit by ${knob}` : `at most ${sized(limit, unit)} by its own limit, ${knob}`);
+    return h("li", { key: entity, className: "pw-bid pw-bid-none", "data-entity": entity }, h("span", { className: "pw-bid-name" }, h("b", null, link(jump, name)), h("span", null, role)), h("span", { className: "pw-bid-state" }, "no bid"), h("span", { className: "pw-bid-facts" }, [held, own].filter(Boolean).join(" · ")));
+  });
+  return h("div", { className: "pw-bids" }, h("h4", null, "Without a bid"), h("ul", { "aria-label": "What holds memory without a bid" }, rows));
+}
+
+const sized = (value, unit) => (unit === "bytes" ? bytesText(value) : `${show(value, "int")}\u2009${unit}`);
+
+/** @param {{id: string, run: string, drawing: any, disabled: string}} props */
+const MemoryMarket = ({ id, run, drawing, disabled }) => h("div", { id }, drawing && h(Body, { key: run, run, market: drawing, disabled }));
+
+Object.assign(components, { MemoryMarket });

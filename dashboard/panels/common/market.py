@@ -1,0 +1,185 @@
+"""The market for the memory of a run: pools with an edge to drag, bids, and what does not bid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from dash.development.base_component import Component
+
+from dashboard.base.context import Context
+from dashboard.components.drawn import PanelDrawing, knob_row
+from dashboard.components.formats import show
+from dashboard.components.kinds import node_kind
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
+from dashboard.panels import records
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
+from dashboard.panels.turns import effects
+from dashboard.views.book import Book
+from dashboard.views.market import RUN_POOL, MarketView, MemoryBid, MemoryPool, NoBid, build_market
+from storage.reader import Reader
+from storage.vocabulary.market import BIDS, Market, consumers_in
+
+DRAWING: Final = "pw-market-drawing"
+NOTE: Final = "who saves most by a KiB has it first; drag an edge to see who would give way"
+#: Bids that are drawn; the table has all.
+MOST_DRAWN: Final = 40
+
+
+class MemoryMarket(PanelDrawing):
+    """Pools of memory with an edge to drag, their bids, and what a turn would do (page_market.js).
+
+    drawing: as written below.
+    """
+
+    _type = "MemoryMarket"
+
+
+class MarketRecord(NamedTuple):
+    """What is on record of a batch. turned: of a pool, by id, what its last turn brought, in
+    words."""
+
+    market: Market
+    view: MarketView
+    turned: dict[str, str]
+
+
+def read_market(reader: Reader, run: str, at: int | None) -> MarketRecord | None:
+    """As of a batch; None: nobody bids, and nothing could."""
+    book = Book(reader.entities(run, at))
+    values, pool = reader.values(run, at), book.first(RUN_POOL)
+    stored = reader.matrix(run, BIDS, at, "") if pool else None
+    limit = values.get(pool, {}).get("pool_bytes")
+    consumers = {} if stored is None else consumers_in(stored.matrix)
+    market = Market(None if limit is None else int(limit), consumers)
+    matrix = None if stored is None else stored.matrix
+    view = build_market(book, values, reader.knobs(run, at), market, matrix)
+    return None if view is None else MarketRecord(market, view, {})
+
+
+def build(reader: Reader, context: Context, scope: PanelScope) -> MarketRecord | None:
+    """The market as of the moment."""
+    run, at = context.run_id, context.batch
+    found = read_market(reader, run, at)
+    return found and found._replace(turned=_turned(reader, run, found.view.pools, at))
+
+
+def _turned(
+    reader: Reader, run: str, pools: Sequence[MemoryPool], at: int | None
+) -> dict[str, str]:
+    """The last turns of their knobs, judged as in the audit log."""
+    turns = [c for c in reader.commands(run) if at is None or (c.applied_batch or 0) <= at]
+    judged, told = effects(reader, run, turns, at), dict[str, str]()
+    for turn in turns:
+        for pool in pools if turn.id in judged else ():
+            scope = turn.payload.get("scope", pool.knob.scope)
+            if (turn.payload.get("knob"), scope) == (pool.knob.name, pool.knob.scope):
+                old, new = (_size(pool, n) for n in (turn.old_value, turn.payload["value"]))
+                words = f"The turn at batch {turn.applied_batch}, {old} → {new}: "
+                told.setdefault(pool.id, words + judged[turn.id][0].words)
+    return told
+
+
+def _size(pool: MemoryPool, value: Any) -> str:
+    return "no limit" if pool.endless and not value else show(float(value), "bytes")
+
+
+def draw(found: MarketRecord, sheet: Sheet) -> Drawing:
+    """Pools, bids and what does not bid; the table twin: all of them."""
+    context = sheet.context
+    return Drawing(
+        table=_table(found.view, context),
+        note=NOTE,
+        sets=(context.run_id, _sent(found, context), sheet.locked),
+    )
+
+
+def _sent(found: MarketRecord, context: Context) -> dict[str, Any]:
+    view, pools = found.view, []
+    for pool in view.pools:
+        words = {"knob": knob_row(pool.knob), "turned": found.turned.get(pool.id, "")}
+        pools.append({**pool._asdict(), **words})
+    return {
+        "at": context.batch,
+        "price": view.price,
+        "units": view.units,
+        "pools": pools,
+        "bids": [_shown(bid, context) for bid in view.bids[:MOST_DRAWN]],
+        "n_bids": len(view.bids),
+        "asked": sum(bid.asked for bid in view.bids),
+        "granted": sum(bid.granted for bid in view.bids),
+        "used": sum(bid.used or 0 for bid in view.bids),
+        "others": [_shown(other, context) for other in view.others[:MOST_DRAWN]],
+    }
+
+
+def _shown(one: MemoryBid | NoBid, context: Context) -> dict[str, Any]:
+    words = {"role": _word(one.role), "jump": jump_to(context, "/plan", node=one.entity)}
+    return {**one._asdict(), **words}
+
+
+def _word(role: str) -> str:
+    return node_kind(role).word
+
+
+_COLUMNS: Final = (
+    TableColumn("For"),
+    TableColumn("Kind"),
+    TableColumn("Bidder"),
+    TableColumn("Saves", "f3", "a tuple and KiB", "mean of what it asks for"),
+    TableColumn("In"),
+    TableColumn("Asks for", "int", "bytes"),
+    TableColumn("Granted", "int", "bytes", "from the next batch on"),
+    TableColumn("In use", "int", "bytes"),
+    TableColumn("Holds", "int", "tuples"),
+)
+
+
+def _table(view: MarketView, context: Context) -> Component:
+    rows = [_row(bid, context) for bid in view.bids]
+    rows += [_no_bid(other, context) for other in view.others]
+    return RowTable("Bids, and what does not bid", _COLUMNS, rows)
+
+
+def _row(bid: MemoryBid, context: Context) -> list[CellData]:
+    return [
+        {"text": bid.name, "jump": jump_to(context, "/plan", node=bid.entity)},
+        _word(bid.role),
+        bid.holder_name,
+        "before all bids" if bid.gain is None else bid.gain,
+        bid.unit,
+        bid.asked,
+        bid.granted,
+        bid.used,
+        bid.tuples,
+    ]
+
+
+def _no_bid(other: NoBid, context: Context) -> list[CellData]:
+    size = {other.unit: other.size}
+    return [
+        {"text": other.name, "jump": jump_to(context, "/plan", node=other.entity)},
+        _word(other.role),
+        "no bid",
+        None,
+        "",
+        None,
+        None,
+        size.get("bytes"),
+        size.get("tuples"),
+    ]
+
+
+PANEL: Final = Panel(
+    name="market",
+    page="/memory",
+    title="The market",
+    sql=records.matrices(BIDS),
+    build=build,
+    draw=draw,
+    values=True,
+    news=("run", "plans", "decisions", "knobs", "matrices"),
+    beats=True,
+    controls=lambda context, services: [MemoryMarket(DRAWING)],
+    sets=MemoryMarket.filled(DRAWING),
+)
