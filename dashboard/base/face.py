@@ -2,8 +2,8 @@
 
 A system has one folder below dashboard/systems with its ``FACE`` and its line in ``FACES`` there.
 No module outside of that folder imports from it or knows a word of it: what has to be told of every
-system is a field here. A face is asked for when something is drawn, not when a module is loaded, so
-its folder may build on everything that asks for it.
+system is a field here. The application brings the faces (``use``) before anything is drawn, so a
+face may build on everything that asks for it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -161,10 +160,21 @@ class Face:
     refuted: Callable[[Reader, str, int, PlanVersion], Mapping[str, float | None]] | None = None
 
 
+#: Those of the application, in the order pages show them in.
+_USED: list[Face] = []
+
+
+def use(systems: Sequence[Face]) -> None:
+    """Make these the faces that are asked for. The application does, before anything is drawn."""
+    _USED[:] = systems
+
+
 def faces() -> tuple[Face, ...]:
-    """The faces of all systems, in the order of ``dashboard.systems``."""
-    systems: tuple[Face, ...] = import_module("dashboard.systems").FACES
-    return systems
+    """The faces of all systems, in the order pages show them in. Raises LookupError before ``use``,
+    in a module that asks while it is loaded, say."""
+    if not _USED:
+        raise LookupError("no faces of systems are in use: the application calls use() first")
+    return tuple(_USED)
 
 
 def followed() -> tuple[str, ...]:

@@ -4,7 +4,7 @@
 import each other by name, ``./core.js``, wherever they stand: a name is given once. ``main.js`` is
 served with all it imports and then the scripts of systems, each module a block after those it
 imports itself, so a page asks once. The sheet is that of ``assets`` by name, then those of systems
-in the order of dashboard.systems, then those of ``assets`` whose names begin with ``z_``.
+in the order of FACES, then those of ``assets`` whose names begin with ``z_``.
 What modules export stands outside of the blocks, under names that are unique; a test holds that.
 What Dash would have a page load file by file is one script too, with the chunk that draws figures.
 The addresses change with the content, and the browser keeps what it got for good.

@@ -12,8 +12,10 @@ from dash.development.base_component import Component
 from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
+from dashboard import systems
 from dashboard.api import routes
 from dashboard.api.registry import install, respond
+from dashboard.base import face
 from dashboard.pages import Page, all_pages
 from dashboard.serving import compression
 from dashboard.serving.bundle import ASSETS, Bundle
@@ -86,6 +88,7 @@ class PlanwatchDash(Dash):
 
 def create_app(services: Services, shell: Shell | None = None) -> Dash:
     """The application: pages, /api/v1, /live, /metrics and /healthz. Serve ``app.server``."""
+    face.use(systems.FACES)
     shell = shell or Shell(build_shell, register_shell, all_pages())
     guard = Guard(services.settings)
     server = Flask(__name__, static_folder=None)

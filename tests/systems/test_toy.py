@@ -21,7 +21,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.operators.contract import Chunk
-from dashboard import systems
 from dashboard.base import context as contexts
 from dashboard.base.context import Moment
 from dashboard.pages import DECISIONS, KNOBS, MATRIX, PAGES, contract, plan
@@ -31,13 +30,12 @@ from dashboard.serving.services import Services
 from dashboard.serving.settings import Settings
 from dashboard.views.plan import plan_nodes
 from storage.reader import open_reader
-from storage.vocabulary import registry
 from storage.vocabulary.graph import PlanGraph
-from storage.vocabulary.properties import joined
 from storage.vocabulary.records import Decision
 from tests.engine_runs import RUN_ID, EngineRun
 from tests.golden_files import check_golden
 from tests.house.tree import ROOT, texts
+from tests.systems.registered import lines_of
 from tests.systems.running import BATTERY, FUNCTIONS, SCHEMA
 from tests.systems.toy import face, oracle
 from tests.systems.toy.core import BOUND_TUPLES, Halving
@@ -65,9 +63,7 @@ OPEN = (
 @pytest.fixture(scope="module", autouse=True)
 def registered() -> Iterator[None]:
     """Its lines in VOCABULARIES and FACES."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry, "KNOWN", joined((*registry.VOCABULARIES, SAMPLING)))
-        patch.setattr(systems, "FACES", (*systems.FACES, face.FACE))
+    with lines_of(SAMPLING, face.FACE):
         yield
 
 

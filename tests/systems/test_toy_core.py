@@ -27,7 +27,6 @@ from backend.systems.stream.compiling import compile_queries
 from backend.systems.stream.layout import NetworkLayout
 from backend.systems.stream.system import NetworkSystem
 from backend.workloads.queries import read_query
-from dashboard import systems
 from dashboard.base import context as contexts
 from dashboard.base.context import Moment
 from dashboard.panels.facts import read_facts
@@ -39,10 +38,9 @@ from dashboard.views.unreplayed import why_not
 from dashboard.web.app import create_app
 from dashboard.web.shell import lay_out
 from storage.reader import open_reader
-from storage.vocabulary import registry
-from storage.vocabulary.properties import joined
 from tests.engine_runs import RUN_ID
 from tests.house.tree import ROOT, texts
+from tests.systems.registered import lines_of
 from tests.systems.test_toy import imported
 from tests.systems.toy_core import face, oracle, panel
 from tests.systems.toy_core.core import CORE, TurningKnobs
@@ -67,9 +65,7 @@ OPEN = (
 @pytest.fixture(scope="module", autouse=True)
 def registered() -> Iterator[None]:
     """Its lines in VOCABULARIES and FACES."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry, "KNOWN", joined((*registry.VOCABULARIES, TURNING)))
-        patch.setattr(systems, "FACES", (*systems.FACES, face.FACE))
+    with lines_of(TURNING, face.FACE):
         yield
 
 

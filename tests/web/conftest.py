@@ -14,8 +14,8 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from backend.launch.doctor import find_chromium
-from dashboard.base.face import faces
 from dashboard.serving.bundle import ASSETS
+from dashboard.systems import FACES
 from storage.reader import Reader
 from tests.web.site import Site, serve
 from tests.web.tabs import Tab, Tabs
@@ -103,7 +103,7 @@ def browser() -> Iterator[Browser]:
 #: Name -> where it stands.
 SCRIPTS = {
     path.name: str(path)
-    for folder in (ASSETS / "modules", *(face.folder for face in faces()))
+    for folder in (ASSETS / "modules", *(face.folder for face in FACES))
     for path in folder.glob("*.js")
 }
 

@@ -8,12 +8,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from dashboard import systems
 from dashboard.serving.settings import Settings
 from dashboard.web.server import Server
-from storage.vocabulary import registry
-from storage.vocabulary.properties import joined
 from tests.engine_runs import RUN_ID
+from tests.systems.registered import lines_of
 from tests.systems.test_toy_core import UNIT, started
 from tests.systems.toy_core import face, panel
 from tests.systems.toy_core.vocabulary import TURNING
@@ -25,9 +23,7 @@ pytestmark = pytest.mark.web
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A dashboard on a run of the turning core."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry, "KNOWN", joined((*registry.VOCABULARIES, TURNING)))
-        patch.setattr(systems, "FACES", (*systems.FACES, face.FACE))
+    with lines_of(TURNING, face.FACE):
         run = started(tmp_path_factory.mktemp("face"))
         server = Server(Settings(str(run.path), "a-token-for-tests", port=0))
         thread = threading.Thread(target=server.run, daemon=True)

@@ -10,14 +10,14 @@ from typing import Any
 import dash
 import pytest
 
-from dashboard.base.face import faces
 from dashboard.components.drawn import Drawn
 from dashboard.serving.bundle import ASSETS, SHEET, Bundle, bundled, exports
+from dashboard.systems import FACES
 
 #: By the name they import each other by.
 SCRIPTS = {
     path.name: path
-    for folder in (ASSETS / "modules", *(face.folder for face in faces()))
+    for folder in (ASSETS / "modules", *(face.folder for face in FACES))
     for path in sorted(folder.glob("*.js"))
 }
 MODULES = sorted(SCRIPTS.values())
