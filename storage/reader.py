@@ -280,8 +280,8 @@ class Reader:
         """Stored decisions of batches <= until, newest first; verdicts None = all.
 
         before_seq: only those with a smaller number, to page through a unit. Outcomes measured
-        after ``until`` are left out. brief: the parts of their details that
-        ``unit_history.LONG_PARTS`` names may be missing.
+        after ``until`` are left out. brief: the long parts of their details
+        (``Vocabulary.long_parts``) may be missing.
         """
         asked = (run_id, until, verdicts, before_seq, limit, unit)
         with self.reading() as connection:

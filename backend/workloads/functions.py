@@ -22,6 +22,7 @@ from typing import Any, Final, TypeVar
 
 from backend.model.functions import ANY, TABLE, Function, Functions, Parameter
 from backend.model.schema import ALIASES, ORDERED_TYPES
+from backend.model.sending import SentOnce
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MARK: Final = "__planwatch_function__"
@@ -32,7 +33,7 @@ class FunctionError(ValueError):
     """A function or module that cannot be registered; the message says what and what is allowed."""
 
 
-class LookupTable:
+class LookupTable(SentOnce):
     """Something functions look values up in; a module's top-level names of this type are tables."""
 
 

@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from backend.model.sending import SentOnce
+
 
 class Sliceable(Protocol):
     """What a replayed stream offers: see backend.workloads.sources.ReplaySource."""
@@ -23,7 +25,7 @@ class Sliceable(Protocol):
     def slice(self, start: int, count: int) -> pa.Table: ...
 
 
-class SlidingRelation:
+class SlidingRelation(SentOnce):
     """The last ``rows`` values of one column of a replayed stream.
 
     A stream that has ended keeps its last tuples in the window.

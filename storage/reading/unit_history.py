@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -32,6 +32,7 @@ from storage.tables.rows import (
 )
 from storage.tables.schema import DecisionRow, MatrixRow, OutcomeRow, PlanRow
 from storage.tables.units import units_in
+from storage.vocabulary import registry
 from storage.vocabulary.planlog import RECORD, SURE_SAVING
 from storage.vocabulary.records import PlanVersion
 
@@ -108,16 +109,12 @@ def looks(
     )
 
 
-#: Parts of a decision's detail with a number for each step, way or trial: most of its bytes.
-LONG_PARTS: Final = ("steps", "paths", "plans", "trials", "profile", "choices")
-
-
 def _brief(connection: Connection) -> ColumnElement[Any]:
     """The detail without its long parts, where the database can leave them out; else all of it."""
     whole = _DECISIONS.c.detail
     if connection.dialect.name != "sqlite":
         return whole
-    short = func.json_remove(whole, *(f"$.{name}" for name in LONG_PARTS))
+    short = func.json_remove(whole, *(f"$.{name}" for name in sorted(registry.KNOWN.long_parts)))
     detail = case((func.json_valid(whole) == 1, short), else_=whole)
     return type_coerce(detail, JsonText).label(whole.name)
 

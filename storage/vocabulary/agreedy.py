@@ -9,6 +9,8 @@ from storage.vocabulary.properties import Property, Vocabulary
 AGREEDY: Final = Vocabulary(
     roles=("filter", "race"),
     matrices=("view", "race"),
+    # profile: in stores of before
+    long_parts=frozenset({"plans", "profile"}),
     properties={
         "cost_us": Property(
             "us/tuple", ("operator",), "what the filter costs per tuple, robust median"

@@ -9,6 +9,8 @@ from storage.vocabulary.properties import Property, Vocabulary
 ASC: Final = Vocabulary(
     roles=("selection",),
     matrices=("regions", "selectivity", "arrows"),
+    long_parts=frozenset({"steps", "paths", "plans", "trials"}),
+    staying_parts=frozenset({"trials"}),
     properties={
         "d_window": Property("prob", ("system",), "d over the running lambda window"),
         "visits_window": Property(

@@ -6,6 +6,7 @@ from typing import Final
 
 from storage.vocabulary.load import LOAD
 from storage.vocabulary.market import BIDS
+from storage.vocabulary.planlog import RECORD
 from storage.vocabulary.properties import Property, Vocabulary
 
 CORE: Final = Vocabulary(
@@ -31,6 +32,8 @@ CORE: Final = Vocabulary(
         "system",
     ),
     matrices=(LOAD, BIDS),
+    long_parts=frozenset({"choices"}),
+    staying_parts=frozenset({RECORD}),
     properties={
         "used_bytes": Property("bytes", ("cache", "pool"), "bytes in use, in all shards"),
         "granted_bytes": Property(

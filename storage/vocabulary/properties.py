@@ -1,4 +1,4 @@
-"""What a system adds to the vocabulary: properties of entities, roles, kinds of matrices."""
+"""What a system adds to the vocabulary: roles, kinds of matrices, properties, parts of details."""
 
 from __future__ import annotations
 
@@ -27,15 +27,21 @@ class Vocabulary:
 
     roles: what its entities and the nodes of its plans are for; how they are drawn, and which
     panels are shown, follows from it. matrices: their kinds. properties: what it samples, by name.
+    long_parts: parts of the detail of its decisions with a number for each step, way or trial: most
+    of the bytes, which lists of decisions do without. staying_parts: those that stay when a
+    decision that changed nothing is rolled up, however long they are. Systems may share parts.
     """
 
     roles: tuple[str, ...] = ()
     matrices: tuple[str, ...] = ()
     properties: Mapping[str, Property] = field(default_factory=dict)
+    long_parts: frozenset[str] = frozenset()
+    staying_parts: frozenset[str] = frozenset()
 
 
 def joined(parts: Iterable[Vocabulary]) -> Vocabulary:
     """All words of all. Raises ValueError for one that two have: it would have two meanings."""
+    parts = tuple(parts)
     roles: list[str] = []
     matrices: list[str] = []
     properties: dict[str, Property] = {}
@@ -47,4 +53,6 @@ def joined(parts: Iterable[Vocabulary]) -> Vocabulary:
         roles += part.roles
         matrices += part.matrices
         properties |= part.properties
-    return Vocabulary(tuple(roles), tuple(matrices), properties)
+    long = frozenset().union(*(part.long_parts for part in parts))
+    staying = frozenset().union(*(part.staying_parts for part in parts))
+    return Vocabulary(tuple(roles), tuple(matrices), properties, long, staying)

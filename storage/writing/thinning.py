@@ -18,18 +18,15 @@ from sqlalchemy import Connection, bindparam, delete, func, select, update
 from storage.tables.columns import dump_json
 from storage.tables.schema import BatchRow, CommitRow, DecisionRow, MatrixRow
 from storage.tables.units import units_in
-from storage.vocabulary.planlog import RECORD
+from storage.vocabulary import registry
 from storage.vocabulary.records import Json
 
 Transaction: TypeAlias = Callable[[], AbstractContextManager[Connection]]
 
 #: Key of a decision's detail: the names of what it had before it was rolled up.
 ROLLED_UP: Final = "rolled_up"
-#: Details of this length (characters of JSON) stay.
+#: Details of this length (characters of JSON) stay, and those that a vocabulary says to stay.
 SHORT: Final = 256
-#: Details that stay whatever their length: what other values of knobs would have decided, and the
-#: looks that a run that goes on takes again.
-STAYING: Final = frozenset({"trials", "profile", RECORD})
 #: Decisions read and written in one transaction, so that a batch waits a few milliseconds at most.
 DECISIONS_PER_TRANSACTION: Final = 32
 
@@ -162,7 +159,8 @@ def rolled_up(detail: Json) -> dict[str, Json] | None:
     names of what went; None when all of it stays."""
     if not isinstance(detail, Mapping) or ROLLED_UP in detail:
         return None
-    kept = {k: v for k, v in detail.items() if k in STAYING or len(dump_json(v)) <= SHORT}
+    staying = registry.KNOWN.staying_parts
+    kept = {k: v for k, v in detail.items() if k in staying or len(dump_json(v)) <= SHORT}
     if len(kept) == len(detail):
         return None
     return {**kept, ROLLED_UP: sorted(detail.keys() - kept.keys())}

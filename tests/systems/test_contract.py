@@ -70,6 +70,8 @@ def test_the_store_knows_the_words_of_every_system_and_no_others() -> None:
     assert {word for one in said for word in one.roles} == set(KNOWN.roles)
     assert {word for one in said for word in one.matrices} == set(KNOWN.matrices)
     assert {word for one in said for word in one.properties} == set(KNOWN.properties)
+    assert {word for one in said for word in one.long_parts} == KNOWN.long_parts
+    assert {word for one in said for word in one.staying_parts} == KNOWN.staying_parts
     with pytest.raises(ValueError, match="two vocabularies have race, rank"):
         joined((*VOCABULARIES, Vocabulary(("race",), (), {"rank": KNOWN.properties["rank"]})))
 

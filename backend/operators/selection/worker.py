@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from backend.model.events import PlanKind
 from backend.model.schema import FLOAT_TYPES
+from backend.model.sending import SentOnce
 from backend.operators.selection.layout import ByTable, Layout, Search, Texts
 from backend.operators.values import STORED, python_values
 
@@ -57,7 +58,7 @@ class Names(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ShippedPlan:
+class ShippedPlan(SentOnce):
     """A plan as tasks get it, the same object as long as it is in force.
 
     order: the constructs' attributes, with their types; searches: how each finds its regions.

@@ -17,15 +17,10 @@ from pyspark.sql import SparkSession
 from backend.hosts.networks import HostJob
 from backend.hosts.spark.session.shipping import ship_module
 from backend.model.functions import Functions
-from backend.operators.filters.pipeline import PipelineOperator
-from backend.operators.network.core.job import NetworkJob
-from backend.operators.network.core.plan import NetworkPlan
-from backend.operators.selection.worker import ShippedPlan
-from backend.workloads.functions import LookupTable
-from backend.workloads.relations import SlidingRelation
+from backend.model.sending import CallsFunctions, SentOnce
 
 #: Objects that are large and do not change; operators come and go around them.
-_LARGE: Final = (ShippedPlan, NetworkPlan, SlidingRelation, LookupTable, pa.Table)
+_LARGE: Final = (SentOnce, pa.Table)
 #: What tells a large object from all others: of the run, and of it in the run.
 Number: TypeAlias = tuple[str, int]
 #: In a worker: what was unpacked.
@@ -62,7 +57,7 @@ class Shipping:
         """The job, ready to be sent. Raises pickle.PicklingError."""
         for input in job.tasks.inputs.values():
             for operator in input.operators.values():
-                if isinstance(operator, PipelineOperator):
+                if isinstance(operator, CallsFunctions):
                     _by_value(operator.functions)
         for task in job.networks:
             _by_value(task.job.functions)
@@ -91,7 +86,7 @@ class Shipping:
 
 def packed(job: Any) -> bytes:
     """As workers can unpickle it; a network's job with the functions it calls."""
-    if isinstance(job, NetworkJob):
+    if isinstance(job, CallsFunctions):
         _by_value(job.functions)
     data: bytes = cloudpickle.dumps(job)  # type: ignore[no-untyped-call]  # as above
     return data

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from backend.model.sending import SentOnce
 from backend.operators.network.core.layouts import StorePlan
 from backend.operators.network.core.work import PlannedOperator, Work
 
@@ -33,7 +34,7 @@ class ShardGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkPlan:
+class NetworkPlan(SentOnce):
     """All operators of some queries, each behind its inputs. answers: by query. groups: every
     operator is in one. sharing: windows and joins over the same tuples keep them in one store."""
 
