@@ -267,7 +267,8 @@ def test_decisions_that_changed_nothing_keep_both_sides_and_what_others_are_reta
     writer: EngineWriter, reader: Reader, run_id: str
 ) -> None:
     ways = [{"values": {"a": n}} for n in range(50)]
-    detail = {"mu": 0.1, "paths": ways, "trials": ways, "rolled": "no"}
+    of_before = {"profile": ways}
+    detail = {"mu": 0.1, "paths": ways, "trials": ways, "rolled": "no"} | of_before
     verdicts = ["kept", "switched", "below_threshold", "kept", "kept"]
     for number, verdict in enumerate(verdicts):
         made = replace(decision(number + 1, number, verdict), detail=detail)
@@ -278,7 +279,7 @@ def test_decisions_that_changed_nothing_keep_both_sides_and_what_others_are_reta
         writer.retention(run_id, START + 5.5, keep_raw_s=1.0)  # batches 0 to 3
         after = reader.decisions(run_id)[::-1]
         short = {name: detail[name] for name in ("mu", "trials", "rolled")}
-        rolled = {**short, "rolled_up": ["paths"]}
+        rolled = {**short, "rolled_up": ["paths", "profile"]}
         assert [one.decision.detail for one in after] == [rolled, detail, rolled, rolled, detail]
     plain = [replace(one.decision, detail=None) for one in after]
     assert plain == [replace(one.decision, detail=None) for one in before]

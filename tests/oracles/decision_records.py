@@ -78,7 +78,7 @@ def _said(d: Decision) -> Iterator[str]:
 
 
 def _known(d: Decision) -> Any:
-    left_out = {"trials", "paths", "profile", "charts", "headroom", "steps"}
+    left_out = {"trials", "paths", "charts", "headroom", "steps"}
     detail = {key: value for key, value in d.detail.items() if key not in left_out}
     sides = [d.lhs, d.rhs, d.n, d.n_sample, d.predicted_old, d.predicted_new]
     return [sides, detail]

@@ -70,16 +70,6 @@ class ProfileWindow:
         drops: NDArray[np.bool_] = self._ring[:, self._slots(self._head, self._tail)].T
         return drops
 
-    def stretches(self) -> list[tuple[float, int, int, NDArray[np.bool_]]]:
-        """What is left of each batch, oldest first: when it came, how many dropped and passed
-        profile tuples came with it, and bool[k, n], the drops of those that are left."""
-        stretches, start = [], self._head
-        for stretch in self._stretches:
-            rows = self._ring[:, self._slots(start, start + stretch.n_left)].T
-            stretches.append((stretch.time_s, stretch.n_dropped, stretch.n_passed, rows))
-            start += stretch.n_left
-        return stretches
-
     def add(
         self, outcomes: Outcomes, n_passed: int, time_s: float, is_complete: bool = True
     ) -> Columns:

@@ -7,7 +7,6 @@ one part of the work is done, so that somebody else can look at a clock.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -42,7 +41,6 @@ from backend.systems.agreedy.pipeline import pipeline_of
 from backend.systems.agreedy.profiler import Profiler, Taken
 from backend.systems.agreedy.race import Race, RaceStep, Standing
 from backend.systems.agreedy.steering import FilterPilot, look_record
-from backend.systems.agreedy.steps import Steps
 from storage.vocabulary.records import Decision, DecisionOutcome, Event, Json, Matrix
 
 FilterEvent: TypeAlias = BatchFiltered | KnobsChanged | QueriesChanged
@@ -95,7 +93,7 @@ class FiltersReOptimizer:
         self._follow_up: FollowUp[Sequence[int], _Profiled] = FollowUp()
         self._n_followed = 0
         self._judged: Seen | None = None
-        self._race, self._steps = Race(), Steps()
+        self._race = Race()
         self._gap: float | None = None
         self._since_check = 0
         self._cooldown = Cooldown()
@@ -246,7 +244,6 @@ class FiltersReOptimizer:
             instructions += self._follow(event, taken)
             instructions += self._on_change(self._detector.add(event.evaluated, event.dropped))
         flushed = held > len(self._profiler.window)
-        self._note(event, event.n_tuples if is_current else 0, taken, flushed)
         if self.knobs.is_piloted:
             instructions += self._look(event.batch_id)
         elif taken.n_new or taken.n_expired:
@@ -259,15 +256,6 @@ class FiltersReOptimizer:
             self._race.follow(step, self.knobs)
         self._lap("race")
         return instructions
-
-    def _note(self, event: BatchFiltered, n_ran: int, taken: Taken, flushed: bool) -> None:
-        """What this batch gives to decide on, for the record. n_ran: tuples under this plan."""
-        if self._policy.is_partial or not taken.is_complete:
-            self._steps.restart()
-            return
-        profiler, knobs = self._profiler, self.knobs
-        costs, waited = profiler.prices(knobs), self._cooldown.waited
-        self._steps.add(event, n_ran, taken, profiler, costs, knobs, waited, flushed)
 
     def _line_up(self) -> None:
         """The race starts anew from where the algorithm in force stands."""
@@ -321,10 +309,8 @@ class FiltersReOptimizer:
             check, situation, self._profiler.window, self._policy, finding, verdict
         )
         self._since_check = 0
-        self._steps.decided(batch_id, verdict)
         instructions: list[FilterInstruction] = []
         if switched or self._evaluations.is_stored(verdict, self.knobs.reject_sample_every):
-            decision = replace(decision, detail={**decision.detail, **self._steps.taken()})
             instructions = self._switch(decision, order) if switched else [decision]
         self._gap = order_gap(situation)
         if self._policy.restarts(n_new, switched):
@@ -386,7 +372,6 @@ class FiltersReOptimizer:
         ended = self._follow_up.end(event.batch_id)
         self._query = query
         self._profiler, kept = self._profiler.carried_to(pipeline_of(query) if query else ())
-        self._steps.restart()
         self._version += 1
         self._first = list(self._profiler.view.order)
         self._policy = self._new_policy()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -135,6 +136,26 @@ def test_a_switch_carries_both_costs_and_is_measured_afterwards() -> None:
     assert outcome.actual_new == pytest.approx(switched.predicted_new, rel=0.15)
     assert outcome.sample_new == pytest.approx(outcome.actual_new)
     assert outcome.counterfactual_old == pytest.approx(switched.predicted_old, rel=0.15)
+
+
+@pytest.mark.parametrize("algorithm", ["a-greedy", "independent", "optimal", "static"])
+def test_a_check_tells_what_the_order_in_force_cost_on_all_tuples_of_the_window(
+    algorithm: str,
+) -> None:
+    knobs = settings(
+        filter_algorithm=algorithm, window_tuples=50_000, alpha=0.8, reject_sample_every=1
+    )
+    costs = {"F1": 1.0, "F2": 3.0, "F3": 0.5, "F4": 2.0}
+    stream, drops = Stream(knobs, query_of(4), costs), stationary(3000)
+    stream.run(drops)
+    checks = stream.decisions()
+    assert len(checks) > 20
+    for one in checks:
+        assert one.old is not None
+        places = [int(name[1:]) - 1 for name in one.old["order"]]
+        seen = drops[: 100 * (one.batch + 1)]
+        us = Fraction(oracle.cost(seen.tolist(), places, [2, 6, 1, 4]), 2 * len(seen))
+        assert one.predicted_old == pytest.approx(float(us))
 
 
 @pytest.mark.parametrize("algorithm", ["sweep", "local swaps"])

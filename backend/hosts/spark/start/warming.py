@@ -32,8 +32,8 @@ _SOME: Final = 100
 
 
 def warm_workers(session: SparkSession, has_networks: bool) -> threading.Thread:
-    """Match some tuples in a worker, in the background; it stays and is used again. Where the run has
-    networks, workers on this machine load their kernels, too, once these are compiled."""
+    """Match some tuples in a worker, in the background; it stays and is used again. Where the run
+    has networks, workers on this machine load their kernels, too, once these are compiled."""
     thread = threading.Thread(target=_warm, args=(session, has_networks), daemon=True)
     thread.start()
     return thread
