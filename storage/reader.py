@@ -105,17 +105,17 @@ class Reader:
         """All runs, newest first; one whose process is gone is interrupted, marked or not."""
         with self.reading() as connection:
             stored = history.runs(connection)
-        return tuple(map(self._as_seen, stored))
+        return tuple(as_seen(run, self.now_of(run)) for run in stored)
 
     def run(self, run_id: str) -> Run | None:
         """The run, or None when the store has no such run; interrupted when its process is gone."""
         with self.reading() as connection:
             stored = history.run(connection, run_id)
-        return None if stored is None else self._as_seen(stored)
+        return None if stored is None else as_seen(stored, self.now_of(stored))
 
-    def _as_seen(self, run: Run) -> Run:
-        base = self.base
-        return as_seen(run, base._signs.silent_s(run, time.time(), time.monotonic()))
+    def now_of(self, run: Run) -> float:
+        """Now by the clock of the run's engine (Unix s): what it recorded is compared with this."""
+        return self.base._signs.now_of(run, time.time(), time.monotonic())
 
     def inputs(self, run_id: str) -> tuple[StoredInput, ...]:
         """The streams the run reads, with their latest state, in the workload's order."""

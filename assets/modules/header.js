@@ -1,5 +1,6 @@
 /* The header: mode, run, plan version and age, staleness, counter, theme, share, help. */
 import { callApi } from "./api.js";
+import { hearTime } from "./clock.js";
 import { announce, byId, el, emit, on, setAttr, setText, toast } from "./core.js";
 import { age } from "./format.js";
 import { currentMode, go, known, layOutAgain, moment, refresh, running } from "./moment.js";
@@ -32,6 +33,7 @@ export function receive(data) {
   const fresh = !same || known.now === null || data.now >= known.now;
   known.run = run.id || null;
   known.state = run.state || null;
+  hearTime(known.run, data.told_at);
   beat = newerOf(same ? beat : null, run.heartbeat_at);
   backlog = run.backlog ?? null;
   if (before && !before.run && data.run) layOutAgain();

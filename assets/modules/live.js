@@ -9,6 +9,7 @@
    What is painted is one transaction, of one batch under one plan: header, strip, graph and numbers move
    together. A delta of a batch under another plan waits until the server has drawn that plan. */
 import { extendCharts } from "./charts.js";
+import { hearTime } from "./clock.js";
 import { byId, emit, on, setAttr, setText } from "./core.js";
 import { show } from "./format.js";
 import { currentShell, drawHeader } from "./header.js";
@@ -120,6 +121,7 @@ async function poll(run) {
 
 function receive(delta) {
   const fresh = (Array.isArray(delta) ? delta : [delta]).filter(({ run }) => run === streamed);
+  for (const one of fresh) hearTime(one.run, one.now);
   if (fresh.length && !joined) emit("joined", fresh[0]);
   joined = joined || fresh.length > 0;
   for (const one of fresh) emit("told", one);

@@ -3,7 +3,8 @@
 A delta is a JSON object (:func:`room` bytes at most):
 
 ``run`` run id · ``c`` cursor, grows with every change of the store · ``b`` newest batch (null
-before the first) · ``t`` when it was recorded (Unix s) · ``st`` state of the run · ``pv`` version
+before the first) · ``t`` when it was recorded (Unix s) · ``now`` when this was told, by the same
+clock, the engine's · ``st`` state of the run · ``pv`` version
 of the plan that batch ran under · ``kv`` knob version · ``st_time`` stream time, text · ``v`` all
 values of the batch by entity: of the system and of operators ``{property: value}``, of queries
 ``{"matched_total": n, "answer_value": x}``, of queues, synopses, stores and caches their size, or
@@ -83,9 +84,11 @@ def build(
     since = 0 if known.batch is None else known.batch + 1
     batches = reader.batches(run.id, since_id=since, limit=MAX_BATCHES + 1)
     head: Delta = {"run": run.id, "c": cursor, "b": known.batch, "t": None, "st": run.state}
+    head["now"] = round(reader.now_of(run), 3)
     head |= {"pv": known.plan_version, "kv": known.knob_version}
-    if changes:
-        head["t"] = round(max(change.time for change in changes), 3)
+    recorded = [change.time for change in changes if change.kind != "command"]
+    if recorded:
+        head["t"] = round(max(recorded), 3)
     newest = batches[-1] if batches else None
     version = known.plan_version if newest is None else sum(newest.plans.values()) or None
     news = {_NEWS.get(word) for word in changed} | ({"plans"} if version != before else set())

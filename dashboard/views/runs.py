@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from dashboard.base.face import WatchedNumber, watching
@@ -103,10 +103,12 @@ def numbers_of(
     )
 
 
-def build_runs(runs: Sequence[Run], numbers: Mapping[str, RunNumbers], now: float) -> RunsView:
-    """All runs, newest first. now: Unix seconds, for ages."""
+def build_runs(
+    runs: Sequence[Run], numbers: Mapping[str, RunNumbers], now_of: Callable[[Run], float]
+) -> RunsView:
+    """All runs, newest first. now_of: Unix seconds by the clock of a run's engine, for ages."""
     ordered = sorted(runs, key=lambda run: run.started_at, reverse=True)
-    rows = [_row(run, numbers.get(run.id, RunNumbers()), now) for run in ordered]
+    rows = [_row(run, numbers.get(run.id, RunNumbers()), now_of(run)) for run in ordered]
     return RunsView(
         rows=rows,
         n_active=sum(row.state.word in ALIVE for row in rows),

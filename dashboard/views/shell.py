@@ -28,14 +28,14 @@ History: TypeAlias = dict[str, list[Any]]
 class Snapshot:
     """Everything modules/header.js and strip.js draw, as JSON.
 
-    run: {id, workload, stream, state, note, heartbeat_at, backlog, pace}. runs: {id, label,
-    state}, newest first. first, now: batches. time: Unix s of the newest record. period_s:
-    between two batches lately. plans: oldest first. change: what tells the newest from the one it
-    followed. history: what visits per tuple came to and when, see pack(). events: {b, kind, title}.
-    kinds: of those events -> (sign, word, rank). gaps: without an engine, (first batch after it,
-    words). pages: paths with records. left_out: events the strip leaves out. opening: what a page
-    without a run in its address opens on. layout: another one when pages may have other panels than
-    before.
+    run: {id, workload, stream, state, note, heartbeat_at, backlog, pace}. runs: {id, label, state},
+    newest first. first, now: batches. time: Unix s of the newest record. told_at: when this was
+    told, by the engine's clock. period_s: between two batches lately. plans: oldest first. change:
+    what tells the newest from the one it followed. history: what visits per tuple came to and when,
+    see pack(). events: {b, kind, title}. kinds: of those events -> (sign, word, rank). gaps:
+    without an engine, (first batch after it, words). pages: paths with records. left_out: events
+    the strip leaves out. opening: what a page without a run in its address opens on. layout:
+    another one when pages may have other panels than before.
     """
 
     run: dict[str, Any] | None
@@ -43,6 +43,7 @@ class Snapshot:
     first: int | None = None
     now: int | None = None
     time: float | None = None
+    told_at: float | None = None
     period_s: float = 1.0
     plans: list[dict[str, Any]] = field(default_factory=list)
     change: str = ""

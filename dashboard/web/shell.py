@@ -268,7 +268,9 @@ def register_shell(app: Dash, services: Services) -> None:
             facts = read_facts(context, now.reader) if context.run is not None else None
             pages = [page.path for page in all_pages() if page.has_records(facts)]
             snapshot = read_snapshot(now.reader, context, pages, now.settings)
-            return asdict(replace(snapshot, layout=layout_mark(context, now.reader)))
+            told_at = now.reader.now_of(context.run) if context.run is not None else None
+            mark = layout_mark(context, now.reader)
+            return asdict(replace(snapshot, told_at=told_at, layout=mark))
 
     @app.callback(
         Output(ids.PAGE, "children"),

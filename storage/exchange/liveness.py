@@ -27,7 +27,7 @@ def is_gone(run: Run, now: float, is_held: bool | None = None) -> bool:
         return False
     if run.pid == os.getpid():
         return True
-    return now - _last_sign(run) > STALE_AFTER_S or not process_exists(run.pid)
+    return now - last_sign(run) > STALE_AFTER_S or not process_exists(run.pid)
 
 
 def may_live(run: Run, now: float, is_held: bool | None = None) -> bool:
@@ -39,7 +39,7 @@ def may_live(run: Run, now: float, is_held: bool | None = None) -> bool:
         return is_held
     if run.host == socket.gethostname():
         return not is_gone(run, now)
-    return now - _last_sign(run) <= STALE_AFTER_S
+    return now - last_sign(run) <= STALE_AFTER_S
 
 
 class Signs:
@@ -52,7 +52,7 @@ class Signs:
 
     def silent_s(self, run: Run, now: float, at: float) -> float:
         """now: Unix seconds; at: monotonic seconds."""
-        sign = _last_sign(run)
+        sign = last_sign(run)
         before = self._seen.get(run.id)
         if before is not None and before[0] == sign:
             since = before[1]
@@ -62,13 +62,19 @@ class Signs:
         self._seen[run.id] = (sign, since, at)
         return at - since
 
+    def now_of(self, run: Run, now: float, at: float) -> float:
+        """The time by the clock of the run's engine, which may be on another machine; until its
+        second sign of life by the clock here. now: Unix seconds; at: monotonic seconds."""
+        return last_sign(run) + self.silent_s(run, now, at)
 
-def as_seen(run: Run, silent_s: float) -> Run:
+
+def as_seen(run: Run, now: float) -> Run:
     """The run as others are to see it: one that is recorded as at work, and whose process is gone
     or silent for long, is interrupted, whether or not it was marked so. Of a run that names no host
     nothing is known.
 
-    silent_s: as Signs has it. Unlike for those who mark runs, this process may be the run's own.
+    now: by the clock of its engine, as Signs has it. Unlike for those who mark runs, this process
+    may be the run's own.
     """
     is_here = run.host == socket.gethostname()
     is_own = is_here and run.pid == os.getpid()
@@ -76,11 +82,11 @@ def as_seen(run: Run, silent_s: float) -> Run:
         return run
     if is_here and not process_exists(run.pid):
         note = gone_note(run)
-    elif silent_s > STALE_AFTER_S:
+    elif now - last_sign(run) > STALE_AFTER_S:
         note = f"no sign of life from process {run.pid} on {run.host} for more than a minute"
     else:
         return run
-    return replace(run, state="interrupted", note=note, ended_at=_last_sign(run))
+    return replace(run, state="interrupted", note=note, ended_at=last_sign(run))
 
 
 def gone_note(run: Run) -> str:
@@ -89,7 +95,8 @@ def gone_note(run: Run) -> str:
     return f"the process {run.pid} on {run.host} is gone{last}"
 
 
-def _last_sign(run: Run) -> float:
+def last_sign(run: Run) -> float:
+    """When the run's engine last gave a sign of life, by its own clock (Unix s)."""
     return run.started_at if run.heartbeat_at is None else run.heartbeat_at
 
 

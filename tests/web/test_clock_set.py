@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page
 
-from tests.web.conftest import SCRIPTS, OpenPage, until
+from tests.web.conftest import OpenPage, until
 from tests.web.site import Site
 
 pytestmark = pytest.mark.web
 HOUR_S = 3600
-#: What tells the time of day to people, or compares what another process wrote with it.
-TIME_OF_DAY = {"signs.js", "live.js"}
 SetClock = Callable[[Page, float], None]
 
 
@@ -76,8 +73,3 @@ def drawn_after(batch: int) -> str:
     graph = "Number(document.querySelector('#plan-graph')?.dataset.batch)"
     strip = "Number(document.querySelector('#pw-strip-batch')?.textContent.split(' ')[1])"
     return f"Math.min({graph}, {strip}) > {batch}"
-
-
-def test_what_is_counted_from_here_to_there_goes_by_a_clock_that_nobody_sets() -> None:
-    asking = {name for name, path in SCRIPTS.items() if "Date.now" in Path(path).read_text()}
-    assert asking == TIME_OF_DAY

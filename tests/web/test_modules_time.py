@@ -43,6 +43,19 @@ def test_ages_go_on_evenly_when_the_clock_is_set(ask: Ask) -> None:
     assert ask("signs", "[m.ageOf('batch', null, 5, 5), m.ageOf('batch', 9, 5, 5)]") == [None, 0]
 
 
+def test_the_time_told_goes_on_evenly_and_the_quickest_answer_counts(ask: Ask) -> None:
+    """Each answer: run, time told, and when it came by a clock that nobody sets."""
+    answers = [
+        *[("a", 1000.0, 50.0), ("a", 1000.5, 51.5), ("a", None, 52.0), ("a", 1003.0, 52.5)],
+        *[("a", -2598.0, 53.0), ("a", 4604.0, 54.0), ("b", 9.5, 54.0)],
+    ]
+    expression = (
+        "answers.map(([run, told, at]) => (m.hearTime(run, told, at), m.engineTime(at + 1)))"
+    )
+    times = ask("clock", expression, answers=answers)
+    assert times == pytest.approx([1001, 1002.5, 1003, 1004, -2597, 4605, 10.5])
+
+
 def test_a_sign_that_lies_ahead_is_none_any_more(ask: Ask) -> None:
     cases = [(None, None), (None, 9.0), (9.0, None), (9.0, 10.0), (10.0, 9.0), (3700.0, 100.0)]
     newest = ask("signs", "all.map(([a, b]) => m.newerOf(a, b, 101))", all=cases)

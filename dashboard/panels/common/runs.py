@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any, Final
 
 from dash import html
@@ -59,7 +58,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> RunsView:
     """All runs of the store, now."""
     runs = reader.runs()
     numbers = {run.id: _numbers(reader, run) for run in runs}
-    return build_runs(runs, numbers, time.time())
+    return build_runs(runs, numbers, reader.now_of)
 
 
 def draw(view: RunsView, sheet: Sheet) -> Drawing:

@@ -68,7 +68,8 @@ def test_a_branch_lies_beside_its_record_from_where_they_part() -> None:
 
 
 def test_the_list_of_runs_says_of_what_one_is_a_branch() -> None:
-    rows: dict[str, Any] = {row.id: row.branch for row in build_runs([OLD, MADE], {}, 9.0).rows}
+    view = build_runs([OLD, MADE], {}, lambda _: 9.0)
+    rows: dict[str, Any] = {row.id: row.branch for row in view.rows}
     assert rows == {"old": None, "made": BRANCH}
     assert BRANCH.words == "branch of old at batch 7 with mu = 0.3"
 

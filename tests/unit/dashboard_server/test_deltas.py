@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from dashboard.serving import deltas
 from dashboard.serving.deltas import ALL_NEWS, MAX_BYTES, MAX_POINTS, build, encoded, merged, room
 from dashboard.serving.deltas import snapshot as take_snapshot
 from dashboard.views.numbers import rounded
-from storage.store import Reader, open_engine_writer, open_reader
+from storage.store import Reader, open_command_writer, open_engine_writer, open_reader
 from storage.vocabulary.records import Batch, BatchRecord, Entity, Sample
 from tests.unit.dashboard_server.site import open_site
 from tests.web.recorded import Recording
@@ -246,3 +247,24 @@ def test_a_run_without_batches_has_a_snapshot(tmp_path: Path) -> None:
             delta, known = first(reader)
     assert (delta["b"], delta["t"], delta["pv"], delta["st"]) == (None, None, None, "starting")
     assert known.batch is None
+
+
+@pytest.mark.parametrize("ahead_s", [3600.0, -3600.0])
+def test_a_delta_tells_the_time_by_the_clock_of_the_engine(
+    pair: tuple[Recording, Reader], ahead_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the dashboard's clock is another, and says when a knob was asked for."""
+    recording, reader = pair
+    true = time.time
+    first(reader)
+    monkeypatch.setattr(time, "time", lambda: true() + ahead_s)
+    recording.write(true())
+    delta, known = first(reader)
+    assert delta["now"] == pytest.approx(true(), abs=2)
+    since = reader.cursor()
+    with open_command_writer(reader.where) as commands:
+        commands.append_command("r1", "knob", {"name": "mu", "value": 0.5}, "me", "", time.time())
+    told, _ = after(reader, known, since)
+    assert told["new"] == ["commands"]
+    assert told["t"] is None
+    assert told["now"] == pytest.approx(true(), abs=2)

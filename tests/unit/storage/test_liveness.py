@@ -238,3 +238,20 @@ def test_who_looks_now_and_then_sees_silence_in_time(
         run = replace(new_run(started_at=900.0), heartbeat_at=1000.0 + beat_at)
         silent = signs.silent_s(run, now, at)
     assert silent == silent_s
+
+
+@pytest.mark.parametrize("ahead_s", [3600.0, -3600.0, 15.0])
+def test_who_is_on_another_machine_goes_by_the_clock_of_the_engine(
+    address: str, sleeper: int, ahead_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ahead_s: the clock of who looks."""
+    true = time.time
+    with open_engine_writer(address) as writer, open_reader(address) as reader:
+        writer.begin_run(run_of(sleeper, "elsewhere", true()))
+        monkeypatch.setattr(time, "time", lambda: true() + ahead_s)
+        reader.runs()
+        writer.heartbeat("r1", true())
+        run = reader.run("r1")
+        assert run is not None
+        assert run.state == "starting"
+        assert reader.now_of(run) == pytest.approx(true(), abs=2)
