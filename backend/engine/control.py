@@ -18,6 +18,7 @@ from backend.model.knobs import KnobRefused
 from backend.systems.contract import Refused
 from backend.workloads.queries import read_query
 from storage.vocabulary.kinds import EventKind
+from storage.vocabulary.names import name_problem
 from storage.vocabulary.records import Command, CommandAnswer, Event, Json
 
 
@@ -186,6 +187,9 @@ def _keep(command: Command, now: Controlled) -> Carried:
 def _add_query(command: Command, now: Controlled, job: RunJob) -> Carried:
     name, text = str(command.payload.get("name")), str(command.payload.get("text"))
     registry = now.registry
+    problem = name_problem(name)
+    if problem is not None:
+        raise Refused(f"query {name!r} {problem}")
     if name in registry.queries:
         raise Refused(f"a query named {name!r} is registered already")
     twin = next((known for known in registry.queries if known.lower() == name.lower()), None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +25,7 @@ from backend.operators.reports import (
 from backend.operators.values import json_lines, shown_number
 from backend.workloads.contract import CORRUPT, NOT_READ, REASON
 from backend.workloads.text_values import ARROW_TYPES
+from storage.vocabulary.names import in_folder
 
 #: Tuples a task is best given at once.
 CHUNK_TUPLES: Final = 65_536
@@ -58,7 +58,7 @@ class TaskJob:
 
 def stream_folder(folder: str, stream: str) -> str:
     """Where the matches of a stream lie: folders ``stream=NAME`` are a column to readers."""
-    return f"{folder}/stream={quote(stream, safe='')}"
+    return f"{folder}/stream={in_folder(stream)}"
 
 
 class BatchTask:

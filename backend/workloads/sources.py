@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Protocol
-from urllib.parse import quote
 
 import pyarrow as pa
 
@@ -45,6 +44,7 @@ from backend.workloads.packets import (
     attacks_from_json,
 )
 from backend.workloads.spec import SourceSpec, StreamSpec
+from storage.vocabulary.names import in_folder
 
 __all__ = [
     "ArrowTableSource",
@@ -254,7 +254,7 @@ def open_source(
 
 def file_record(stream: StreamSpec, folder: Path) -> Path:
     """Where a run with this folder keeps the list of the files of a stream."""
-    return folder / f"files-{quote(stream.name, safe='')}.jsonl"
+    return folder / f"files-{in_folder(stream.name)}.jsonl"
 
 
 def reads_files(stream: StreamSpec) -> bool:

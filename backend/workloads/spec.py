@@ -22,12 +22,12 @@ from backend.workloads.queries import query_asked, read_query
 from backend.workloads.shipped import shipped_workloads
 from backend.workloads.sysstream import SYSSTREAM
 from backend.workloads.tables import (
-    LONGEST_NAME,
     TomlTable,
     WorkloadError,
+    check_name,
     kind_of,
-    name_problem,
     read_toml,
+    workload_name,
 )
 from backend.workloads.ticks import (
     ANY_LEAP,
@@ -155,8 +155,7 @@ def load_workload(
     path = Path(path)
     document = TomlTable(path, "", read_toml(path))
     document.only(DOCUMENT, "table or key")
-    name = document.text("name") or path.stem
-    _check_name(document, "name", name)
+    name = workload_name(document)
     streams = _streams(document.table("streams"))
     relations = _relations(document.table("relations"), streams)
     functions = _functions(document)
@@ -178,13 +177,6 @@ def load_workload(
     )
 
 
-def _check_name(table: TomlTable, what: str, name: str) -> None:
-    problem = name_problem(name)
-    if problem is not None:
-        shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
-        raise table.refuse(f"{what} {shown!r} {problem}")
-
-
 def _functions(document: TomlTable) -> Functions:
     try:
         return load_functions(document.texts("functions"), document.path)
@@ -201,7 +193,7 @@ def _streams(table: TomlTable) -> tuple[StreamSpec, ...]:
     for name, value in table.values.items():
         if not isinstance(value, dict):
             raise table.refuse(f"{name} must be a table [streams.{name}], not {kind_of(value)}")
-        _check_name(table, "stream", name)
+        check_name(table, "stream", name)
         if name.lower() == SYSSTREAM.lower():
             raise table.refuse(f"{name!r} is the stream every run has of itself, not another")
         twin = seen.setdefault(name.lower(), name)
@@ -241,7 +233,7 @@ def _relations(table: TomlTable, streams: Iterable[StreamSpec]) -> tuple[Relatio
     for name, value in table.values.items():
         if not isinstance(value, dict):
             raise table.refuse(f"{name} must be a table [relations.{name}], not {kind_of(value)}")
-        _check_name(table, "relation", name)
+        check_name(table, "relation", name)
         twin = taken.setdefault(name.lower(), f"relation {name!r}")
         if twin != f"relation {name!r}":
             raise WorkloadError(table.path, f"a relation is called {name!r}, and so is the {twin}")
@@ -314,7 +306,7 @@ def _queries(
     queries: dict[str, ContinuousQuery] = {}
     seen: dict[str, str] = {}
     for n, name in enumerate(table.values, start=1):
-        _check_name(table, "query", name)
+        check_name(table, "query", name)
         if (twin := seen.setdefault(name.lower(), name)) != name:
             message = f"two queries are called {twin!r} and {name!r}, which differ only by case"
             raise WorkloadError(table.path, message)
@@ -388,5 +380,5 @@ def _sink(table: TomlTable) -> SinkSpec:
             did_you_mean(format_name, SINK_FORMATS) or f"; allowed: {listed(SINK_FORMATS, 'and')}"
         )
         raise table.refuse(f"format {format_name!r} is unknown{hint}")
-    path = table.text("path")
+    path = table.path_text("path")
     return SinkSpec(None if path is None else beside(table.path, path), format_name, compact)

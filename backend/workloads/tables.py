@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from backend.cql.errors import did_you_mean, listed
+from storage.vocabulary.names import LONGEST_NAME, name_problem
 
 _POSITION: Final = re.compile(r"^(?P<what>.*?) \(at (?:line (?P<line>\d+), column \d+|.*)\)$", re.S)
 #: What may be a number that is too long, and how many of them are looked at.
 _LONG_NUMBER: Final = re.compile(r"\b[0-9][0-9_]{2000,}+")
 _LOOKED_AT: Final = 20
-LONGEST_NAME: Final = 100
+#: Bytes of a workload's name: ids of its runs have the time, too, and are names of folders.
+_LONGEST_OF_RUN: Final = 200
 _TWICE: Final = re.compile(r"^Cannot declare \((?P<path>.*?),?\) twice$")
 
 
@@ -94,19 +96,6 @@ def kind_of(value: object) -> str:
     return kinds.get(type(value), "a date or time")
 
 
-def name_problem(name: str) -> str | None:
-    """Why a name cannot stand in ids and in names of files and folders; None when it can."""
-    if not name.strip():
-        return "is empty"
-    if len(name) > LONGEST_NAME:
-        return f"is longer than {LONGEST_NAME} characters"
-    if "/" in name or "\\" in name or name.strip(". ") == "":
-        return "is a path; a name has no / and no \\, and is more than dots"
-    if not name.isprintable():
-        return "holds a character that cannot be printed"
-    return None
-
-
 class TomlTable:
     """One table of the document. ``where`` names it in messages, as in ``[streams.Flights]``."""
 
@@ -176,3 +165,30 @@ class TomlTable:
         if not value.strip():
             raise self.refuse(f"{key} is empty")
         return value
+
+    def path_text(self, key: str) -> str | None:
+        """The same, of a path."""
+        value = self.text(key)
+        if value is not None and "\0" in value:
+            raise self.refuse(f"{key} holds U+0000, which no path does")
+        return value
+
+
+def workload_name(document: TomlTable) -> str:
+    """What a workload file calls its workload, else the file's name. Raises WorkloadError, also for
+    one that the folders of its runs cannot be called after."""
+    name = document.text("name") or document.path.stem
+    check_name(document, "name", name)
+    n_bytes = len(name.encode())
+    if n_bytes > _LONGEST_OF_RUN:
+        message = f"has {n_bytes} bytes in UTF-8, and {_LONGEST_OF_RUN} at most fit a folder's name"
+        raise document.refuse(f"name {name!r} {message}; write a shorter name = …")
+    return name
+
+
+def check_name(table: TomlTable, what: str, name: str) -> None:
+    """Raises WorkloadError for a name of a stream, a query … that cannot be one."""
+    problem = name_problem(name)
+    if problem is not None:
+        shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
+        raise table.refuse(f"{what} {shown!r} {problem}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,12 +13,12 @@ from dashboard.api.registry import ApiCall, Reply
 from dashboard.serving.errors import ApiError, missing
 from dashboard.serving.knob_check import check_value
 from dashboard.views.branches import branch_line, taker
+from storage.vocabulary.names import LONGEST_NAME, name_problem
 from storage.vocabulary.records import Command, Knob, Run
 
 LONGEST_REASON: Final = 500
 LONGEST_QUERY: Final = 8000
 LONGEST_TRIAL_S: Final = 86_400
-QUERY_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 REASON = Param("reason", "string", "Why, for the audit log.", default="", longest=LONGEST_REASON)
 STEPS: Final = ("batch", "decision")
 STEP_OF = Param(
@@ -146,12 +145,10 @@ def add_query(call: ApiCall) -> Reply:
     """Request a new query."""
     asked: QueryRequest = call.body
     run = find_live_run(call)
-    if not QUERY_NAME.fullmatch(asked.name):
-        message = (
-            f"The name {asked.name[:80]!r} is refused: allowed are a letter or _, then up to 63 "
-            "letters, digits, _ . and -."
-        )
-        raise ApiError(422, "bad_name", message, allowed=QUERY_NAME.pattern)
+    problem = name_problem(asked.name)
+    if problem is not None:
+        message = f"The name {asked.name[:LONGEST_NAME]!r} {problem}."
+        raise ApiError(422, "bad_name", message, allowed=f"1 to {LONGEST_NAME} characters")
     text = asked.text.strip()
     if not text or len(text) > LONGEST_QUERY:
         message = f"The text is refused: allowed are 1 to {LONGEST_QUERY} characters of CQL."

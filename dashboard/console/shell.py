@@ -9,6 +9,7 @@ import shlex
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from io import StringIO
 from typing import Any, Final, TextIO
 
 from dashboard.console.client import ApiClient, Unanswered
@@ -245,10 +246,17 @@ class CommandShell(cmd.Cmd):
         return words[0]
 
     def _two(self, rest: str, usage: str) -> tuple[str, str]:
-        first, _, second = rest.strip().partition(" ")
-        if not second.strip():
+        letters = StringIO(rest)
+        words = shlex.shlex(letters, posix=True)
+        words.whitespace_split, words.commenters = True, ""
+        try:
+            first = words.get_token()
+        except ValueError as error:  # a quote that is not closed
+            raise Unanswered(f"usage: {usage}") from error
+        second = letters.read().strip()
+        if not first or not second:
             raise Unanswered(f"usage: {usage}")
-        return first, second.strip()
+        return first, second
 
     def _table(self, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
         self._say("\n".join(table(rows, columns)) if rows else "none")

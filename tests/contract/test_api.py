@@ -176,11 +176,16 @@ def add(site: Site, name: str, text: str = "Select * From Flights") -> TestRespo
     return site.browser().post(f"{RUN}/queries", json=body, headers=BEARER)
 
 
-@pytest.mark.parametrize("name", ["", "9lives", "a b", "x" * 65, "a/b", "späť", "-q"])
+@pytest.mark.parametrize("name", ["", " ", "..", "x" * 101, "a/b", "a\\b", "a\nb"])
 def test_a_bad_query_name_is_refused(quiet: Site, name: str) -> None:
     answer = add(quiet, name)
     assert answer.status_code == 422
     assert error_of(answer)["code"] == "bad_name"
+
+
+@pytest.mark.parametrize("name", ["9 lives", "späť", "-q", "遅延 50 %", "🚆" * 100])
+def test_a_name_that_a_file_may_give_may_be_given_here(site: Site, name: str) -> None:
+    assert add(site, name).status_code == 202
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "x" * 8001])

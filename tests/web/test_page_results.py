@@ -110,10 +110,10 @@ def test_a_bad_name_is_refused_at_once_with_a_sentence(open_page: OpenPage, site
     before = site.reader.commands(RUNNING)
     page = open_page("/results")
     expect(page.get_by_role("button", name="Register query")).to_be_enabled()
-    page.get_by_role("textbox", name="Name").fill("9 lives")
+    page.get_by_role("textbox", name="Name").fill("9/lives")
     page.get_by_role("textbox", name="CQL").fill("Select * From Flights")
     page.get_by_role("button", name="Register query").click()
-    expect(page.locator("#pw-query-said")).to_contain_text("The name '9 lives' is refused")
+    expect(page.locator("#pw-query-said")).to_contain_text("The name '9/lives' is a path")
     assert site.reader.commands(RUNNING) == before
 
 

@@ -75,6 +75,15 @@ def test_a_query_is_registered_paused_resumed_and_removed(address: str) -> None:
     assert shown.count("Where b = 2") == 1
 
 
+def test_a_name_with_blanks_stands_in_quotes(address: str) -> None:
+    shown = said(address, 'register "9 trains" Select * From S Where b = 3', "pause '9 trains'")
+    assert "query 9 trains registered" in shown
+    assert "query 9 trains paused" in shown
+    shown = said(address, "remove '9 trains'", "register a/b Select * From S", status=1)
+    assert "query 9 trains removed" in shown
+    assert "'a/b' is a path" in shown
+
+
 def test_a_stream_is_paused_resumed_and_removed(address: str) -> None:
     shown = said(address, "pause S", "streams", "resume S", "remove S", status=1)
     assert "intake on → paused" in shown
@@ -100,7 +109,9 @@ def test_a_refusal_of_the_engine_is_told(address: str) -> None:
     assert "Nowhere" in shown
 
 
-@pytest.mark.parametrize("line", ["fly", "register x", "pause", "pause 'few", "set mu"])
+@pytest.mark.parametrize(
+    "line", ["fly", "register x", "pause", "pause 'few", "register 'x y", "set mu"]
+)
 def test_what_is_no_command_is_said(address: str, line: str) -> None:
     assert said(address, line, "runs", status=1).count("\n") >= 2
 

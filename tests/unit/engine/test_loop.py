@@ -165,8 +165,10 @@ def test_bad_queries_are_refused_with_the_place(bench: Bench) -> None:
     wrong = bench.ask("query_add", {"name": "q9", "text": "Select * From S Where zz > 1"})
     twice = bench.ask("query_add", {"name": "q1", "text": "Select * From S"})
     twin = bench.ask("query_add", {"name": "Q1", "text": "Select * From S"})
+    named = bench.ask("query_add", {"name": "a/b", "text": "Select * From S"})
     gone = bench.ask("query_remove", {"name": "q7"})
     bench.random_batch()
+    assert "query 'a/b' is a path" in bench.answer(named).answer
     assert "line 1" in bench.answer(wrong).answer
     assert "registered already" in bench.answer(twice).answer
     assert "'Q1' and the registered query 'q1' differ only by case" in bench.answer(twin).answer

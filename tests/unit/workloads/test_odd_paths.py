@@ -219,3 +219,14 @@ def test_names_of_queries_that_differ_by_case_alone_are_refused(tmp_path: Path) 
     (tmp_path / "w.toml").write_text((tmp_path / "w.toml").read_text() + queries)
     with pytest.raises(WorkloadError, match="'per' and 'PER', which differ only by case"):
         load_workload(tmp_path / "w.toml")
+
+
+def test_a_workload_whose_runs_could_have_no_folder_is_refused(tmp_path: Path) -> None:
+    write(tmp_path / "in", "a.csv", 0, 1)
+    loaded(tmp_path, 'path = "in"')
+    text = (tmp_path / "w.toml").read_text()
+    (tmp_path / "w.toml").write_text(f'name = "{"駅" * 66}"\n{text}')
+    load_workload(tmp_path / "w.toml")
+    (tmp_path / "w.toml").write_text(f'name = "{"駅" * 67}"\n{text}')
+    with pytest.raises(WorkloadError, match="201 bytes in UTF-8, and 200 at most"):
+        load_workload(tmp_path / "w.toml")

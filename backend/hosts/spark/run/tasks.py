@@ -23,6 +23,7 @@ from backend.operators.network.shards.shard import Places
 from backend.operators.task import CHUNK_TUPLES, Arrivals, BatchTask
 from backend.workloads.contract import CORRUPT
 from backend.workloads.replay import END, NUMBER_DIGITS, read_spooled
+from storage.vocabulary.names import digest_of
 
 if TYPE_CHECKING:
     from backend.hosts.spark.run.parcel import Parcel
@@ -41,6 +42,9 @@ TOGETHER: Final = 16_384
 #: In a worker: the networks' versions, and '' for what all tasks load, at whose first task what it
 #: had loaded was put out of the collector's sight.
 _FROZEN: Final[set[str]] = set()
+
+#: Characters of a tag; names of files have its number, too.
+_LONGEST_TAG: Final = 230
 
 Batches = Iterator[pa.RecordBatch]
 #: Takes tuples of an input, with their numbers where it has any.
@@ -244,6 +248,8 @@ def _read(path: Path) -> pa.Table:
 def tag_of(stream: str) -> str:
     """How names of a stream's spool files begin; letters, digits and hyphens alone."""
     plain = re.sub(r"[^A-Za-z0-9_]", lambda match: f"-{ord(match[0]):x}-", stream)
+    if len(plain) > _LONGEST_TAG:
+        plain = f"{plain[: _LONGEST_TAG - 17]}-{digest_of(stream)}"
     return f"{plain}-"
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias
-from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
@@ -46,6 +45,7 @@ from backend.operators.network.shards.shard_reports import ShardReport
 from backend.operators.parts import Parts
 from backend.operators.reports import MISFITS_SHOWN
 from backend.operators.task import stream_folder
+from storage.vocabulary.names import in_folder
 
 #: Makes an operator around what its regions hold.
 Make: TypeAlias = Callable[[PlannedOperator, Surroundings], NetworkOperator]
@@ -70,11 +70,11 @@ class Places:
 
     def log_of(self, unit: str) -> RedoLog:
         """A unit's redo log."""
-        return RedoLog(f"{self.log}/{quote(unit, safe='')}", self.durable)
+        return RedoLog(f"{self.log}/{in_folder(unit)}", self.durable)
 
     def shard(self, unit: str, shard: int, n_shards: int) -> DurableShard:
         """Where a shard of a unit is at home."""
-        folder = Path(self.arenas) / quote(unit, safe="") / str(shard)
+        folder = Path(self.arenas) / in_folder(unit) / str(shard)
         return DurableShard(self.log_of(unit), folder, shard, n_shards)
 
 
@@ -98,7 +98,7 @@ class NetworkTask:
 
 def query_folder(folder: str, query: str) -> str:
     """Where the answer of a query lies: folders ``query=NAME`` are a column to readers."""
-    return f"{folder}/query={quote(query, safe='')}"
+    return f"{folder}/query={in_folder(query)}"
 
 
 def run_shard(
