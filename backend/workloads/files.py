@@ -39,11 +39,9 @@ def beside(workload: Path, path: str) -> str:
 
 def existing_path(table: TomlTable) -> str:
     """The source's path or pattern, made absolute; raises WorkloadError when nothing is there."""
-    value = table.values.get("path")
+    value = table.path_text("path")
     if value is None:
         raise table.refuse('has no path; write path = "file-or-folder"')
-    if not isinstance(value, str) or not value.strip():
-        raise table.refuse(f"path must be a string with a path in it, not {kind_of(value)}")
     if "://" in value:
         return value
     path = pattern_beside(table.path.parent, value)

@@ -39,16 +39,26 @@ def is_pattern(path: str) -> bool:
 
 
 def pattern_beside(folder: Path, path: str) -> str:
-    """A path of a file in ``folder`` made absolute. It may be a pattern; letters of patterns stand
-    for themselves in the folder's own name, and in a path that is there and does not match itself.
+    """A path of a file in ``folder`` made absolute: a pattern where nothing of that name is there.
+
+    Letters of patterns stand for themselves in the folder's own name, in a path that is there, and
+    in folders at the beginning of a pattern that are there and do not match themselves.
     """
     given = Path(path)
     if path.startswith("~"):
         folder, given = Path(given.parts[0]).expanduser(), Path(*given.parts[1:])
-    whole = folder.absolute() / given
-    if os.path.lexists(whole) and not fnmatchcase(str(given), str(given)):
-        return escape(str(whole))
-    return str(Path(escape(str(folder.absolute()))) / given)
+    place, names = folder.absolute(), given.parts
+    if given.is_absolute():
+        place, names = Path(given.anchor), names[1:]
+    if os.path.lexists(place / given):
+        return escape(str(place / given))
+    pattern = escape(str(place))
+    for n, name in enumerate(names):
+        place /= name
+        if not os.path.lexists(place):
+            return os.path.join(pattern, *names[n:])
+        pattern = os.path.join(pattern, name if fnmatchcase(name, name) else escape(name))
+    return pattern
 
 
 def found_files(path: str) -> list[Path]:

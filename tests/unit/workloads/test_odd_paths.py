@@ -193,7 +193,8 @@ def test_a_name_with_letters_of_a_pattern_that_is_there_is_that_file(tmp_path: P
     write(tmp_path, "e*.csv", 4, 1)
     assert read_by(loaded(tmp_path, 'path = "export [2].csv"')) == [2]
     assert read_by(loaded(tmp_path, 'path = "export [[]2].csv"')) == [2]
-    assert read_by(loaded(tmp_path, 'path = "e*.csv"')) == [4, 3, 2]
+    assert read_by(loaded(tmp_path, 'path = "e*.csv"')) == [4]
+    assert read_by(loaded(tmp_path, 'path = "*.csv"')) == [4, 3, 2]
     relation = loaded(tmp_path, 'path = "export [2].csv"', "relations").relations[0]
     assert load_relation(relation, tmp_path).table.column("id").to_pylist() == [2]
     with pytest.raises(WorkloadError, match=r"write \[\[\] for \[ itself"):
@@ -219,6 +220,25 @@ def test_names_of_queries_that_differ_by_case_alone_are_refused(tmp_path: Path) 
     (tmp_path / "w.toml").write_text((tmp_path / "w.toml").read_text() + queries)
     with pytest.raises(WorkloadError, match="'per' and 'PER', which differ only by case"):
         load_workload(tmp_path / "w.toml")
+
+
+def test_folders_at_the_beginning_of_a_pattern_that_are_there_are_no_patterns(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path / "lab [1]" / "in", "a.csv", 0, 1)
+    write(tmp_path / "lab 1" / "in", "a.csv", 50, 1)
+    write(tmp_path / "lab *" / "in", "b?.csv", 1, 1)
+    write(tmp_path / "lab *" / "in", "bx.csv", 2, 1)
+    assert read_by(loaded(tmp_path, 'path = "lab [1]/*/*.csv"')) == [0]
+    assert read_by(loaded(tmp_path, f'path = "{tmp_path}/lab [1]/in/*"')) == [0]
+    assert read_by(loaded(tmp_path, 'path = "lab [0-9]/in"')) == [50]
+    assert read_by(loaded(tmp_path, 'path = "lab */in/b?.csv"')) == [1]
+    assert read_by(loaded(tmp_path, 'path = "lab */in/*.csv"')) == [1, 2, 50, 0]
+    assert read_by(loaded(tmp_path / "lab [1]", 'path = "../lab */in"')) == [1, 2]
+    with pytest.raises(WorkloadError, match="there is no file"):
+        loaded(tmp_path, 'path = "lab [2]/*"')
+    with pytest.raises(WorkloadError, match=r"path holds U\+0000"):
+        loaded(tmp_path, 'path = "a\\u0000b"')
 
 
 def test_a_workload_whose_runs_could_have_no_folder_is_refused(tmp_path: Path) -> None:

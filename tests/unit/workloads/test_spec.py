@@ -188,7 +188,7 @@ def test_the_frame_of_a_file(tmp_path: Path, text: str, message: str) -> None:
         ("rows = []", "rows = [5]", "rows: tuple 1 must be a list or a table, not an integer"),
         ("rows = []", "rows = [], path = 'x'", "source has an unknown key 'path'; allowed: format"),
         ('"memory", rows = []', '"csv"', 'source has no path; write path = "file-or-folder"'),
-        ('"memory", rows = []', '"csv", path = 5', "path must be a string with a path in it"),
+        ('"memory", rows = []', '"csv", path = 5', "path must be a string, not an integer"),
         ('"memory", rows = []', '"csv", path = "no.csv"', "source path: there is no file"),
         ('"memory", rows = []', '"csv", path = "no*.csv"', "source path: there is no file"),
         ('"memory", rows = []', '"flights"', "schema: flights has no column 'id'"),

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from backend.hosts.contract import InputSource, cause
-from backend.hosts.spark.run.sources import native
+from backend.hosts.spark.run.sources import marked, native
 from backend.hosts.spark.run.tasks import PATH, STREAM, RowSource, tag_of
 from backend.workloads.replay import AHEAD_TUPLES, SLICE_TUPLES
 from backend.workloads.spec import WorkloadError
@@ -60,7 +60,7 @@ def _paths(session: SparkSession, spool: Path, n_files: int) -> DataFrame:
     reader = reader.options(
         maxFilesPerTrigger=str(n_files), fileNameOnly="true", maxFileAge=_REMEMBERED
     )
-    return reader.load(str(spool)).select(PATH)
+    return reader.load(marked(str(spool))).select(PATH)
 
 
 def _tagged(name: str, frame: DataFrame) -> DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,6 +22,10 @@ from backend.workloads.spec import SourceSpec, StreamSpec, WorkloadError
 log = logging.getLogger(__name__)
 #: Formats whose reader reports a line that does not fit in a column of our choice.
 SELF_CHECKING = frozenset({"csv", "json", "xml"})
+#: Letters of Spark's patterns.
+_LETTERS = re.compile(r"[*?\[\]{}\\]")
+#: What stands for a letter itself in our patterns, and letters of Spark's that are none of ours.
+_HELD = re.compile(r"\[([*?[])\]|([{}\\])")
 
 
 def read_at_once(session: SparkSession, stream: StreamSpec) -> ReplaySource:
@@ -39,7 +44,7 @@ def read_at_once(session: SparkSession, stream: StreamSpec) -> ReplaySource:
     reader = reader.format(source.format)
     path = source.options["path"]
     # Spark reads larger files first: the order of a stream is that of its files
-    paths = [path] if "://" in path else list(map(_marked, map(str, _readable(path))))
+    paths = [path] if "://" in path else list(map(marked, map(str, _readable(path))))
     tables = [reader.load(path).toArrow() for path in paths]
     return ArrowTableSource(pa.concat_tables(tables), stream.schema)
 
@@ -107,15 +112,17 @@ def _readable(path: str) -> list[Path]:
 
 def _streamed(path: str) -> str:
     """The path as a stream takes it: folders and patterns as they are, one file as a pattern."""
-    if "://" in path or is_pattern(path):
+    if "://" in path:
         return path
+    if is_pattern(path):
+        return _HELD.sub(lambda match: f"\\{match[1] or match[2]}", path)
     name = plain(path)
-    return f"{_marked(name[:-1])}[{name[-1]}]" if os.path.isfile(name) else _marked(name)
+    return f"{marked(name[:-1])}\\{name[-1]}" if os.path.isfile(name) else marked(name)
 
 
-def _marked(path: str) -> str:
+def marked(path: str) -> str:
     """A path whose letters stand for themselves where Spark takes patterns."""
-    return "".join(f"[{c}]" if c in "*?[{" else c for c in path)
+    return _LETTERS.sub(r"\\\g<0>", path)
 
 
 def _conform(frame: DataFrame, schema: Schema) -> DataFrame:
