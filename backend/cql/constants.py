@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
 from backend.cql.nodes import Constant
 from backend.model import conditions
 from backend.model.schema import FLOAT_TYPES, INTEGER_TYPES, Attribute
+from backend.model.times import TooFine, read_date, read_moment
 
 _EXAMPLES: Final = {
     "string": "a string such as 'JFK'",
@@ -112,16 +113,19 @@ def _timestamp(literal: Constant, attribute: Attribute) -> datetime | None:
 
 def _read_date(literal: Constant) -> date:
     try:
-        return date.fromisoformat(literal.text.strip())
+        return read_date(literal.text.strip())
     except ValueError:
         raise ConstantError(f"'{literal.text}' is not a date; write YYYY-MM-DD") from None
 
 
 def _read_timestamp(literal: Constant) -> datetime:
     try:
-        moment = datetime.fromisoformat(literal.text.strip())
-        return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
-    except (ValueError, OverflowError):
+        return read_moment(literal.text.strip()).replace(tzinfo=None)
+    except TooFine:
+        raise ConstantError(
+            f"'{literal.text}' is finer than a microsecond; write at most six decimals"
+        ) from None
+    except ValueError:
         raise ConstantError(
             f"'{literal.text}' is not a timestamp; write YYYY-MM-DD HH:MM:SS"
         ) from None

@@ -34,6 +34,11 @@ REASON: Final = "_misfit"
 NOT_READ: Final = "does not fit the schema"
 #: Characters of a file that a message quotes.
 LONGEST_QUOTE: Final = 500
+#: Days and microseconds since 1970 of the years 1 to 9999, which texts and constants can say.
+_KNOWN_YEARS: Final[Mapping[str, tuple[int, int]]] = {
+    "date": (-719_162, 2_932_896),
+    "timestamp": (-62_135_596_800_000_000, 253_402_300_799_999_999),
+}
 #: The raw texts of the rows of these places.
 RawTexts: TypeAlias = Callable[[NDArray[np.int64]], Sequence[str]]
 #: Which values of a column do not fit, bool[rows], and the reason to tell.
@@ -175,6 +180,8 @@ def _fit_float(value: Any, type_name: str) -> float | None:
         number = float(value)
     except OverflowError:
         return None
+    if isinstance(value, Decimal) and np.isinf(number) and value.is_finite():
+        return None
     fits = type_name == "double" or not np.isfinite(number) or abs(number) < FLOAT_LIMIT
     return number if fits else None
 
@@ -275,8 +282,22 @@ def fit_column(column: pa.Array[Any], type_name: str) -> tuple[pa.Array[Any], ND
     elif kind == target or _can_cast(kind, type_name):
         for way in ((target,), (pa.timestamp("us"), target)):
             with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # then the next, or singly
-                return _cast(column, way), np.zeros(len(column), dtype=bool)
+                return _of_known_years(_cast(column, way), type_name)
     return _fit_values(column, type_name)
+
+
+def _of_known_years(
+    column: pa.Array[Any], type_name: str
+) -> tuple[pa.Array[Any], NDArray[np.bool_]]:
+    """A column without days and moments beyond the years 1 to 9999, and which of it those are."""
+    if type_name not in _KNOWN_YEARS:
+        return column, np.zeros(len(column), dtype=bool)
+    low, high = _KNOWN_YEARS[type_name]
+    stored = pc.cast(column, pa.int32() if type_name == "date" else pa.int64())
+    numbers = pc.fill_null(stored, 0).to_numpy(zero_copy_only=False)
+    bad = (numbers < low) | (numbers > high)
+    known = pc.if_else(pa.array(bad), pa.scalar(None, column.type), column) if bad.any() else column
+    return known, bad
 
 
 def _is_text(kind: pa.DataType) -> bool:

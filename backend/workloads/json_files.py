@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 
 from backend.model.schema import FLOAT_TYPES, Schema
 from backend.workloads.blocks import Blocks, Content
 from backend.workloads.contract import MisfitError, fit_tuple, interleaved, no_value, told_schema
-from backend.workloads.text_values import read_text
+from backend.workloads.text_values import read_number, read_text
 
 BLOCK_BYTES: Final = 1 << 20
 LONGEST_LINE_BYTES: Final = 16 << 20
@@ -101,7 +100,7 @@ def _object_of(line: bytes) -> dict[str, Any]:
     try:
         text = line.decode()
         json_object = json.loads(
-            text, parse_float=_float, parse_constant=_constant, object_pairs_hook=_object
+            text, parse_float=read_number, parse_constant=_constant, object_pairs_hook=_object
         )
     except UnicodeDecodeError:
         raise MisfitError(NOT_UTF8) from None
@@ -116,12 +115,6 @@ def _object_of(line: bytes) -> dict[str, Any]:
 
 def _constant(text: str) -> Any:
     raise MisfitError(f"{text} is no JSON; a number that is none is written as a string")
-
-
-def _float(text: str) -> Any:
-    """The number; one beyond all doubles stays what no type takes."""
-    value = float(text)
-    return value if np.isfinite(value) else [text]
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

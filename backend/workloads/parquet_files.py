@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from backend.model.schema import Schema
@@ -16,6 +17,9 @@ from backend.workloads.contract import MisfitError, fit_table
 from backend.workloads.text_values import read_texts
 
 BATCH_TUPLES: Final = 65_536
+#: The first and the last second of the years 1 to 9999.
+_FIRST_S: Final = -62_135_596_800
+_LAST_S: Final = 253_402_300_799
 
 
 def read_parquet(
@@ -27,7 +31,10 @@ def read_parquet(
     """The tuples of a file, as tables of ``told_schema``. path_values: attributes whose values
     the path says; content: comes to know the bytes. Raises MisfitError when a column is missing;
     OSError, ArrowInvalid."""
-    with pq.ParquetFile(path) as file:
+    with (
+        pq.ParquetFile(path) as file,
+        pq.ParquetFile(path, metadata=file.metadata, coerce_int96_timestamp_unit="s") as seconds,
+    ):
         wanted = {name.lower() for name in schema.names if name not in path_values}
         names = [name for name in file.schema_arrow.names if name.lower() in wanted]
         if len({name.lower() for name in names}) < len(names):
@@ -37,16 +44,53 @@ def read_parquet(
             first = next(name for name in schema.names if name.lower() in missing)
             has = ", ".join(file.schema_arrow.names)
             raise MisfitError(f"it has no column {first!r}; it has {has}")
-        groups = range(file.num_row_groups)  # one by one: what is before a damaged one can be read
-        for batch in chain.from_iterable(
-            file.iter_batches(BATCH_TUPLES, [group], names) for group in groups
-        ):
+        old = [n for n in names if _is_time(n, schema) and _is_int96(file.schema, n)]
+        for batch, of_seconds in _batches(file, seconds, names, old):
             table = pa.Table.from_batches([batch])
+            for name in old:
+                column = moments(of_seconds.column(name), batch.column(name))
+                table = table.set_column(names.index(name), name, column)
             for name, text in path_values.items():
                 table = table.append_column(name, _constant(text, name, schema, len(table)))
             yield fit_table(table, schema)
     if content is not None:  # only columns that are wanted were read, each from its own place
         content.add_file(path)
+
+
+def _batches(
+    file: pq.ParquetFile, seconds: pq.ParquetFile, names: Sequence[str], old: Sequence[str]
+) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
+    """The rows of a file, and those of ``old`` columns from the same file in seconds."""
+    for group in range(file.num_row_groups):  # what is before a damaged one can be read
+        batches = file.iter_batches(BATCH_TUPLES, [group], names)
+        if old:
+            yield from zip(batches, seconds.iter_batches(BATCH_TUPLES, [group], old), strict=True)
+        else:
+            yield from ((batch, batch) for batch in batches)
+
+
+def _is_time(name: str, schema: Schema) -> bool:
+    attribute = schema.find(name)
+    return attribute is not None and attribute.type in ("date", "timestamp")
+
+
+def _is_int96(schema: pq.ParquetSchema, name: str) -> bool:
+    columns = (schema.column(place) for place in range(len(schema)))
+    return any(column.path == name and column.physical_type == "INT96" for column in columns)
+
+
+def moments(seconds: pa.Array[Any], nanos: pa.Array[Any]) -> pa.Array[Any]:
+    """Moments that are stored in 96 bits, read in seconds, and in nanoseconds modulo 2^64: as
+    timestamps, or as text where one lies between microseconds or beyond the years 1 to 9999."""
+    absent = seconds.is_null().to_numpy(zero_copy_only=False)
+    whole, rest = (pc.fill_null(c.cast(pa.int64()), 0).to_numpy() for c in (seconds, nanos))
+    rest = rest - whole * 1_000_000_000  # both modulo 2^64: the rest of the second is left
+    if ((whole >= _FIRST_S) & (whole <= _LAST_S) & (rest % 1000 == 0)).all():
+        return pa.array(whole * 1_000_000 + rest // 1000, pa.timestamp("us"), mask=absent)
+    days = np.datetime_as_string(whole.astype("datetime64[s]"))
+    pairs = zip(days, rest, strict=True)
+    texts = [f"{day}.{part:09d}".replace("T00:00:00.000000000", "") for day, part in pairs]
+    return pa.array(np.array(texts, dtype=object), pa.string(), mask=absent)
 
 
 def _constant(text: str | None, name: str, schema: Schema, n: int) -> pa.Array:

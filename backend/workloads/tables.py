@@ -6,17 +6,20 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from backend.cql.errors import did_you_mean, listed
+from backend.workloads.text_values import read_number
 from storage.vocabulary.names import LONGEST_NAME, name_problem
 
 _POSITION: Final = re.compile(r"^(?P<what>.*?) \(at (?:line (?P<line>\d+), column \d+|.*)\)$", re.S)
 #: What may be a number that is too long, and how many of them are looked at.
 _LONG_NUMBER: Final = re.compile(r"\b[0-9][0-9_]{2000,}+")
 _LOOKED_AT: Final = 20
+_FINE_TIME: Final = re.compile(r"\d\d:\d\d:\d\d\.\d{6}(?P<finer>\d*[1-9])")
 #: Bytes of a workload's name: ids of its runs have the time, too, and are names of folders.
 _LONGEST_OF_RUN: Final = 200
 _TWICE: Final = re.compile(r"^Cannot declare \((?P<path>.*?),?\) twice$")
@@ -37,7 +40,10 @@ class WorkloadError(ValueError):
 def read_toml(path: Path) -> dict[str, Any]:
     """The document at ``path``. Raises WorkloadError when it is missing, unreadable or no TOML."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        document: dict[str, Any] = _with_floats(tomllib.loads(text, parse_float=read_number))
+        _check_times(path, text)
+        return document
     except FileNotFoundError:
         raise WorkloadError(path, "there is no such workload file") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -45,10 +51,35 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise WorkloadError(path, f"this workload file cannot be read: {reason}") from error
     except tomllib.TOMLDecodeError as error:
         raise _toml_error(path, error) from error
+    except WorkloadError:
+        raise
     except ValueError as error:  # what Python refuses to read as a number
         raise _number_error(path, error) from error
     except RecursionError:
         raise WorkloadError(path, "its lists and tables are nested too deeply") from None
+
+
+def _with_floats(value: Any) -> Any:
+    """A part of a document, numbers as floats but in rows, which are values of tuples."""
+    if isinstance(value, dict):
+        return {k: part if k == "rows" else _with_floats(part) for k, part in value.items()}
+    if isinstance(value, list):
+        return [_with_floats(part) for part in value]
+    return float(value) if isinstance(value, Decimal) else value
+
+
+def _check_times(path: Path, text: str) -> None:
+    """Raises WorkloadError for a time that is finer than a microsecond, of which Python reads a
+    part; one in a text or a comment is none."""
+    for time in islice(_FINE_TIME.finditer(text), _LOOKED_AT):
+        end = time.start("finer")
+        before, after = text[:end], "0" * len(time["finer"]) + text[time.end() :]
+        other = f"{before[:-1]}{'2' if before[-1] == '1' else '1'}"
+        read = tomllib.loads(text)
+        if tomllib.loads(before + after) == read != tomllib.loads(other + after):
+            line, column = _line_and_column(text, time.start())
+            what = f"the time at column {column} is finer than a microsecond"
+            raise WorkloadError(path, f"{what}; write at most six decimals", line)
 
 
 def _number_error(path: Path, error: ValueError) -> WorkloadError:

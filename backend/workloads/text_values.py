@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import date, datetime
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+
+from backend.model.times import read_date, read_moment
 
 #: Spark SQL type -> Arrow type of the same values; timestamps are UTC, in microseconds.
 ARROW_TYPES: Final[Mapping[str, pa.DataType]] = {
@@ -37,12 +40,6 @@ _LONGEST_NUMBER: Final = 400
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _FLOAT: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NOT_FINITE: Final = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
-_DAY: Final = r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})"
-_DATE: Final = re.compile(_DAY)
-_MOMENT: Final = re.compile(
-    _DAY + r"(?:[ T]([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]+))?)?"
-    r"\ ?(?:(Z)|([+-])([0-9]{2})(?::?([0-9]{2}))?)?)?"
-)
 #: What Arrow reads as we do, and never refuses: short numbers, and days all months have.
 _PLAIN_DAY: Final = "[1-9][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])"
 _PLAIN_TIME: Final = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
@@ -96,27 +93,24 @@ def _boolean(text: str, type_name: str) -> bool:
 
 
 def _date(text: str, type_name: str) -> date:
-    match = _DATE.fullmatch(text)
-    if match is None:
-        raise ValueError(text)
-    return date(*map(int, match.groups()))
+    return read_date(text)
 
 
 def _timestamp(text: str, type_name: str) -> datetime:
-    match = _MOMENT.fullmatch(text)
-    if match is None:
-        raise ValueError(text)
-    *parts, fraction, _, sign, hours, minutes = match.groups()
-    if fraction is not None and fraction[6:].strip("0"):
-        raise ValueError(text)  # finer than a microsecond
-    micros = int((fraction or "")[:6].ljust(6, "0"))
-    year, month, day, hour, minute, second = (int(part or 0) for part in parts)
-    behind = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
-    zone = UTC if sign is None else timezone(-behind if sign == "-" else behind)
+    return read_moment(text)
+
+
+def read_number(text: str) -> float | Decimal:
+    """A number with a point or an exponent, as JSON and TOML write it: a float; exactly, where its
+    float is infinite, or is a whole number that it is not. Raises ValueError."""
+    value = float(text)
+    if not value.is_integer() and np.isfinite(value):
+        return value
     try:
-        return datetime(year, month, day, hour, minute, second, micros, zone).astimezone(UTC)
-    except OverflowError:
+        exact = Decimal(text)
+    except InvalidOperation:  # an exponent of twenty digits
         raise ValueError(text) from None
+    return value if exact.is_nan() or exact == value else exact
 
 
 _READERS: Final[Mapping[str, Callable[[str, str], Any]]] = {

@@ -152,7 +152,7 @@ def test_late_tuples_are_told_with_what_was_awaited() -> None:
     kept = found.late["S"].kept_aside()
     assert [(one.raw, one.error) for one in kept] == [
         ('{"n": 2, "at": 3}', "late: its time is tick 3, and tick 4 was awaited"),
-        ('{"n": 3, "at": -2}', "late: its time is tick -2, before the first"),
+        ('{"n": 3, "at": -2}', "its time is tick -2, and windows begin at tick 0"),
     ]
 
 

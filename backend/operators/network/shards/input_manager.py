@@ -102,29 +102,33 @@ class Late:
     """Tuples that came too late, have a time out of range, or are valid at no instant. tau:
     int64[n]; awaited: int64[n], the tick that their stream, or time itself, was at, or the last
     that could be ahead of it; invalid: bool[n], those that are valid at no instant, valid: what
-    says when they are."""
+    says when they are. of_calendar: ticks are times."""
 
     tuples: pa.Table
     tau: Ints
     awaited: Ints
     invalid: Bools | None = None
     valid: ValidTimes | None = None
+    of_calendar: bool = False
 
     def __len__(self) -> int:
         return len(self.tau)
 
     def kept_aside(self) -> list[KeptAside]:
         """With what is wrong."""
-        errors = list(map(_what_is_wrong, self.tau.tolist(), self.awaited.tolist()))
+        pairs = zip(self.tau.tolist(), self.awaited.tolist(), strict=True)
+        errors = [_what_is_wrong(tau, awaited, self.of_calendar) for tau, awaited in pairs]
         if self.invalid is not None and self.valid is not None:
             for place in np.flatnonzero(self.invalid):
                 errors[place] = what_is_invalid(self.tuples.slice(place, 1), self.valid)
         return [KeptAside(*pair) for pair in zip(json_lines(self.tuples), errors, strict=True)]
 
 
-def _what_is_wrong(tau: int, awaited: int) -> str:
+def _what_is_wrong(tau: int, awaited: int, of_calendar: bool) -> str:
+    if tau < 0 and of_calendar:
+        return "its time is before 1970, where the time of windows begins"
     if tau < 0:
-        return f"late: its time is tick {tau}, before the first"
+        return f"its time is tick {tau}, and windows begin at tick 0"
     if tau >= TICKS_END:
         return f"its time is tick {tau}, and ticks end before {TICKS_END}"
     if tau > awaited:
@@ -192,11 +196,12 @@ def no_tuples(schema: Schema) -> pa.Table:
 
 def _reads_times(job: NetworkJob) -> bool:
     """Whether ticks are times of a calendar, so that tick 0 is long ago."""
-    for name, time in job.streams.items():
-        attribute = job.schemas[name].find(time.timestamp) if time.timestamp else None
-        if attribute is not None and attribute.type in TIMES:
-            return True
-    return False
+    return any(_is_calendar(job.schemas[name], time) for name, time in job.streams.items())
+
+
+def _is_calendar(schema: Schema, time: StreamTime) -> bool:
+    attribute = schema.find(time.timestamp) if time.timestamp else None
+    return attribute is not None and attribute.type in TIMES
 
 
 def _heartbeat(
@@ -280,16 +285,24 @@ def _stamped(
         awaited[aside] = (reached + time.max_leap)[aside]
     aside |= tau < awaited
     order = np.lexsort((arrivals, tau))
-    late = _late(timed, aside, awaited, invalid, schema)
+    late = _late(timed, aside, awaited, invalid, schema, time)
     return _Stamped(timed.take(order[~aside[order]]), late, after)
 
 
-def _late(timed: Timed, aside: Bools, awaited: Ints, invalid: Bools | None, schema: Schema) -> Late:
+def _late(
+    timed: Timed,
+    aside: Bools,
+    awaited: Ints,
+    invalid: Bools | None,
+    schema: Schema,
+    time: StreamTime,
+) -> Late:
     """The tuples that are kept aside."""
     places = np.flatnonzero(aside)
     wrong = None if invalid is None else invalid[places]
     tuples = timed.tuples.take(pa.array(places))
-    return Late(tuples, timed.tau[places], awaited[places], wrong, schema.valid)
+    of_calendar = _is_calendar(schema, time)
+    return Late(tuples, timed.tau[places], awaited[places], wrong, schema.valid, of_calendar)
 
 
 def _reached(counted: Ints, high: int) -> Ints:
