@@ -25,9 +25,10 @@ from backend.cql.logical import (
     walk,
 )
 from backend.cql.types import expressions_in
+from storage.vocabulary.records import SIGN, TAU
 
-#: What elements of answers have beside their own columns.
-ELEMENT_COLUMNS: Final = ("tau", "sign")
+#: What elements of answers have beside their own columns, in the sink and in the store.
+ELEMENT_COLUMNS: Final = ("tau", "sign", TAU, SIGN)
 #: When a query written like plain SQL answers the stream of what comes: if it has no window clause
 #: at all and its answer only grows; if its answer only grows; never.
 Implicit: TypeAlias = Literal["unwindowed", "monotonic", "never"]

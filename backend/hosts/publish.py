@@ -21,6 +21,7 @@ from backend.operators.parts import (
     ASIDE,
     MISFITS,
     STAGING,
+    as_written,
     file_system,
     writer_for,
 )
@@ -48,7 +49,7 @@ class FolderSink:
         compact: bool = True,
         durable: bool = False,
     ) -> None:
-        self.schema = schema
+        self.schema = as_written(schema)
         self._format = format
         self._files, self._path = file_system(folder)
         self._last: int | None = None

@@ -11,6 +11,7 @@ import json
 import os
 import uuid
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any, Final, Protocol
 
 import pyarrow as pa
@@ -24,6 +25,8 @@ from backend.workloads.text_values import ARROW_TYPES
 STAGING: Final = "_staging"
 MISFITS: Final = "_misfits"
 QUERY_IDS: Final = "query_ids"
+#: Columns that readers make of the folders of files: ``run=ID``, ``stream=NAME``, ``query=NAME``.
+FOLDER_COLUMNS: Final = frozenset({"run", "stream", "query"})
 #: Names of parts begin with what they hold.
 MATCHED: Final = "matched"
 ASIDE: Final = "aside"
@@ -50,13 +53,26 @@ def sink_schema(schema: Schema) -> pa.Schema:
     return pa.schema([*fields, pa.field(QUERY_IDS, names)])
 
 
+def as_written(schema: pa.Schema) -> pa.Schema:
+    """The columns of files in the sink. One that has the name of a folder's column, in which
+    readers would not find its values, is numbered: run_2."""
+    taken = FOLDER_COLUMNS | {name.lower() for name in schema.names}
+    names = []
+    for name in schema.names:
+        free = (f"{name}_{number}" for number in count(2))
+        is_taken = name.lower() in FOLDER_COLUMNS
+        names.append(next(n for n in free if n.lower() not in taken) if is_taken else name)
+    fields = [field.with_name(name) for field, name in zip(schema, names, strict=True)]
+    return pa.schema(fields)
+
+
 class Parts:
     """The parts of one task. folder: of the stream; format: 'parquet', 'json' or 'csv'."""
 
     def __init__(
         self, folder: str, format: str, schema: pa.Schema, batch_id: int, partition: int
     ) -> None:
-        self._format, self._schema = format, schema
+        self._format, self._schema = format, as_written(schema)
         self._files, inside = file_system(folder)
         self._staging = f"{inside}/{STAGING}/{batch_id}"
         self._own = f"{partition:05d}-{uuid.uuid4().hex}"
@@ -93,7 +109,7 @@ class Parts:
         if self._writer is None:
             out = self._open(MATCHED, self._format)
             self._writer = writer_for(self._format, out, self._schema)
-        self._writer.write(pa.Table.from_batches(self._waiting, self._schema))
+        self._writer.write(pa.Table.from_batches(self._waiting).rename_columns(self._schema.names))
         self._waiting = []
 
     def _open(self, kind: str, suffix: str) -> pa.NativeFile:

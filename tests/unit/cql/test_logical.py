@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backend.cql import CqlError
-from backend.cql.answers import Implicit, answers_a_stream, streams_of
+from backend.cql.answers import Implicit, answer_fields, answers_a_stream, streams_of
 from backend.cql.logical import (
     Aggregate,
     Distinct,
@@ -330,6 +330,14 @@ def test_stopped_cars_of_linear_road() -> None:
     reports: Elements = [((7, 3, 100), time) for time in (0, 10, 20, 30)] + [((7, 4, 150), 40)]
     answers = [relation_at(found, {"CarLoc": reports}, now) for now in (20, 30, 39, 40)]
     assert answers == [[], [(3,)], [(3,)], []]
+
+
+def test_columns_called_as_what_answers_have_beside_them_are_numbered() -> None:
+    """Else the tick and the sign would stand in their place."""
+    known = Catalog({"T": Schema.parse("v int")})
+    found = plan_of("Select v As Tau, v As sign, v As _tau, v As _sign From T [Rows 2]", known)
+    names = [field.name for field in answer_fields(found)]
+    assert names == ["Tau_2", "sign_2", "_tau_2", "_sign_2"]
 
 
 VALUES = {"int": st.none() | st.integers(-2, 4), "string": st.none() | st.sampled_from(["", "x"])}

@@ -188,3 +188,41 @@ def test_of_two_that_start_at_once_one_runs_and_the_other_says_so(tmp_path: Path
         for one in both:
             one.kill()
             one.communicate()
+
+
+LAPS = """
+[streams.Laps]
+schema = "ts int, run int, stream string, query string, lap double"
+timestamp = "ts"
+source = { format = "memory", rows = [[0,7,"left","q1",61.5],[1,8,"right","q2",59.25]] }
+[queries]
+fast = "Select * From Laps Where lap < 70"
+best = "Select run, stream, query, min(lap) as lap From Laps Group By run, stream, query"
+"各駅停車の遅延が五分を超えた列車の一覧を平日の朝夕に限り駅ごとに" = '''
+Select count(*) as Run From Laps [Rows 2]'''
+[sink]
+path = "out"
+"""
+
+
+def test_whatever_names_queries_and_columns_have_the_sink_gives_them_back(tmp_path: Path) -> None:
+    """Columns called as those of folders, and a name too long for a folder."""
+    (tmp_path / "w.toml").write_text(LAPS)
+    assert main(arguments(tmp_path, "--once")) == 0
+    (run,) = (tmp_path / "out").glob("run=*")
+    names = ["run_2", "stream_2", "query_2", "lap", "run"]
+    id = run.name.removeprefix("run=")
+    expected = [[7, "left", "q1", 61.5, id], [8, "right", "q2", 59.25, id]]
+    for files in ("stream=Laps", "query=best"):
+        paths = [str(path) for path in sorted((run / files).glob("*.parquet"))]
+        table = ds.dataset(paths, partitioning="hive", partition_base_dir=str(tmp_path / "out"))
+        rows = table.to_table().select(names).to_pylist()
+        assert [list(row.values()) for row in rows] == expected
+    (counted,) = run.glob("query=%E5%90*")
+    changes = ds.dataset(counted, format="parquet").to_table()
+    columns = changes.column("tau"), changes.column("sign"), changes.column("Run_2")
+    assert list(zip(*(c.to_pylist() for c in columns), strict=True)) == [
+        (0, 1, 1),
+        (1, -1, 1),
+        (1, 1, 2),
+    ]

@@ -15,7 +15,7 @@ from backend.hosts.publish import FolderSink
 from backend.model.draws import draws, seed_of
 from backend.model.schema import Schema
 from backend.operators.contract import Chunk, Emitted
-from backend.operators.parts import Parts, sink_schema
+from backend.operators.parts import Parts, as_written, sink_schema
 from backend.operators.reports import RECENT_TUPLES, Merged, merged
 from backend.operators.task import BatchTask, TaskInput, TaskJob, stream_folder, together
 from backend.operators.values import json_lines, moment_text, python_values, shown_number
@@ -144,6 +144,14 @@ def test_draws_are_uniform_and_of_their_seed() -> None:
     assert draws(seed_of(1, 2, 3), places[::7]).tolist() == drawn[::7].tolist()
     assert len({seed_of(a, b) for a in range(30) for b in range(30)}) == 900
     assert seed_of(-1, 2**70) < 2**64
+
+
+def test_columns_with_names_of_folders_are_numbered() -> None:
+    schema = pa.schema([("Run", pa.int64()), ("run_2", pa.int8()), ("query", pa.string())])
+    written = as_written(schema)
+    assert written.names == ["Run_3", "run_2", "query_2"]
+    assert written.types == schema.types
+    assert as_written(written) == written
 
 
 def test_moments_of_any_year_are_told() -> None:
