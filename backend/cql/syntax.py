@@ -113,6 +113,7 @@ def _parser() -> Lark:
         start=["query_text", "condition_text"],
         maybe_placeholders=False,
         transformer=TreeBuilder(),
+        g_regex_flags=re.ASCII,
         cache=str(_PREPARED),
     )
 
