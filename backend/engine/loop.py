@@ -328,7 +328,7 @@ class Loop:
         self._totals.count(result, self._boundary.recorded.then(decided))
         seen = self._units.observe()
         misfits = recorder.misfit_rows(result.inputs)
-        news = self._misfits.events(result.batch_id, result.n_misfits, misfits)
+        news = self._misfits.events(result)
         inputs = self._inputs.events(result.inputs)
         if inputs:
             paused, after = self._now.registry.paused, result.batch_id + 1

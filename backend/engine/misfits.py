@@ -1,16 +1,17 @@
-"""When tuples kept aside are an event, and what is said of them where the run was started: not in
-every batch, but when something new is wrong."""
+"""When tuples kept aside, or missed by some queries, are an event, and what is said of them where
+the run was started: not in every batch, but when something new is wrong."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from backend.operators.contract import InputResult
+from backend.operators.contract import BatchResult, InputResult, KeptAside
 from backend.operators.parts import MISFITS
 from backend.operators.task import stream_folder
-from storage.vocabulary.records import Event, Misfit
+from storage.vocabulary.kinds import EventKind
+from storage.vocabulary.records import Event
 
 #: An error not seen for so many batches is news again.
 QUIET_BATCHES: Final = 50
@@ -20,17 +21,37 @@ REMEMBERED: Final = 1000
 REASONS_TOLD: Final = 5
 TUPLES_SHOWN: Final = 2
 LONGEST_SHOWN: Final = 120
+#: What became of tuples that not all queries could take.
+KEPT_ASIDE: Final = "kept aside"
+MISSED: Final = "missed by some queries, taken by others"
 
 
 class MisfitNews:
     """Remembers which errors were seen, and when."""
 
     def __init__(self) -> None:
+        self._aside, self._missed = _SeenErrors("misfit", KEPT_ASIDE), _SeenErrors("missed", MISSED)
+
+    def events(self, result: BatchResult) -> list[Event]:
+        """At most one of tuples kept aside in the batch, and one of those missed by queries."""
+        inputs, batch = result.inputs.values(), result.batch_id
+        n_missed = sum(input.n_missed for input in inputs)
+        missed = [one for input in inputs for one in input.missed]
+        misfits = [one for input in inputs for one in input.misfits]
+        aside = self._aside.events(batch, result.n_misfits, misfits)
+        return aside + self._missed.events(batch, n_missed, missed)
+
+
+class _SeenErrors:
+    """The errors seen with tuples that something became of. kind: of the events that tell it."""
+
+    def __init__(self, kind: EventKind, became: str) -> None:
+        self._kind, self._became = kind, became
         self._seen: dict[str, int] = {}
 
-    def events(self, batch: int, n_misfits: int, shown: tuple[Misfit, ...]) -> tuple[Event, ...]:
-        """At most one event. shown: the first of the n_misfits tuples kept aside in the batch."""
-        errors = dict.fromkeys(misfit.error for misfit in shown)
+    def events(self, batch: int, n: int, shown: Iterable[KeptAside]) -> list[Event]:
+        """At most one event. shown: the first of the n tuples of the batch."""
+        errors = dict.fromkeys(one.error for one in shown)
         news = [text for text in errors if self._is_news(text, batch)]
         for text in errors:
             self._seen.pop(text, None)
@@ -38,9 +59,9 @@ class MisfitNews:
         while len(self._seen) > REMEMBERED:
             del self._seen[next(iter(self._seen))]
         if not news:
-            return ()
-        noun = "tuple" if n_misfits == 1 else "tuples"
-        return (Event("misfit", f"{n_misfits} {noun} kept aside", news[0], "warning"),)
+            return []
+        noun = "tuple" if n == 1 else "tuples"
+        return [Event(self._kind, f"{n} {noun} {self._became}", news[0], "warning")]
 
     def _is_news(self, text: str, batch: int) -> bool:
         last = self._seen.get(text)
@@ -48,58 +69,73 @@ class MisfitNews:
 
 
 class Aside:
-    """Counts what was kept aside since the start of this process, by input, and says so in lines:
-    each reason when it is met first, and how many it were at the end."""
+    """Counts what was kept aside, or missed by some queries, since the start of this process, by
+    input, and says so in lines: each reason when it is met first, and how many it were at the
+    end."""
 
     def __init__(self) -> None:
-        self._n_fitting: Counter[str] = Counter()
-        self._n_aside: Counter[str] = Counter()
-        self._reasons: dict[str, list[str]] = {}
+        self._n_read: Counter[str] = Counter()
+        self._aside, self._missed = (
+            _SaidByInput(KEPT_ASIDE, self._n_read),
+            _SaidByInput(MISSED, self._n_read),
+        )
 
     @property
     def is_everything(self) -> bool:
-        """There were tuples, and none that fit."""
-        return bool(self._n_aside) and not self._n_fitting.total()
+        """There were tuples, and all of them were kept aside."""
+        return self._aside.n.total() == self._n_read.total() > 0
 
     def lines(self, inputs: Mapping[str, InputResult]) -> list[str]:
         """What is to be said of a batch."""
         said: list[str] = []
         for name, input in inputs.items():
-            self._n_fitting[name] += input.n_tuples
-            if input.n_misfits:
-                self._n_aside[name] += input.n_misfits
-                said += self._new(name, input)
-        return said
-
-    def _new(self, name: str, result: InputResult) -> list[str]:
-        known = self._reasons.setdefault(name, [])
-        said: list[str] = []
-        for reason in dict.fromkeys(misfit.error for misfit in result.misfits):
-            if reason in known or len(known) >= REASONS_TOLD:
-                continue
-            known.append(reason)
-            raws = [misfit.raw for misfit in result.misfits if misfit.error == reason]
-            said += [f"stream {name}: tuples are kept aside: {reason}"]
-            said += [f"    {_short(raw)}" for raw in raws[:TUPLES_SHOWN]]
-        if said:
-            said.append(f"stream {name}: {self._so_far(name)}")
+            self._n_read[name] += input.n_tuples + input.n_misfits
+            said += self._aside.new(name, input.n_misfits, input.misfits)
+            said += self._missed.new(name, input.n_missed, input.missed)
         return said
 
     def summary(self, sink: str) -> list[str]:
         """What is to be said at the end. sink: the run's own part of it."""
         sentences = []
-        for name in self._n_aside:
+        for name, n in self._aside.n.items():
             where = f"; they are in {stream_folder(sink, name)}/{MISFITS}" if sink else ""
-            sentences.append(f"stream {name}: {self._so_far(name)}{where}")
-            if not self._n_fitting[name]:
+            sentences.append(f"{self._aside.so_far(name)}{where}")
+            if n == self._n_read[name]:
                 sentences.append(
                     f"stream {name}: nothing fits; does its schema say what the data are?"
                 )
-        return sentences
+        return sentences + [self._missed.so_far(name) for name in self._missed.n]
 
-    def _so_far(self, name: str) -> str:
-        aside = self._n_aside[name]
-        return f"{aside} of {aside + self._n_fitting[name]} tuples were kept aside"
+
+class _SaidByInput:
+    """Tuples that something became of, by input. n_read: by input, all that were read so far."""
+
+    def __init__(self, became: str, n_read: Mapping[str, int]) -> None:
+        self._became, self._n_read = became, n_read
+        self.n: Counter[str] = Counter()
+        self._reasons: dict[str, list[str]] = {}
+
+    def new(self, name: str, n: int, shown: Sequence[KeptAside]) -> list[str]:
+        """Count n tuples; what is to be said of them. shown: the first of those."""
+        if not n:
+            return []
+        self.n[name] += n
+        known = self._reasons.setdefault(name, [])
+        said: list[str] = []
+        for reason in dict.fromkeys(one.error for one in shown):
+            if reason in known or len(known) >= REASONS_TOLD:
+                continue
+            known.append(reason)
+            raws = [one.raw for one in shown if one.error == reason]
+            said += [f"stream {name}: tuples are {self._became}: {reason}"]
+            said += [f"    {_short(raw)}" for raw in raws[:TUPLES_SHOWN]]
+        if said:
+            said.append(self.so_far(name))
+        return said
+
+    def so_far(self, name: str) -> str:
+        """How many of how many it were."""
+        return f"stream {name}: {self.n[name]} of {self._n_read[name]} tuples were {self._became}"
 
 
 def _short(raw: str) -> str:

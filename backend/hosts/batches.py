@@ -10,8 +10,9 @@ from typing import Final
 
 from backend.hosts.compact import compact_one
 from backend.hosts.contract import InputSource
+from backend.hosts.late import with_late
 from backend.hosts.listening import Listener
-from backend.hosts.networks import HostJob, Networks, with_late
+from backend.hosts.networks import HostJob, Networks
 from backend.hosts.publish import FolderSink
 from backend.operators.contract import BatchPlan, BatchResult, InputResult, UnitResult
 from backend.operators.network.shards.redo_log import Pack
@@ -94,13 +95,14 @@ class Batches:
         }
         tasks.sort(key=lambda report: report.partition)
         partitions = tuple(task.n_rows for task in tasks)
-        return BatchFound(with_late(inputs, networks), networks, partitions)
+        return BatchFound(with_late(job, inputs, networks), networks, partitions)
 
     def publish(self, job: HostJob, found: BatchFound) -> None:
         """Put the files of the batch into place, once and for all."""
         for name, sink in self._sinks.items():
-            if job.tasks.inputs[name].operators or found.inputs[name].parts:
-                sink.publish(job.tasks.batch_id, found.inputs[name].parts)
+            own = found.inputs[name]
+            if job.tasks.inputs[name].operators or own.parts or own.unwanted:
+                sink.publish(job.tasks.batch_id, own.parts, own.unwanted)
         self.networks.publish(job.networks, found.networks)
         sinks = (*self._sinks.values(), *self.networks.sinks, *self.listener.sinks)
         compact_one([sink.compactor for sink in sinks if sink.compactor], job.tasks.batch_id)

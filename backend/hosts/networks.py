@@ -13,7 +13,6 @@ import pyarrow as pa
 from backend.hosts.contract import InputSource
 from backend.hosts.publish import FolderSink
 from backend.model.schema import Attribute
-from backend.operators.contract import InputResult
 from backend.operators.network.core.contract import Watch
 from backend.operators.network.core.job import NetworkJob
 from backend.operators.network.expressions.arrow import answer_schema
@@ -27,7 +26,6 @@ from backend.operators.network.shards.shard import (
     run_shard,
 )
 from backend.operators.network.shards.shard_reports import MergedShards, ShardReport, merged_shards
-from backend.operators.reports import MISFITS_SHOWN, Merged
 from backend.operators.task import Arrivals, TaskJob, typed, unfit
 from backend.workloads.spec import SinkSpec
 
@@ -192,32 +190,6 @@ class Networks:
         """Leave no staging folders behind."""
         for sink in self.sinks:
             sink.close()
-
-
-def with_late(
-    inputs: Mapping[str, Merged], networks: Mapping[str, MergedShards]
-) -> dict[str, Merged]:
-    """What was taken from inputs, late tuples kept aside. Where several units read a stream, the
-    tuples late for them are mostly the same: those of the unit with most are told."""
-    merged_inputs = dict(inputs)
-    for name, input in inputs.items():
-        units = [unit for unit in networks.values() if unit.result.report.n_late.get(name)]
-        if units:
-            most = max(units, key=lambda unit: int(unit.result.report.n_late[name]))
-            result = _with_misfits(input.result, most.result.report.n_late[name], most, name)
-            parts = (*input.parts, *most.late_parts.get(name, ()))
-            merged_inputs[name] = input._replace(result=result, parts=parts)
-    return merged_inputs
-
-
-def _with_misfits(result: InputResult, n_late: int, unit: MergedShards, name: str) -> InputResult:
-    misfits = (*result.misfits, *unit.result.report.late.get(name, ()))
-    return replace(
-        result,
-        n_tuples=result.n_tuples - n_late,
-        n_misfits=result.n_misfits + n_late,
-        misfits=misfits[:MISFITS_SHOWN],
-    )
 
 
 def rooms(networks: Mapping[str, MergedShards]) -> dict[str, int]:

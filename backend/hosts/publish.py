@@ -58,8 +58,9 @@ class FolderSink:
         self._is_durable = durable and is_here
         self.compactor = Compactor(Path(self._path), durable) if compact and is_here else None
 
-    def publish(self, batch_id: int, parts: Sequence[str]) -> None:
-        """Move the files that tasks told of into place, and drop what else was staged.
+    def publish(self, batch_id: int, parts: Sequence[str], unwanted: Sequence[str] = ()) -> None:
+        """Move the files that tasks told of into place, and drop what else was staged. unwanted:
+        files of that.
 
         The first batch has a file even when there is nothing to write, so that readers find a
         schema. Raises SinkAhead where an earlier process published later batches.
@@ -77,7 +78,7 @@ class FolderSink:
         matched = [part for part in parts if part not in aside]
         self._move(staging, matched, f"{self._path}/{batch_name(batch_id)}")
         self._move(staging, aside, f"{self._path}/{MISFITS}/{batch_name(batch_id)}")
-        if parts:
+        if parts or unwanted:
             self._files.delete_dir(staging)
         if is_first and not matched and not self._has_any():
             self._write_empty(f"{self._path}/{batch_name(batch_id)}-00000.{self._format}")

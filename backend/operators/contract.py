@@ -61,6 +61,10 @@ class Work(Protocol):
 class Operator(Protocol):
     """What a unit has done to the tuples of an input. Can be pickled; holds no state of a batch."""
 
+    @property
+    def selects(self) -> bool:
+        """Whether it takes tuples for queries; not while all of its queries rest."""
+
     def open(self, batch_id: int, partition: int) -> Work:
         """Begin a task. Heavy imports (numba) happen here, not when the operator is unpickled."""
 
@@ -78,8 +82,8 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class KeptAside:
-    """A tuple that does not fit its schema, or that filters raised an exception for: its text, and
-    what is wrong."""
+    """A tuple that a query could not take, as it does not fit its schema, is late for windows or
+    makes filters raise an exception: its text, and what is wrong."""
 
     raw: str
     error: str
@@ -102,11 +106,13 @@ class BatchPlan:
 class InputResult:
     """What a batch took from one input. Counts are exact.
 
-    n_tuples: tuples that fit. n_matched: those satisfying at least one query. n_misfits: kept
-    aside. misfits: the first of those. recent: some of the matched tuples, in order of arrival.
-    stream_time: latest time seen, as text. backlog_tuples: waiting at the source; None = unknown.
-    failure: why it gives no more tuples, or ''. ended: it has given its last tuple. rounds: times a
-    replayed one began anew since it was opened.
+    n_tuples: tuples taken. n_matched: those satisfying at least one query. n_misfits: kept aside,
+    so that both together are all that were read. misfits: the first of those. recent: some of the
+    matched tuples, in order of arrival. stream_time: latest time seen, as text. backlog_tuples:
+    waiting at the source; None = unknown. failure: why it gives no more tuples, or ''. ended: it
+    has given its last tuple. rounds: times a replayed one began anew since it was opened.
+    n_missed: of the tuples taken, those that some queries could not take; missed: the first of
+    those, with the reason.
     """
 
     n_tuples: int = 0
@@ -119,6 +125,8 @@ class InputResult:
     failure: str = ""
     ended: bool = False
     rounds: int = 0
+    n_missed: int = 0
+    missed: tuple[KeptAside, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

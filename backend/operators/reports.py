@@ -171,13 +171,15 @@ class TaskReport:
 
 class Merged(NamedTuple):
     """What all tasks took from one input. parts: the files to publish; through: as InputReport;
-    ended: the source says that there are no more tuples than these."""
+    ended: the source says that there are no more tuples than these; unwanted: files that were
+    written and are not to be published."""
 
     result: InputResult
     units: Mapping[str, UnitResult]
     parts: tuple[str, ...]
     through: int
     ended: bool
+    unwanted: tuple[str, ...] = ()
 
 
 def merged(

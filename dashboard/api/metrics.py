@@ -27,7 +27,7 @@ class Family:
 _SYSTEM: Final = (
     Family("tuples_total", "counter", "Tuples filtered since the run began."),
     Family("matched_total", "counter", "Tuples satisfying at least one query."),
-    Family("misfits_total", "counter", "Tuples kept aside because they do not fit the schema."),
+    Family("misfits_total", "counter", "Tuples kept aside: no query could take them."),
     Family("tuples_per_s", "gauge", "Tuples filtered per second since the batch before ended."),
     Family("visits_per_tuple", "gauge", "Constructs visited per tuple in the last batch."),
     Family("dropping_ratio", "gauge", "Share of the last batch's tuples dropped early, 0..1."),

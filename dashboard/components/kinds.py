@@ -42,6 +42,7 @@ EVENTS: Final[Mapping[str, EventKind]] = {
     "loop": EventKind("↻", "Stream begins anew", "query", 3),
     "exactness": EventKind("≃", "Exact or approximate", "warning", 4),
     "misfit": EventKind("✖", "Misfits", "warning", 4),
+    "missed": EventKind("◌", "Missed by some queries", "warning", 4),
     "held back": EventKind("○", "Held back", "quiet", 5),
     "run": EventKind("●", "Run", "quiet", 6),
 }

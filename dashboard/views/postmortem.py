@@ -23,7 +23,7 @@ NEAR_BATCHES: Final = 5
 FEWEST: Final = 30
 #: What may be followed by something, and what may follow.
 _TRIGGERS: Final = ("knob", "query", "input", "loop", "change")
-_FOLLOWERS: Final = ("rearrangement", "misfit")
+_FOLLOWERS: Final = ("rearrangement", "misfit", "missed")
 _STATES: Final = {"ended": "has ended", "interrupted": "was interrupted", "failed": "has failed"}
 _PATHS: Final[Mapping[str, str]] = {
     "rearrangement": "/decisions",
@@ -34,6 +34,7 @@ _PATHS: Final[Mapping[str, str]] = {
     "query": "/results",
     "input": "/results",
     "misfit": "/results",
+    "missed": "/plan",
 }
 
 

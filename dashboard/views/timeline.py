@@ -134,6 +134,7 @@ _LANE_OF: Final = {
     "loop": "query",
     "exactness": "error",
     "misfit": "error",
+    "missed": "error",
     "input": "error",
 }
 _LINKS: Final = {
@@ -146,6 +147,7 @@ _LINKS: Final = {
     "input": "/results",
     "exactness": "/results",
     "misfit": "/results",
+    "missed": "/plan",
 }
 
 

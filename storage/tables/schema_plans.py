@@ -264,7 +264,8 @@ class ResultQueryRow(Base):
 
 
 class MisfitRow(Base):
-    """A tuple kept aside because it does not fit the schema; the last 200 of a run."""
+    """A tuple kept aside because it does not fit the schema, or no query could take it; the last
+    200 of a run."""
 
     __tablename__ = "misfits"
     id: Mapped[int] = mapped_column(
@@ -273,6 +274,6 @@ class MisfitRow(Base):
     run_id: Mapped[str] = run()
     batch_id: Mapped[int] = batch()
     raw: Mapped[str] = mapped_column(Text, comment="the tuple as it came")
-    error: Mapped[str] = mapped_column(Text, comment="what does not fit")
+    error: Mapped[str] = mapped_column(Text, comment="what is wrong with it")
     input: Mapped[str] = added("stream the tuple is of; '' = unknown")
     __table_args__ = (Index("misfits_by_run", "run_id", "id"), {"sqlite_autoincrement": True})

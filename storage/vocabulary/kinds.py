@@ -18,9 +18,9 @@ EntityKind: TypeAlias = Literal[
 ]
 #: One meaning each: a plan was adopted; a better one was found and not taken (kept, cool-down); a
 #: knob was turned; the set of queries changed; the run began, was resumed, paused, stepped or asked
-#: to stop; tuples were kept aside; an input failed or ended; a replayed
-#: input began anew at its end; the statistics changed; another algorithm took over; answers became
-#: approximate, or exact again.
+#: to stop; tuples were kept aside; some queries could not take tuples that others took; an input
+#: failed or ended; a replayed input began anew at its end; the statistics changed; another
+#: algorithm took over; answers became approximate, or exact again.
 EventKind: TypeAlias = Literal[
     "rearrangement",
     "held back",
@@ -28,6 +28,7 @@ EventKind: TypeAlias = Literal[
     "query",
     "run",
     "misfit",
+    "missed",
     "input",
     "loop",
     "change",

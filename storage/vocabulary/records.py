@@ -323,7 +323,8 @@ class ResultTuple:
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """A tuple kept aside because it does not fit the schema: its raw text and what is wrong."""
+    """A tuple kept aside because it does not fit the schema, or no query could take it: its raw
+    text and what is wrong."""
 
     raw: str
     error: str

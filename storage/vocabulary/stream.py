@@ -50,7 +50,10 @@ STREAM: Final = Vocabulary(
             "maximal intervals for each different tuple they are made of; 1: nothing is coalesced",
         ),
         "late_tuples": Property(
-            "tuples", ("operator",), "tuples of the batch that came too late and were kept aside"
+            "tuples",
+            ("operator",),
+            "tuples of the batch that came too late for its windows; kept aside unless another "
+            "query took them",
         ),
         "pending_tuples": Property(
             "tuples",

@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 
+from backend.cql import parse_query
 from backend.hosts.contract import BatchLoop, InputSource
 from backend.hosts.local import LocalHost
+from backend.model.events import SelectionPlan
 from backend.model.knobs import KnobValue
 from backend.model.schema import Attribute, Schema
 from backend.operators.network.core.job import NetworkJob, StreamTime
@@ -23,6 +26,9 @@ from backend.operators.network.kinds.aggregate import AggregateCall, AggregateOp
 from backend.operators.network.kinds.inputs import StreamInput
 from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.kinds.windows import WindowOp
+from backend.operators.selection.operator import SelectionOperator
+from backend.systems.asc.constructs import build_constructs
+from backend.systems.asc.shipping import shipped_plan
 from backend.workloads.sources import MemorySource
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
 from tests.loops import FixedLoop
@@ -215,6 +221,36 @@ def test_late_tuples_are_kept_aside_once(make: Make, tmp_path: Path) -> None:
     found = [json.loads(line["raw"]) for line in lines if line["error"].startswith("late: ")]
     names = [{k: v for k, v in zip(S.names, row, strict=True) if v != {}} for row in late]
     assert sorted(found, key=str) == sorted(names, key=str)
+
+
+def test_late_tuples_that_a_selection_takes_are_missed_by_windows_alone(
+    make: Make, tmp_path: Path
+) -> None:
+    query = parse_query("all", "Select * From S Where v >= 0", SCHEMAS)
+    constructs = build_constructs([query], S)
+    plan = SelectionPlan(1, "early drop", constructs.attributes)
+    operator = SelectionOperator(shipped_plan(constructs, plan, "resolved"), 0.5)
+    job = network(2, disorder=1)
+    loop = FixedLoop({"S": {"asc": operator}}, networks=lambda batch_id: {"stream": job})
+    out = tmp_path / "out"
+    make(loop, inputs(), SinkSpec(str(out)), 10_000).run()
+    high, n_late = 0, 0
+    for at in (row[0] for row in rows("S") if row[0] != "x"):
+        n_late += at < high - 1
+        high = max(high, at)
+    assert n_late > 10
+    assert loop.total("S", "n_missed") == n_late
+    assert (loop.total("S", "n_tuples"), loop.total("S", "n_misfits")) == (N["S"] - 1, 1)
+    assert loop.matched_by_query("asc") == {"all": N["S"] - 1}
+    shown = [one.error for result in loop.results for one in result.inputs["S"].missed]
+    assert all(error.startswith("left out of windows; late: its time is tick ") for error in shown)
+    files = (out / "stream=S" / "_misfits").glob("batch-*.json")
+    (aside,) = [line for file in files for line in file.read_text().splitlines()]
+    assert json.loads(aside)["error"] == "at is no bigint"
+    table = pyarrow.dataset.dataset(str(out / "stream=S"), format="parquet").to_table()
+    assert len(table) == N["S"] - 1
+    assert loop.total("T", "n_missed") == 0 < loop.total("T", "n_misfits")
+    assert not list(out.rglob("_staging*"))
 
 
 def test_time_goes_on_without_a_stream_that_is_removed(

@@ -115,11 +115,10 @@ def test_time_goes_on_to_the_end_of_native_sources_taken_once(
     folder, sink = tmp_path / "csv", SinkSpec(str(tmp_path / "out"))
     folder.mkdir()
     inputs = [native("Cars", CARS, "csv", folder, header="true")]
-    header = ",".join(CARS.names)
     answered: list[int] = []
     for first, last in ((0, 7), (7, 20)):
         rows = "".join(f"{id}{',' * (len(CARS.names) - 1)}\n" for id in range(first, last))
-        (folder / f"{first}.csv").write_text(f"{header}\n{rows}")
+        (folder / f"{first}.csv").write_text(f"{','.join(CARS.names)}\n{rows}")
         loop = FixedLoop({}, networks=lambda batch_id: {"n": in_time()})
         RunHost(spark, loop, inputs, sink, tmp_path / "run", True).run()
         answered.append(loop.matched_by_query("n").get("ids", 0))
@@ -128,6 +127,8 @@ def test_time_goes_on_to_the_end_of_native_sources_taken_once(
 
 class Raising:
     """An operator that cannot do its work."""
+
+    selects = True
 
     def open(self, batch_id: int, partition: int) -> Raising:
         return self
@@ -361,8 +362,7 @@ def test_workers_are_warmed_by_a_match_and_a_rehearsal(
     spark: SparkSession, caplog: pytest.LogCaptureFixture, has_networks: bool
 ) -> None:
     with caplog.at_level("DEBUG", logger="backend.hosts.spark.start.warming"):
-        thread = warm_workers(spark, has_networks)
-        thread.join(timeout=120)
+        (thread := warm_workers(spark, has_networks)).join(timeout=120)
     assert not thread.is_alive()
     assert caplog.messages == []
 

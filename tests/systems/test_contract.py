@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
+from backend.operators.network.core.job import NetworkJob
 from backend.systems.contract import Claim, Recorded, Refusal, Refused, System, UnitState
 from backend.systems.registry import SYSTEMS
 from storage.vocabulary.core import CORE
@@ -247,6 +248,8 @@ def test_without_queries_nothing_matches_and_a_paused_query_stays_visible(system
     found = bench.register((), "all paused")
     assert [p.version for p in found.plans] == [version + 1]
     assert executed(bench.unit, 1, tuples(300, seed=2)).n_matched == 0
+    operator = bench.unit.operator(1)
+    assert isinstance(operator, NetworkJob) or not operator.selects
     paused = {one.name: one for one in bench.queries}
     states = {
         e.name: e.properties["state"] for e in bench.unit.entities(paused) if e.role == "query"
@@ -254,6 +257,8 @@ def test_without_queries_nothing_matches_and_a_paused_query_stays_visible(system
     assert states == dict.fromkeys(paused, "paused")
     bench.register(bench.queries, "all resumed")
     assert executed(bench.unit, 2, tuples(300, seed=2)).n_matched > 0
+    operator = bench.unit.operator(2)
+    assert isinstance(operator, NetworkJob) or operator.selects
 
 
 @systems

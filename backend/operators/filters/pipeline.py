@@ -80,6 +80,11 @@ class PipelineOperator:
         """The filters, by name."""
         return tuple(f.name for f in self.filters)
 
+    @property
+    def selects(self) -> bool:
+        """There is a query."""
+        return self.query is not None
+
     def open(self, batch_id: int, partition: int) -> Work:
         """Begin a task."""
         return _Filtering(self)

@@ -25,6 +25,11 @@ class SelectionOperator:
     plan: ShippedPlan
     profile_prob: float
 
+    @property
+    def selects(self) -> bool:
+        """There are queries."""
+        return bool(self.plan.names.sorted)
+
     def open(self, batch_id: int, partition: int) -> Work:
         """Begin a task: its lottery, if the plan is one, starts anew."""
         return _Selecting(self, batch_id, partition)

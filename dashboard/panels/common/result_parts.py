@@ -30,7 +30,7 @@ SHOWN_REQUESTS: Final = 6
 _NO_BATCH: Final = "no batch yet"
 _OF_ANSWERS: Final = "elements of an answer are no share of the tuples"
 _NOT_TOLD: Final = "not among the queries recorded with this batch"
-_MISFIT_COLUMNS: Final = (TableColumn("Raw text"), TableColumn("What does not fit"))
+_MISFIT_COLUMNS: Final = (TableColumn("Raw text"), TableColumn("What is wrong"))
 _COLUMNS: Final = (
     TableColumn("Query"),
     TableColumn("State"),

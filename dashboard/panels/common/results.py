@@ -143,7 +143,7 @@ def draw_asked(shown: ResultsShown, sheet: Sheet) -> Drawing:
 
 def draw_aside(shown: ResultsShown, sheet: Sheet) -> Drawing:
     """Tuples kept aside."""
-    note = "tuples that do not fit the schema of the stream, kept aside"
+    note = "tuples kept aside: they do not fit the schema, or no query could take them"
     return Drawing(draw_misfits(shown.results), note=note)
 
 

@@ -47,7 +47,7 @@ _COLUMNS: Final = (
     TableColumn("Visits", "f2", "per tuple", "constructs visited per tuple, running window"),
     TableColumn("Plan", "int", "", "version in force"),
     TableColumn("Switches", "int", "", "rearrangements so far"),
-    TableColumn("Misfits", "int", "", "tuples kept aside because they do not fit the schema"),
+    TableColumn("Misfits", "int", "", "tuples kept aside: no query could take them"),
     TableColumn("Last record", "text", "", "age of the newest record while the run lasts"),
 )
 #: The last one where there are branches.

@@ -19,6 +19,11 @@ class SampleOperator:
     queries: tuple[str, ...]
     share: float
 
+    @property
+    def selects(self) -> bool:
+        """There are queries."""
+        return bool(self.queries)
+
     def open(self, batch_id: int, partition: int) -> Work:
         """Begin a task."""
         return _Sampling(self)

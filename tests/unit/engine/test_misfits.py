@@ -1,46 +1,67 @@
-"""Tuples kept aside are an event when something new is wrong."""
+"""Tuples kept aside, or missed by some queries, are an event when something new is wrong."""
 
 from __future__ import annotations
 
 from backend.engine.misfits import QUIET_BATCHES, REMEMBERED, Aside, MisfitNews
-from backend.operators.contract import InputResult, KeptAside
-from storage.vocabulary.records import Misfit
+from backend.operators.contract import BatchResult, InputResult, KeptAside
 
 
-def aside(*errors: str) -> tuple[Misfit, ...]:
-    return tuple(Misfit("1,2", error) for error in errors)
+def aside(*errors: str) -> tuple[KeptAside, ...]:
+    return tuple(KeptAside("1,2", error) for error in errors)
+
+
+def result(batch: int, n: int, *errors: str) -> BatchResult:
+    """A batch with n tuples kept aside, the first of them for these reasons."""
+    return BatchResult(batch, {"S": InputResult(9, n_misfits=n, misfits=aside(*errors))}, {})
 
 
 def test_an_error_is_an_event_once() -> None:
     news = MisfitNews()
-    (event,) = news.events(3, 7, aside("no int", "no int"))
-    assert (event.title, event.detail, event.severity) == (
+    (event,) = news.events(result(3, 7, "no int", "no int"))
+    assert (event.kind, event.title, event.detail, event.severity) == (
+        "misfit",
         "7 tuples kept aside",
         "no int",
         "warning",
     )
-    assert news.events(4, 2, aside("no int")) == ()
-    (event,) = news.events(5, 1, aside("no int", "no date"))
+    assert news.events(result(4, 2, "no int")) == []
+    (event,) = news.events(result(5, 1, "no int", "no date"))
     assert (event.title, event.detail) == ("1 tuple kept aside", "no date")
+
+
+def test_tuples_that_some_queries_missed_are_an_event_of_their_own() -> None:
+    news = MisfitNews()
+    missed = InputResult(9, n_missed=3, missed=aside("late"))
+    both = {"S": InputResult(9, n_misfits=1, misfits=aside("no int")), "T": missed}
+    first, second = news.events(BatchResult(3, both, {}))
+    assert (first.kind, first.title) == ("misfit", "1 tuple kept aside")
+    assert (second.kind, second.title, second.detail, second.severity) == (
+        "missed",
+        "3 tuples missed by some queries, taken by others",
+        "late",
+        "warning",
+    )
+    assert news.events(BatchResult(4, both, {})) == []
+    assert news.events(result(5, 1, "late")), "the same reason, but kept aside"
 
 
 def test_an_error_that_comes_back_after_a_while_is_news() -> None:
     news = MisfitNews()
-    assert news.events(0, 1, aside("x"))
-    assert not news.events(QUIET_BATCHES, 1, aside("x"))
-    assert news.events(2 * QUIET_BATCHES + 1, 1, aside("x"))
+    assert news.events(result(0, 1, "x"))
+    assert not news.events(result(QUIET_BATCHES, 1, "x"))
+    assert news.events(result(2 * QUIET_BATCHES + 1, 1, "x"))
 
 
 def test_a_batch_without_misfits_is_no_event() -> None:
-    assert MisfitNews().events(1, 0, ()) == ()
+    assert MisfitNews().events(result(1, 0)) == []
 
 
 def test_only_so_many_texts_are_remembered() -> None:
     news = MisfitNews()
     for number in range(REMEMBERED + 1):
-        assert news.events(1, 1, aside(f"error {number}"))
-    assert not news.events(1, 1, aside(f"error {REMEMBERED}"))
-    assert news.events(1, 1, aside("error 0"))
+        assert news.events(result(1, 1, f"error {number}"))
+    assert not news.events(result(1, 1, f"error {REMEMBERED}"))
+    assert news.events(result(1, 1, "error 0"))
 
 
 def batch(n_tuples: int, *aside: tuple[str, str]) -> InputResult:
@@ -85,4 +106,25 @@ def test_when_nothing_fits_the_schema_is_asked_about() -> None:
         "stream S: nothing fits; does its schema say what the data are?",
     ]
     told.lines({"T": batch(1)})
+    assert not told.is_everything
+
+
+def test_what_some_queries_missed_is_said_apart_from_what_was_kept_aside() -> None:
+    told = Aside()
+    late = (KeptAside("x,1", "late"), KeptAside("y,2", "late"))
+    missed = InputResult(7, n_missed=2, missed=late)
+    assert told.lines({"S": missed, "T": batch(1, ("z", "a is no int"))}) == [
+        "stream S: tuples are missed by some queries, taken by others: late",
+        "    x,1",
+        "    y,2",
+        "stream S: 2 of 7 tuples were missed by some queries, taken by others",
+        "stream T: tuples are kept aside: a is no int",
+        "    z",
+        "stream T: 1 of 2 tuples were kept aside",
+    ]
+    assert not told.lines({"S": missed})
+    assert told.summary("") == [
+        "stream T: 1 of 2 tuples were kept aside",
+        "stream S: 4 of 14 tuples were missed by some queries, taken by others",
+    ]
     assert not told.is_everything

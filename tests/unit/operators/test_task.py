@@ -34,6 +34,8 @@ def names_of(rows: list[list[str]], is_dictionary: bool = True) -> pa.ListArray[
 class Every:
     """Emits every n-th tuple for one query; a flaw in tuple ``flawed``."""
 
+    selects = True
+
     def __init__(self, n: int, query: str, flawed: int = -1) -> None:
         self.n, self.query, self.flawed = n, query, flawed
 
