@@ -117,7 +117,11 @@ def _streamed(path: str) -> str:
     if is_pattern(path):
         return _HELD.sub(lambda match: f"\\{match[1] or match[2]}", path)
     name = plain(path)
-    return f"{marked(name[:-1])}\\{name[-1]}" if os.path.isfile(name) else marked(name)
+    if not os.path.isfile(name):
+        return marked(name)
+    rest, last = marked(name[:-1]), name[-1]
+    # of a letter or a digit a mark would make something else
+    return f"{rest}[{last}]" if re.match(r"\w", last) else f"{rest}\\{last}"
 
 
 def marked(path: str) -> str:
