@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.components.formats import show, with_mu
-from dashboard.views.planlog_importance import distances, usual_moves
+from dashboard.views.planlog_importance import usual_moves
 from dashboard.views.planlog_returns import AdaptivityReturn, look_back
 from storage.tables.rows import StoredLook
+from storage.vocabulary.moves import distances
 
 #: Conditions are alike within so many usual moves of every statistic.
 LIKE: Final = 6.0

@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.views.planlog import PlanLogEntry
+from storage.vocabulary.moves import distances, scale_of
 
 #: Newest evaluations that importance is of: what it takes grows with their square.
 MOST: Final = 192
 #: Shuffles of each statistic: three say as much as more of them, to a few per cent.
 _REPEATS: Final = 3
-#: The least usual move of a statistic, as a share of its largest value.
-LEAST_SHARE: Final = 0.01
-_TINY: Final = 1e-12
 #: float64[T, n] statistics of evaluations -> the plan of each.
 PlanPredictor: TypeAlias = Callable[[NDArray[np.float64]], Sequence[str]]
 
@@ -74,23 +72,7 @@ def usual_moves(statistics: NDArray[np.float64]) -> NDArray[np.float64]:
     moves = np.zeros(statistics.shape[1])
     if len(statistics) > 1:
         moves = np.median(np.abs(np.diff(statistics, axis=0)), axis=0)
-    largest = np.abs(statistics).max(axis=0)
-    scale: NDArray[np.float64] = np.maximum(moves, np.maximum(LEAST_SHARE * largest, _TINY))
-    return scale
-
-
-def distances(
-    asked: NDArray[np.float64], statistics: NDArray[np.float64], scale: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """float64[A, T]: the largest difference of two evaluations, in units of ``scale``.
-
-    asked: float64[A, n]; statistics: float64[T, n]; scale: float64[n], above 0.
-    """
-    apart = np.zeros((len(asked), len(statistics)))
-    for column, usual in enumerate(scale.tolist()):
-        moves = np.abs(asked[:, column, None] - statistics[None, :, column]) / usual
-        np.maximum(apart, moves, out=apart)
-    return apart
+    return scale_of(moves, np.abs(statistics).max(axis=0))
 
 
 def nearest_plan(

@@ -18,7 +18,8 @@ from backend.adaptive.planlog.records import (
     whole_number,
 )
 from backend.adaptive.planlog.regions import KnownPlan, PlanRegion, nearest_plans
-from backend.adaptive.planlog.scales import UsualMoves, distances
+from backend.adaptive.planlog.scales import UsualMoves
+from storage.vocabulary.moves import Floats, distances
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,28 +103,6 @@ class PlanLog:
                 region.complete(self._open)
         self._open, self._spent = None, 0.0
 
-    def records(self, since: int = 0) -> list[PlanEvaluation]:
-        """The kept evaluations with numbers above ``since``, in order."""
-        kept = (each for region in self._regions.values() for each in region.kept)
-        now = self._open
-        newest = (now if now is not None and each.number == now.number else each for each in kept)
-        return sorted((e for e in newest if e.number > since), key=lambda e: e.number)
-
-    def weights(self, since: int = 0) -> list[float]:
-        """Tuples that each of ``records(since)`` stands for: its own, times what its region ran
-        over what is kept of that."""
-        stands: dict[int, float] = {}
-        for region in self._regions.values():
-            own = {each.number: each.n_tuples for each in region.kept}
-            total = region.n_tuples
-            if self._open is not None and self._open_region == region.id:
-                total += self._open.n_tuples
-                if self._open.number in own:
-                    own[self._open.number] = self._open.n_tuples
-            kept = sum(own.values())
-            stands |= {number: n * total / kept if kept else 0.0 for number, n in own.items()}
-        return [stands[each.number] for each in self.records(since)]
-
     def reuse(self, statistics: Sequence[float]) -> list[KnownPlan]:
         """Plans chosen near S, best known first, to be priced on S by the caller; none where
         nothing is known. Raises PlanLogRefused."""
@@ -133,7 +112,7 @@ class PlanLog:
             return []
         rows = np.concatenate([region.rows for region in regions])
         digests = [region.plan for region in regions for _ in range(len(region.rows))]
-        apart = distances(rows, s, self._moves.scale)
+        apart = self._distances(rows, s)
         nearest = nearest_plans(apart, digests, self.options.limit, self.options.neighbours)
         return [
             KnownPlan(digest, self.plans[digest], least, votes) for digest, least, votes in nearest
@@ -150,8 +129,8 @@ class PlanLog:
 
     def is_apart(self, one: Sequence[float], other: Sequence[float]) -> bool:
         """Whether two vectors of statistics are further apart than the limit."""
-        rows = np.array([one], dtype=np.float64)
-        return bool(distances(rows, other, self._moves.scale)[0] > self.options.limit)
+        (apart,) = self._distances(np.array([one], dtype=np.float64), other)
+        return bool(apart > self.options.limit)
 
     def state(self) -> dict[str, LogJson]:
         """As JSON: what a resumed, exported or branched run, or another run, begins with."""
@@ -167,7 +146,6 @@ class PlanLog:
                     "plan": region.plan,
                     "centre": region.centre.tolist(),
                     "n": region.n,
-                    "n_tuples": region.n_tuples,
                     "last": region.last,
                     "kept": [each.row() for each in region.kept],
                 }
@@ -219,7 +197,6 @@ class PlanLog:
         ):
             raise PlanLogRefused("the centre of a region of the log is no vector of statistics")
         region.n = whole_number(form["n"], "the evaluations of a region")
-        region.n_tuples = whole_number(form["n_tuples"], "the tuples of a region")
         region.last = whole_number(form["last"], "the latest of a region")
         kept = [evaluation_of(row, region.plan, self.schema) for row in form["kept"]]
         region.keep(kept, self.options.per_region, self.options.seed)
@@ -230,9 +207,14 @@ class PlanLog:
         if not own:
             return None
         centres = np.array([region.centre for region in own])
-        apart = distances(centres, statistics, self._moves.scale)
+        apart = self._distances(centres, statistics)
         nearest = int(apart.argmin())
         return own[nearest] if apart[nearest] <= self.options.limit else None
+
+    def _distances(self, rows: Floats, statistics: Sequence[float]) -> Floats:
+        """float64[R]: of each row of float64[R, n] from S."""
+        s = np.array([statistics], dtype=np.float64)
+        return distances(rows, s, self._moves.scale)[:, 0]
 
     def _forget_plans(self) -> None:
         unused = [digest for digest in self.plans if digest not in self.chosen()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,14 +31,14 @@ class KnownPlan:
 class PlanRegion:
     """A plan and a place in statistics space where it was chosen.
 
-    n: evaluations so far; n_tuples: that ran under them; last: number of the latest. The kept ones
-    are a uniform sample: those with the lowest hashes of their numbers.
+    n: evaluations so far; last: number of the latest. The kept ones are a uniform sample: those
+    with the lowest hashes of their numbers.
     """
 
     def __init__(self, id: int, plan: str, centre: Sequence[float]) -> None:
         self.id, self.plan = id, plan
         self.centre = np.array(centre, dtype=np.float64)
-        self.n = self.n_tuples = self.last = 0
+        self.n = self.last = 0
         self._kept: list[tuple[int, PlanEvaluation]] = []
         self._rows: NDArray[np.float64] | None = None
 
@@ -71,7 +71,6 @@ class PlanRegion:
 
     def complete(self, evaluation: PlanEvaluation) -> None:
         """An evaluation has run its course: its measured cost is known now."""
-        self.n_tuples += evaluation.n_tuples
         for place, (priority, kept) in enumerate(self._kept):
             if kept.number == evaluation.number:
                 self._kept[place] = (priority, evaluation)
@@ -103,18 +102,3 @@ def nearest_plans(
         plans[digests[place]] = least, votes + 1
     ranked = sorted(plans.items(), key=lambda item: (-item[1][1], item[1][0]))
     return [(digest, least, votes) for digest, (least, votes) in ranked]
-
-
-def cheapest_plan(
-    plans: Sequence[LogJson],
-    statistics: Sequence[float],
-    cost: Callable[[LogJson, Sequence[float]], float],
-) -> tuple[LogJson, float]:
-    """The plan that costs least on the present S by the caller's own model, and its cost.
-
-    A region is never trusted: give it the known plans and what a search proposes, and the answer
-    costs no more than the search's. Ties keep the earlier. Raises ValueError without plans.
-    """
-    costs = [cost(plan, statistics) for plan in plans]
-    place = min(range(len(costs)), key=costs.__getitem__)
-    return plans[place], costs[place]

@@ -1,4 +1,4 @@
-"""How far apart two vectors of statistics are, in moves usual for each statistic."""
+"""The moves that are usual for each statistic, learnt evaluation by evaluation."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ from backend.adaptive.planlog.records import (
     real_number,
     whole_number,
 )
+from storage.vocabulary.moves import scale_of
 
 #: A move counts as so many usual ones at most, so that a change of regime is not taken for noise.
 CLIPPED_AT: Final = 3.0
 #: Moves that are remembered: later ones weigh 1/200 each.
 MEMORY: Final = 200
-#: The least scale of a statistic, as a share of its largest value so far.
-LEAST_SHARE: Final = 0.01
-_TINY: Final = 1e-12
 
 
 class UsualMoves:
@@ -41,8 +39,7 @@ class UsualMoves:
     @property
     def scale(self) -> NDArray[np.float64]:
         """float64[n], above 0, in the units of the statistics."""
-        least: NDArray[np.float64] = np.maximum(LEAST_SHARE * self._largest, _TINY)
-        return np.maximum(self._moves, least)
+        return scale_of(self._moves, self._largest)
 
     def learn(self, statistics: Sequence[float]) -> None:
         """One more evaluation, S float[n]."""
@@ -81,15 +78,3 @@ class UsualMoves:
             self._last = None if state["last"] is None else np.array(vectors[2], dtype=np.float64)
         except (KeyError, TypeError) as exc:
             raise PlanLogRefused("the log's scales have another form") from exc
-
-
-def distances(
-    rows: NDArray[np.float64], statistics: Sequence[float], scale: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """float64[R]: of each row of float64[R, n] from S, the largest difference of a statistic in its
-    usual moves."""
-    if not len(rows):
-        return np.zeros(0)
-    apart = np.abs(rows - np.asarray(statistics, dtype=np.float64)) / scale
-    largest: NDArray[np.float64] = apart.max(axis=1, initial=0.0)
-    return largest
