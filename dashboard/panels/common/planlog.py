@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from dash import html
 from dash.development.base_component import Component
 
 from dashboard.base.context import Context
-from dashboard.components.attributes import attrs
 from dashboard.components.drawn import NAMESPACE, Drawn
-from dashboard.components.formats import clock, show, with_mu
+from dashboard.components.formats import show, with_mu
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.components.states import empty
 from dashboard.components.static import static
 from dashboard.figures.planlog import HEIGHT_PX, draw_space
-from dashboard.figures.theme import N_INKS, SIGNS
-from dashboard.panels import records
-from dashboard.panels.contract import Drawing, News, Panel, PanelScope, RunFacts, Sheet
-from dashboard.views.book import Book
+from dashboard.panels.common.planlog_parts import (
+    LogBar,
+    batch_cell,
+    log_bars,
+    log_panel,
+    plan_cell,
+    read_looks,
+    read_plans,
+    time_cell,
+)
+from dashboard.panels.contract import Drawing, PanelScope, Sheet
 from dashboard.views.numbers import form_of, shown_unit
-from dashboard.views.planlog import newest_log, plan_log
+from dashboard.views.planlog import plan_log
 from dashboard.views.planlog_importance import PlanDrivers, plan_drivers
-from dashboard.views.planlog_plans import LoggedPlan, name_plans
+from dashboard.views.planlog_plans import LoggedPlan
 from dashboard.views.planlog_space import SpacePoint, SpaceView, build_space
 from storage.reader import Reader
-from storage.tables.rows import StoredLook
 
-PATH: Final = "/planlog"
-#: Newest looks that the page is of.
-MOST_LOOKS: Final = 512
 #: Bars of the most important statistics.
 _MOST_BARS: Final = 8
 _FEWEST_BARS: Final = 3
@@ -38,26 +39,6 @@ _FOOT: Final = (
     "Shaded: what the nearest look chose. Larger marks: switches. Faint path: long ago. The table "
     "of plans has the signs of all."
 )
-NEWS: Final[tuple[News, ...]] = ("decisions", "plans", "run")
-
-
-def looked(facts: RunFacts) -> bool:
-    """A panel of runs with looks."""
-    return facts.looked
-
-
-def read_looks(reader: Reader, context: Context, scope: PanelScope) -> list[StoredLook]:
-    """Those of the newest log of the unit, up to the moment, MOST_LOOKS at most."""
-    return newest_log(reader.looks(context.run_id, context.batch, scope.only, MOST_LOOKS))
-
-
-def read_plans(
-    reader: Reader, context: Context, scope: PanelScope, looks: Sequence[StoredLook]
-) -> dict[str, LoggedPlan]:
-    """The plans of these looks. One decided by the last look has no batch of its own yet, so all
-    versions are asked for."""
-    versions = reader.plans(context.run_id, None, scope.only)
-    return name_plans(looks, versions, Book(reader.entities(context.run_id), scope.unit))
 
 
 class AxisPair(Drawn):
@@ -94,13 +75,6 @@ def draw(view: SpaceView, sheet: Sheet) -> Drawing:
     )
 
 
-def plan_cell(plan: LoggedPlan) -> dict[str, Any]:
-    """A plan in a table: its sign and colour of the figure, and its name; its order on hover."""
-    ink = f"pw-glyph pw-plan-ink-{plan.place % N_INKS}"
-    sign = SIGNS[plan.place % len(SIGNS)][1]
-    return {"parts": [[sign, ink], [plan.name, ""]], "sort": plan.place, "title": plan.text}
-
-
 def _table(view: SpaceView, context: Context) -> Component:
     per = with_mu(view.cost_unit)
     columns = (
@@ -124,8 +98,8 @@ def _table(view: SpaceView, context: Context) -> Component:
 def _row(point: SpacePoint, plan: LoggedPlan, context: Context) -> list[CellData]:
     there = jump_to(context, "/decisions", at=point.batch, node=str(point.decision))
     return [
-        {"text": point.batch, "jump": jump_to(context, at=point.batch)},
-        {"text": clock(point.time), "sort": point.time},
+        batch_cell(context, point.batch),
+        time_cell(point.time),
         {"text": f"#{point.decision}", "sort": point.decision, "jump": there},
         plan_cell(plan),
         "▲ switched" if point.switched else "■ kept",
@@ -154,21 +128,14 @@ def _bars(drivers: PlanDrivers) -> Component:
     driving = sum(row.fall > 0 for row in drivers.statistics)
     n = min(_MOST_BARS, max(_FEWEST_BARS, driving))
     shown, rest = drivers.statistics[:n], drivers.statistics[n:]
-    most = max(row.fall for row in shown) or 1.0
-    parts: list[Component] = []
-    for row in shown:
-        fill = html.I(style={"width": f"{100 * row.fall / most:.1f}%"})
-        bar = html.Dd(html.Div(fill, className="pw-takes-bar"), **attrs(aria_hidden=True))
-        value = html.Dd(show(row.fall, "pct"), className="pw-log-value")
-        parts += [html.Dt(row.name), bar, value]
+    bars = [LogBar(row.name, row.fall, show(row.fall, "pct")) for row in shown]
     words = (
         f"Of {show(drivers.n, 'int')} looks that chose {show(drivers.n_plans, 'int')} plans, the "
         "share whose plan can no longer be predicted once the statistic is shuffled"
     )
     more = f"; {len(rest)} more with less effect are in the table" if rest else ""
-    label = attrs(aria_label="What drives changes of plan")
-    bars = html.Dl(parts, className="pw-log-bars", **label)
-    return static(html.Div([html.P(f"{words}{more}.", className="pw-dim"), bars]))
+    drawn = log_bars("What drives changes of plan", bars)
+    return static(html.Div([html.P(f"{words}{more}.", className="pw-dim"), drawn]))
 
 
 def _drivers_table(drivers: PlanDrivers) -> Component:
@@ -184,29 +151,19 @@ def _drivers_table(drivers: PlanDrivers) -> Component:
     return RowTable("Statistics, what drives most first", columns, rows)
 
 
-SPACE: Final = Panel(
+SPACE: Final = log_panel(
     name="plan-log",
-    page=PATH,
     title="Statistics space",
-    sql=records.LOOKS,
     build=build,
     draw=draw,
-    applies=looked,
-    news=NEWS,
     show=True,
-    unit=True,
     chart="Looks of the autopilot on two statistics, coloured by plan, with the path of the run",
 )
-DRIVERS: Final = Panel(
+DRIVERS: Final = log_panel(
     name="plan-drivers",
-    page=PATH,
     title="What drives changes of plan",
-    sql=records.LOOKS,
     side=True,
     build=build_drivers,
     draw=draw_drivers,
-    applies=looked,
-    news=NEWS,
-    unit=True,
 )
 PANELS: Final = (SPACE, DRIVERS)

@@ -8,21 +8,21 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.base.context import Context
-from dashboard.components.attributes import attrs
 from dashboard.components.formats import clock, show, with_mu
 from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.components.static import static
-from dashboard.panels import records
-from dashboard.panels.common.planlog import (
-    NEWS,
-    PATH,
-    looked,
+from dashboard.panels.common.planlog_parts import (
+    LogBar,
+    batch_cell,
+    log_bars,
+    log_panel,
     plan_cell,
     read_looks,
     read_plans,
+    time_cell,
 )
-from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
+from dashboard.panels.contract import Drawing, PanelScope, Sheet
 from dashboard.views.numbers import form_of
 from dashboard.views.planlog import plan_log
 from dashboard.views.planlog_hindsight import (
@@ -76,19 +76,14 @@ def draw(shown: ReturnShown, sheet: Sheet) -> Drawing:
 
 
 def _bars(lines: list[SumLine], back: Hindsight) -> Component:
-    most = max(line.cost for line in lines) or 1.0
     spent = next(line.cost for line in lines if line.is_spent) or 1.0
-    parts: list[Component] = []
-    for line in lines:
-        fill = html.I(style={"width": f"{100 * line.cost / most:.1f}%"})
-        own = " pw-log-spent" if line.is_spent else ""
-        bar = html.Dd(html.Div(fill, className=f"pw-takes-bar{own}"), **attrs(aria_hidden=True))
-        words = f"{_sum(line.cost)} {with_mu(back.unit)}"
-        if not line.is_spent:
-            words = _against(line.cost / spent - 1)
-        parts += [html.Dt(line.words), bar, html.Dd(words, className="pw-log-value")]
-    label = attrs(aria_label="What was spent, and what others would have cost")
-    return html.Dl(parts, className="pw-log-bars", **label)
+    bars = [
+        LogBar(line.words, line.cost, f"{_sum(line.cost)} {with_mu(back.unit)}", "pw-log-spent")
+        if line.is_spent
+        else LogBar(line.words, line.cost, _against(line.cost / spent - 1))
+        for line in lines
+    ]
+    return log_bars("What was spent, and what others would have cost", bars)
 
 
 def _sum(cost: float) -> str:
@@ -147,8 +142,7 @@ def _switches(shown: ReturnShown, context: Context) -> Component:
     for switch in reversed(back.back.switches):
         batch = back.batches[switch.place - 1]
         old, new = plans[back.plans[switch.old]], plans[back.plans[switch.new]]
-        at: CellData = {"text": batch, "jump": jump_to(context, at=batch)}
-        rows.append([at, plan_cell(old), plan_cell(new), switch.saved])
+        rows.append([batch_cell(context, batch), plan_cell(old), plan_cell(new), switch.saved])
     return RowTable("Switches, newest first", columns, rows)
 
 
@@ -192,7 +186,7 @@ def _share(row: PlanShare, context: Context) -> list[CellData]:
         row.n_looks,
         row.n_switches,
         ", ".join(map(str, row.plan.versions)) or None,
-        {"text": row.batch, "jump": jump_to(context, at=row.batch)},
+        batch_cell(context, row.batch),
     ]
 
 
@@ -227,14 +221,10 @@ def _back_table(rows: list[Recurrence], context: Context) -> Component:
     )
     cells: list[list[CellData]] = [
         [
-            {"text": row.batch, "jump": jump_to(context, at=row.batch)},
-            {"text": clock(row.time), "sort": row.time},
+            batch_cell(context, row.batch),
+            time_cell(row.time),
             plan_cell(row.plan),
-            {
-                "text": clock(row.seen),
-                "sort": row.seen,
-                "jump": jump_to(context, at=row.seen_batch),
-            },
+            time_cell(row.seen) | {"jump": jump_to(context, at=row.seen_batch)},
             row.n_looks,
             known(row.n_first, "the plan was in force when they came first"),
         ]
@@ -243,40 +233,25 @@ def _back_table(rows: list[Recurrence], context: Context) -> Component:
     return RowTable("Conditions that came back, newest first", columns, cells)
 
 
-RETURN: Final = Panel(
+RETURN: Final = log_panel(
     name="plan-return",
-    page=PATH,
     title="Return on adaptivity",
-    sql=records.LOOKS,
     side=True,
     build=build,
     draw=draw,
-    applies=looked,
-    news=NEWS,
-    unit=True,
 )
-SHARES: Final = Panel(
+SHARES: Final = log_panel(
     name="plan-shares",
-    page=PATH,
     title="Plans",
-    sql=records.LOOKS,
     twin=False,
     build=build_shares,
     draw=draw_shares,
-    applies=looked,
-    news=NEWS,
-    unit=True,
 )
-BACK: Final = Panel(
+BACK: Final = log_panel(
     name="plan-recurrences",
-    page=PATH,
     title="Conditions that came back",
-    sql=records.LOOKS,
     side=True,
     build=build_back,
     draw=draw_back,
-    applies=looked,
-    news=NEWS,
-    unit=True,
 )
 PANELS: Final = (BACK, RETURN, SHARES)

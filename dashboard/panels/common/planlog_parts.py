@@ -1,0 +1,94 @@
+"""What the panels of the plan log share: their page, the looks they are of, bars, cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.base.context import Context
+from dashboard.components.attributes import attrs
+from dashboard.components.formats import clock
+from dashboard.components.rows import CellData, jump_to
+from dashboard.figures.theme import N_INKS, SIGNS
+from dashboard.panels import records
+from dashboard.panels.contract import Panel, PanelScope, RunFacts
+from dashboard.views.book import Book
+from dashboard.views.planlog import newest_log
+from dashboard.views.planlog_plans import LoggedPlan, name_plans
+from storage.reader import Reader
+from storage.tables.rows import StoredLook
+
+#: Newest looks that the page is of.
+MOST_LOOKS: Final = 512
+
+
+def log_panel(**fields: Any) -> Panel[Any]:
+    """A panel of the page, of one unit with looks. fields: what differs, as ``Panel`` has it."""
+    return Panel(
+        page="/planlog",
+        sql=records.LOOKS,
+        applies=_looked,
+        news=("decisions", "plans", "run"),
+        unit=True,
+        **fields,
+    )
+
+
+def _looked(facts: RunFacts) -> bool:
+    return facts.looked
+
+
+def read_looks(reader: Reader, context: Context, scope: PanelScope) -> list[StoredLook]:
+    """Those of the newest log of the unit, up to the moment, MOST_LOOKS at most."""
+    return newest_log(reader.looks(context.run_id, context.batch, scope.only, MOST_LOOKS))
+
+
+def read_plans(
+    reader: Reader, context: Context, scope: PanelScope, looks: Sequence[StoredLook]
+) -> dict[str, LoggedPlan]:
+    """The plans of these looks. One decided by the last look has no batch of its own yet, so all
+    versions are asked for."""
+    versions = reader.plans(context.run_id, None, scope.only)
+    return name_plans(looks, versions, Book(reader.entities(context.run_id), scope.unit))
+
+
+def plan_cell(plan: LoggedPlan) -> dict[str, Any]:
+    """A plan in a table: its sign and colour of the figure, and its name; its order on hover."""
+    ink = f"pw-glyph pw-plan-ink-{plan.place % N_INKS}"
+    sign = SIGNS[plan.place % len(SIGNS)][1]
+    return {"parts": [[sign, ink], [plan.name, ""]], "sort": plan.place, "title": plan.text}
+
+
+def batch_cell(context: Context, batch: int) -> CellData:
+    """A batch in a table, which the page goes to."""
+    return {"text": batch, "jump": jump_to(context, at=batch)}
+
+
+def time_cell(time: float) -> dict[str, Any]:
+    """A moment in a table. time: Unix s."""
+    return {"text": clock(time), "sort": time}
+
+
+class LogBar(NamedTuple):
+    """A bar with its name in front and its value behind it. length: above 0, beside the others;
+    own: another class of its fill."""
+
+    name: str
+    length: float
+    value: str
+    own: str = ""
+
+
+def log_bars(label: str, bars: Sequence[LogBar]) -> Component:
+    """Bars below each other, at least one, the longest as wide as there is room."""
+    most = max(bar.length for bar in bars) or 1.0
+    parts: list[Component] = []
+    for bar in bars:
+        fill = html.I(style={"width": f"{100 * bar.length / most:.1f}%"})
+        drawn = html.Div(fill, className=f"pw-takes-bar {bar.own}".strip())
+        value = html.Dd(bar.value, className="pw-log-value")
+        parts += [html.Dt(bar.name), html.Dd(drawn, **attrs(aria_hidden=True)), value]
+    return html.Dl(parts, className="pw-log-bars", **attrs(aria_label=label))
