@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from backend.adaptive.stats import Mean
 from backend.operators.network.shedding.temporal import Values
 from backend.operators.network.temporal.shed_tuning import ShedProfile
 from backend.systems.cals.window import AdaptedWindow
@@ -48,9 +49,7 @@ def _compared(profile: ShedProfile) -> Numbers:
     if measured is None or remainder is None:
         return {}
     return {
-        "measured_accuracy": (measured.accuracy.value, "prob"),
-        "accuracy_low": (measured.accuracy.low, "prob"),
-        "accuracy_high": (measured.accuracy.high, "prob"),
+        **_mean(measured.accuracy, "measured_accuracy", "accuracy_low", "accuracy_high"),
         "value_similarity": (parts.value_similarity, "prob"),
         "interval_similarity": (parts.interval_similarity, "prob"),
         "audited_groups": (measured.n_groups, "number"),
@@ -60,10 +59,14 @@ def _compared(profile: ShedProfile) -> Numbers:
         "split_coalesced": (parts.split, "tuples"),
         "stray_coalesced": (parts.stray, "tuples"),
         "extraneous_coalesced": (parts.extraneous, "tuples"),
-        "accuracy_remainder": (remainder.value, "prob"),
-        "remainder_low": (remainder.low, "prob"),
-        "remainder_high": (remainder.high, "prob"),
+        **_mean(remainder, "accuracy_remainder", "remainder_low", "remainder_high"),
     }
+
+
+def _mean(mean: Mean, *names: str) -> Numbers:
+    """A share, and its interval, by their names."""
+    numbers = (mean.value, mean.low, mean.high)
+    return {name: (number, "prob") for name, number in zip(names, numbers, strict=True)}
 
 
 def shed_matrices(node: str, window: AdaptedWindow) -> list[Matrix]:

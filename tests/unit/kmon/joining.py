@@ -21,7 +21,12 @@ from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.kinds.inputs import StreamInput
 from backend.operators.network.kinds.kmon import JoinEdge, JoinedInput, KMonOp
 from backend.operators.network.kmon.operator import KMonJoin
-from backend.operators.network.kmon.tuning import ConstraintId, KMonTuning
+from backend.operators.network.kmon.tuning import (
+    ConstraintId,
+    ConstraintTuning,
+    KMonTuning,
+    constraint_ids,
+)
 from tests.oracles.k_mon import Constraint, JoinedStream, KMon
 from tests.oracles.k_mon import JoinEdge as TwinEdge
 
@@ -195,3 +200,14 @@ def some_windows(rng: random.Random) -> list[Window]:
     """A window for each stream."""
     kinds = (UNBOUNDED, ("range", rng.randrange(12)), ("rows", rng.randrange(1, 8)))
     return [rng.choice(kinds) for _ in range(3)]
+
+
+def some_constraints(
+    rng: random.Random, joining: Joining, largest: int, share: float
+) -> tuple[ConstraintTuning, ...]:
+    """About a share of the constraints of a join, with a k below ``largest``."""
+    return tuple(
+        ConstraintTuning(id, declared=rng.randrange(largest))
+        for id in constraint_ids(joining.work)
+        if rng.random() < share
+    )

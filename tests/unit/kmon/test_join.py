@@ -26,6 +26,7 @@ from tests.unit.kmon.joining import (
     in_words,
     rows_of,
     some_arrivals,
+    some_constraints,
     some_windows,
     twin,
 )
@@ -33,15 +34,6 @@ from tests.unit.kmon.joining import (
 SEEDS = st.integers(0, 1 << 30)
 #: As in the text: what is let go is gone, garbage is collected with every arrival.
 LITERAL = KMonTuning(loss="budget", sample_prob=0.0, gc_arrivals=1)
-
-
-def drawn(rng: random.Random, joining: Joining, largest: int) -> list[ConstraintTuning]:
-    """Some constraints of a join, with some k."""
-    return [
-        ConstraintTuning(id, declared=rng.randrange(largest))
-        for id in constraint_ids(joining.work)
-        if rng.random() < 0.4
-    ]
 
 
 def run_in_batches(joining: Joining, arrivals: Sequence[Arrival], rng: random.Random) -> int:
@@ -75,8 +67,8 @@ def test_components_and_losses_are_those_of_the_twin_after_every_arrival(seed: i
     graph = rng.choice([GRAPHS["a"], GRAPHS["b"], GRAPHS["two roots"]])
     windows = [rng.choice([UNBOUNDED, UNBOUNDED, ("rows", rng.randrange(2, 9))]) for _ in range(3)]
     joining = Joining(graph, windows, LITERAL)
-    chosen = drawn(rng, joining, 6)
-    joining.tuning = replace(LITERAL, constraints=tuple(chosen))
+    chosen = some_constraints(rng, joining, 6, 0.4)
+    joining.tuning = replace(LITERAL, constraints=chosen)
     mon = twin(graph, windows, [in_words(one.id, one.declared, graph) for one in chosen])
     for one in some_arrivals(rng, graph, 40, (1,)):
         joining.run([one], one[2] + 1)
@@ -98,12 +90,12 @@ def test_nothing_is_lost_where_nothing_may_be_and_nothing_is_ever_invented(seed:
     graph = rng.choice(list(GRAPHS.values()))
     arrivals, windows = some_arrivals(rng, graph, 60, (0, 1, 1, 3)), some_windows(rng)
     joining = Joining(graph, windows, KMonTuning())
-    chosen = drawn(rng, joining, 4)
+    chosen = some_constraints(rng, joining, 4, 0.4)
     if rng.random() < 0.3:
-        chosen = [ConstraintTuning(one.id) for one in chosen]
+        chosen = tuple(ConstraintTuning(one.id) for one in chosen)
     loss = "never" if rng.random() < 0.7 else "budget"
     joining.tuning = KMonTuning(
-        tuple(chosen),
+        chosen,
         loss=loss,  # type: ignore[arg-type]
         sample_prob=rng.choice([0, 0.2]),
         gc_arrivals=rng.choice([0, 1, 3]),

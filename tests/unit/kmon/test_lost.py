@@ -24,6 +24,7 @@ from tests.unit.kmon.joining import (
     Joining,
     Window,
     some_arrivals,
+    some_constraints,
     some_windows,
 )
 
@@ -58,11 +59,7 @@ def test_no_more_is_lost_than_told(seed: int) -> None:
     windows: list[Window] = some_windows(rng) if rng.random() < 0.5 else [UNBOUNDED] * 3
     joining = Joining(graph, windows, replace(DROPPING, gc_arrivals=rng.choice([0, 1, 3])))
     arrivals = some_arrivals(rng, graph, 70, (1, 1, 2))
-    constraints = [
-        ConstraintTuning(id, declared=rng.randrange(4))
-        for id in constraint_ids(joining.work)
-        if rng.random() < 0.5
-    ]
+    constraints = some_constraints(rng, joining, 4, 0.5)
     lost, told = lost_and_told(joining, arrivals, constraints, rng.choice([70, 20, 7]))
     assert lost <= told
 

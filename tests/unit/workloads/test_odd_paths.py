@@ -112,7 +112,7 @@ root = told(source.slice(len(first) + len(later), 9))
 alone = told(opened(stream(folder / "in", header="true")).slice(0, 9))
 refused = ""
 try:
-    loaded(folder / "work", 'path = "../in/a.csv"')
+    loaded(folder / "flows", 'path = "../in/a.csv"')
 except WorkloadError as error:
     refused = str(error).replace(str(folder), "F")
 print(json.dumps([first, later, root, alone, refused]))
@@ -125,7 +125,7 @@ def test_folders_without_rights_are_misfits(open_to_all: Path) -> None:
     folder = open_to_all / "in"
     for id, name in enumerate(("a.csv", "k=1/b.csv", "k=2/c.csv", "k=3/d.csv", "x.csv", "y.csv")):
         write_as("csv", folder / name, id)
-    (open_to_all / "work").mkdir()
+    (open_to_all / "flows").mkdir()
     for path in (open_to_all, *open_to_all.rglob("*")):
         os.chown(path, NOBODY, NOBODY)
         os.utime(path, (0, 0))
@@ -148,7 +148,7 @@ def test_folders_without_rights_are_misfits(open_to_all: Path) -> None:
     ]
     assert later == [[1, "None", "None"], [None, "F/in/k=3", closed], [9, "None", "None"]]
     assert root == alone == [[None, "F/in", closed]]
-    assert "path: F/work/../in/a.csv may not be looked at" in refused
+    assert "path: F/flows/../in/a.csv may not be looked at" in refused
 
 
 def loaded(folder: Path, source: str, kind: str = "streams") -> Workload:
