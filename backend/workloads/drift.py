@@ -62,12 +62,21 @@ class DriftError(ValueError):
 def phases_from_json(text: str) -> tuple[Phase, ...]:
     """The ``phases`` option of a drift source: a JSON list of tables. Raises DriftError."""
     try:
-        tables = json.loads(text)
+        tables = json.loads(text, object_pairs_hook=_table)
     except json.JSONDecodeError:
         tables = None
     if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables) or not tables:
         raise DriftError("phases must be a list of tables, one a phase")
     return tuple(_phase(number, table) for number, table in enumerate(tables, start=1))
+
+
+def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DriftError(f"a phase has the key {twice!r} twice")
+    return table
 
 
 def _phase(number: int, table: dict[str, Any]) -> Phase:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from typing import Any, Literal, get_origin, get_type_hints
 
 from flask import Request
-from werkzeug.exceptions import BadRequest, UnsupportedMediaType
 
 from dashboard.serving.errors import ApiError
 from storage.tables.texts import why_unstorable
@@ -86,8 +86,8 @@ def read_query(params: tuple[Param, ...], given: Mapping[str, str]) -> dict[str,
 def read_body(kind: type, request: Request) -> Any:
     """The request's JSON as the dataclass ``kind``.
 
-    Raises ApiError: 400 when it is no JSON object, 415 for another content type, 422 for a
-    missing, unknown or wrongly typed field.
+    Raises ApiError: 400 when it is no JSON object or has a key twice, 415 for another content type,
+    422 for a missing, unknown or wrongly typed field.
     """
     return _build(kind, read_object(request))
 
@@ -95,13 +95,17 @@ def read_body(kind: type, request: Request) -> Any:
 def read_object(request: Request) -> dict[str, Any]:
     """The request's JSON object, not nested too deeply and with text that can be stored.
 
-    Raises ApiError: 400 when it is no JSON object, 415 for another content type, 422 for text.
+    Raises ApiError: 400 when it is no JSON object or has a key twice, 415 for another content type,
+    422 for text.
     """
+    if not request.is_json:
+        raise ApiError(415, "not_json", "Send the body as application/json.")
     try:
-        data = request.get_json()
-    except UnsupportedMediaType:
-        raise ApiError(415, "not_json", "Send the body as application/json.") from None
-    except (BadRequest, RecursionError):
+        data = json.loads(request.get_data(), object_pairs_hook=_object)
+    except _KeyTwice as error:
+        message = f"The body has the key {error.args[0][:40]!r} twice in one object."
+        raise ApiError(400, "bad_json", message) from None
+    except (ValueError, RecursionError):
         raise ApiError(400, "bad_json", "The body is not valid JSON.") from None
     if not isinstance(data, dict):
         raise ApiError(400, "bad_json", "The body must be a JSON object.")
@@ -110,6 +114,20 @@ def read_object(request: Request) -> dict[str, Any]:
         raise ApiError(400, "bad_json", message)
     check_text(data)
     return data
+
+
+class _KeyTwice(Exception):
+    """An object has a key twice; the key."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON. Raises _KeyTwice: of two values nobody knows which one was meant."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _KeyTwice(key)
+        found[key] = value
+    return found
 
 
 def check_text(value: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from waitress import create_server, wasyncore
 from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.server import BaseWSGIServer
 from waitress.trigger import trigger
 
@@ -38,6 +39,22 @@ IDLE_S: Final = 20
 _SPARE_THREADS: Final = 8
 
 
+class StrictParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no types
+    """A request whose length is told in one way: what told it in two is answered 400 and ends the
+    connection, since a proxy may take another part of it for the next request."""
+
+    def parse_header(self, header_plus: bytes) -> None:
+        """Read the head of a request. Raises ParsingError.
+
+        waitress takes Transfer-Encoding out of the headers where it is heard, from HTTP/1.1 on.
+        """
+        super().parse_header(header_plus)
+        if self.chunked and "CONTENT_LENGTH" in self.headers:
+            raise ParsingError("Content-Length and Transfer-Encoding exclude each other")
+        if "TRANSFER_ENCODING" in self.headers:
+            raise ParsingError("Transfer-Encoding needs HTTP/1.1")
+
+
 class PromptChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
     """A connection whose time runs from the first byte of a request until its last one.
 
@@ -45,6 +62,7 @@ class PromptChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
     """
 
     last_activity: float
+    parser_class = StrictParser
 
     def handle_read(self) -> None:
         """Take what has come; more of the same request is no sign of life."""

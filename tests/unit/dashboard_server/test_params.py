@@ -87,6 +87,22 @@ def test_a_wrong_body_is_refused(body: str, content_type: str, status: int) -> N
     assert caught.value.status == status
 
 
+@pytest.mark.parametrize(
+    ("body", "key"),
+    [
+        ('{"knob": "mu", "value": 1, "knob": "nu"}', "'knob'"),
+        ('{"knob": "mu", "value": {"deep": [{"a": 1, "b": 2, "a": 1}]}}', "'a'"),
+        ('{"knob": "mu", "value": 1, "\\ud800": 1, "\\ud800": 2}', r"'\ud800'"),
+    ],
+)
+def test_a_key_twice_is_refused_by_its_name(body: str, key: str) -> None:
+    given = {"data": body, "content_type": "application/json"}
+    with Flask("t").test_request_context(method="POST", **given), pytest.raises(ApiError) as caught:
+        read_body(Body, request)
+    assert (caught.value.status, caught.value.code) == (400, "bad_json")
+    assert caught.value.message == f"The body has the key {key} twice in one object."
+
+
 def test_a_right_body_is_typed() -> None:
     with Flask("t").test_request_context(method="POST", json={"knob": "mu", "value": [1]}):
         assert read_body(Body, request) == Body("mu", [1])

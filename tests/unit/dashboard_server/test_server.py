@@ -260,6 +260,39 @@ def test_requests_that_drip_are_cut_off(
         assert time.monotonic() - begun > 1.5
 
 
+CHUNK = b"5\r\nhello\r\n0\r\n\r\n"
+NEXT = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("version", "framing", "why"),
+    [
+        (b"1.1", b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", b"exclude each other"),
+        (b"1.1", b"transfer-encoding: chunked\r\ncontent-length: 15\r\n", b"exclude each other"),
+        (b"1.1", b"Content-Length: 0\r\nTransfer-Encoding: chunked\r\n", b"exclude each other"),
+        (b"1.0", b"Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n", b"needs HTTP/1.1"),
+        (
+            b"1.0",
+            b"Connection: keep-alive\r\nContent-Length: 15\r\nTransfer-Encoding: chunked\r\n",
+            b"needs HTTP/1.1",
+        ),
+    ],
+)
+def test_a_request_of_two_lengths_is_refused_and_ends_its_connection(
+    tmp_path: Path, version: bytes, framing: bytes, why: bytes
+) -> None:
+    """What follows it on the connection is not taken for a request."""
+    first = b"POST /api/v1/runs/r1/step HTTP/" + version + b"\r\nHost: localhost\r\n"
+    with (
+        serving(Settings(str(tmp_path / "runs.db"), TOKEN, port=0)) as server,
+        drip(server, first + framing + b"\r\n" + CHUNK + NEXT) as asking,
+    ):
+        told = b"".join(iter(lambda: asking.recv(65536), b""))
+    assert told.startswith(b"HTTP/" + version + b" 400 ")
+    assert why in told
+    assert b" 200 OK" not in told
+
+
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux says how much there is")
 def test_memory_of_large_answers_is_given_back(tmp_path: Path, recording: Recording) -> None:
     """Twelve answers of 16 MB, some side by side."""

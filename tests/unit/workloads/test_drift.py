@@ -77,6 +77,7 @@ def test_values_are_distributed_as_the_phase_says() -> None:
         ('[{"n_tuples": 5, "distribution": "zipf"}]', "phase 1: distribution must be uniform or b"),
         ('[{"n_tuples": 5, "strength": 2}]', "phase 1: strength must be within 0..1"),
         ('[{"n_tuples": 5, "selective": ["a21"]}]', "phase 1: there is no attribute 'a21'"),
+        ('[{"n_tuples": 5, "n_tuples": 6}]', "a phase has the key 'n_tuples' twice"),
         ('[{"n_tuples": 5, "selective": "a1"}]', "phase 1: selective must be a list of attributes"),
     ],
 )
