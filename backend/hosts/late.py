@@ -74,6 +74,6 @@ def _counted(result: InputResult, most: _Late, aside: _Late) -> InputResult:
         n_tuples=result.n_tuples - aside.n,
         n_misfits=result.n_misfits + aside.n,
         misfits=(*result.misfits, *aside.first)[:MISFITS_SHOWN],
-        n_missed=n_missed,
-        missed=tuple(missed) if n_missed else (),
+        n_missed=result.n_missed + n_missed,
+        missed=(*result.missed, *(missed if n_missed else ()))[:MISFITS_SHOWN],
     )

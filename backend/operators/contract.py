@@ -111,8 +111,9 @@ class InputResult:
     matched tuples, in order of arrival. stream_time: latest time seen, as text. backlog_tuples:
     waiting at the source; None = unknown. failure: why it gives no more tuples, or ''. ended: it
     has given its last tuple. rounds: times a replayed one began anew since it was opened.
-    n_missed: of the tuples taken, those that some queries could not take; missed: the first of
-    those, with the reason.
+    n_missed: of the tuples taken, those that some queries could not take, late for windows or with
+    a filter that raises (one that is both counts twice); missed: the first of those, with the
+    reason.
     """
 
     n_tuples: int = 0

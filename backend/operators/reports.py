@@ -6,6 +6,7 @@ import pickle
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -142,11 +143,13 @@ class InputReport:
     n_rows: int = 0
     n_matched: int = 0
     n_misfits: int = 0
+    n_missed: int = 0
     latest: int | None = None
     through: int = 0
     end: int = -1
     failure: str = ""
     misfits: list[KeptAside] = field(default_factory=list)
+    missed: list[KeptAside] = field(default_factory=list)
     recent: Recent | None = None
     units: dict[str, UnitReport] = field(default_factory=dict)
     parts: tuple[str, ...] = ()
@@ -199,16 +202,23 @@ def merged(
         n_tuples=n_rows - n_misfits,
         n_matched=sum(report.n_matched for report in reports),
         n_misfits=n_misfits,
-        misfits=tuple([kept for report in reports for kept in report.misfits][:MISFITS_SHOWN]),
+        misfits=_first([report.misfits for report in reports]),
         recent=_recent([report.recent for report in reports if report.recent is not None]),
         stream_time=_stream_time(latest, schema, timestamp),
         failure=next((report.failure for report in reports if report.failure), ""),
+        n_missed=sum(report.n_missed for report in reports),
+        missed=_first([report.missed for report in reports]),
     )
     units = {unit: _unit(operator, unit, reports) for unit, operator in operators.items()}
     parts = tuple(part for report in reports for part in report.parts)
     through = max((report.through for report in reports), default=0)
     end = max((report.end for report in reports), default=-1)
     return Merged(result, units, parts, through, through <= end)
+
+
+def _first(tasks: Sequence[Sequence[KeptAside]]) -> tuple[KeptAside, ...]:
+    """The first tuples of all tasks."""
+    return tuple(islice(chain.from_iterable(tasks), MISFITS_SHOWN))
 
 
 def _unit(operator: Operator, unit: str, tasks: Sequence[InputReport]) -> UnitResult:

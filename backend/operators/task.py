@@ -140,11 +140,24 @@ class _InputTask:
             emitted.append(emission)
             for row, text in emission.flaws.items():
                 flaws.setdefault(row, []).append(text)
-        self._emit(chunk, together(emitted), places, seed)
+        matched = together(emitted)
+        self._emit(chunk, matched, places, seed)
         if flaws:
-            raws = json_lines(chunk.tuples.take(pa.array(list(flaws), pa.int64())))
-            pairs = zip(raws, flaws.values(), strict=True)
-            self._keep_aside([KeptAside(raw, "; ".join(texts)) for raw, texts in pairs])
+            self._tell_flaws(chunk, flaws, frozenset(matched.rows.tolist()))
+
+    def _tell_flaws(
+        self, chunk: Chunk, flaws: Mapping[int, Sequence[str]], matched: frozenset[int]
+    ) -> None:
+        """Tuples that some query could not decide on: kept aside unless they match another."""
+        raws = json_lines(chunk.tuples.take(pa.array(list(flaws), pa.int64())))
+        flawed = dict(zip(flaws, raws, strict=True))
+        told = {row: KeptAside(raw, "; ".join(flaws[row])) for row, raw in flawed.items()}
+        missed = [told[row] for row in told if row in matched]
+        report = self.found
+        report.n_missed += len(missed)
+        report.missed += missed[: MISFITS_SHOWN - len(report.missed)]
+        if len(missed) < len(told):
+            self._keep_aside([told[row] for row in told if row not in matched])
 
     def _emit(self, chunk: Chunk, emitted: Emitted, places: NDArray[Any], seed: int) -> None:
         rows = emitted.rows

@@ -82,9 +82,9 @@ def test_the_functions_and_tables_of_the_page_run(tmp_path: Path) -> None:
         for name in row["query_ids"]:
             selected.setdefault(name, []).append(row["id"])
     assert selected == {"inside": [1, 3, 4], "speeding": [1, 2], "our speeders": [1]}
-    (aside,) = (misfit for result in loop.results for misfit in result.inputs["Cars"].misfits)
-    assert json.loads(aside.raw)["id"] == 4
-    assert aside.error.startswith("too_fast_there: TypeError")
+    (missed,) = (one for result in loop.results for one in result.inputs["Cars"].missed)
+    assert json.loads(missed.raw)["id"] == 4
+    assert missed.error.startswith("too_fast_there: TypeError")
 
 
 def test_every_format_and_phase_key_is_documented() -> None:

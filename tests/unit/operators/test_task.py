@@ -101,6 +101,27 @@ def test_units_come_together_and_tasks_add_up() -> None:
     assert ran(1, numbered=False).result.recent != ran(1, numbered=False, batch_id=1).result.recent
 
 
+def test_a_tuple_that_one_operator_cannot_decide_on_is_kept_aside_unless_another_emits_it() -> None:
+    operators = {"two": Every(2, "b", 4), "three": Every(3, "a", 6), "none": Every(7, "c", 4)}
+    own = TaskJob(0, 1, {"S": TaskInput(0, SCHEMA, None, operators)}, "", "parquet")
+    task = BatchTask(own, 0)
+    task.take("S", rows(0, 10))
+    found = merged([pickle.loads(task.report())], "S", SCHEMA, None, operators).result
+    assert (found.n_tuples, found.n_misfits, found.n_missed) == (9, 1, 1)
+    told = [(json.loads(one.raw)["id"], one.error) for one in (*found.misfits, *found.missed)]
+    assert told == [(4, "b raised; c raised"), (6, "a raised")]
+    matched = {match.values["id"]: match.query_ids for match in found.recent}
+    assert matched == {
+        0: ("a", "b", "c"),
+        2: ("b",),
+        3: ("a",),
+        6: ("b",),
+        7: ("c",),
+        8: ("b",),
+        9: ("a",),
+    }
+
+
 def test_names_of_several_operators_are_sorted_whatever_they_are_stored_as() -> None:
     one = Emitted(np.array([1, 4], np.int32), names_of([["b", "x"], ["c"]]), {})
     other = Emitted(np.array([0, 4], np.int32), names_of([["y"], ["a", "d"]], False), {})
