@@ -49,7 +49,7 @@ _OVERLAPS = """() => {
 )
 def test_a_page_fits_a_phone(open_page: OpenPage, path: str, scheme: str) -> None:
     page = open_page(path, scheme=scheme, width=390, height=844)
-    expect(page.locator(".pw-panel, .pw-knob").first).to_be_visible()
+    expect(page.locator(".pw-panel:visible, .pw-knob:visible").first).to_be_visible()
     expect(page.locator("#pw-shell")).to_have_attribute("data-painting", "0")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.evaluate(_OVERLAPS) == []
@@ -156,7 +156,7 @@ def test_a_small_laptop_has_names_in_the_menu_and_whole_words(
     open_page: OpenPage, path: str, scheme: str
 ) -> None:
     page = open_page(path, scheme=scheme, width=1280, height=720)
-    expect(page.locator(".pw-panel, .pw-knob").first).to_be_visible()
+    expect(page.locator(".pw-panel:visible, .pw-knob:visible").first).to_be_visible()
     expect(page.locator("#pw-shell")).to_have_attribute("data-painting", "0")
     labels = page.get_by_role("navigation", name="Pages").locator(".pw-nav-label:visible")
     assert labels.count() >= 8
