@@ -154,6 +154,14 @@ def view_of(columns: Columns, order: Sequence[int]) -> Counts:
     """V[i, j]: tuples passed by the first i filters of ``order`` and dropped by the j-th. §4.3.2
 
     Positions count from 0; returns int64[n, n], zero below the diagonal.
+
+    Example 4.3.2 of [B05], columns F1 to F4; the order is F3, F1, F2, F4:
+
+    >>> from backend.model.bits import pack
+    >>> window = ["0010", "0111", "1000", "0010", "1101", "0111"]
+    >>> drops = np.array([[bit == "1" for bit in row] for row in window])
+    >>> view_of(pack(drops.T), [2, 0, 1, 3]).tolist()
+    [[4, 2, 3, 3], [0, 2, 1, 1], [0, 0, 0, 0], [0, 0, 0, 0]]
     """
     n = len(order)
     view = np.zeros((n, n), dtype=np.int64)

@@ -69,7 +69,13 @@ def parents(pattern: Pattern, n: int) -> tuple[Pattern, ...]:
 
 
 def lattice(n: int) -> tuple[tuple[Pattern, ...], ...]:
-    """All patterns by level: with 0 attributes (the root) to n, in a level the largest first."""
+    """All patterns by level: with 0 attributes (the root) to n, in a level the largest first.
+
+    A state of a clique of four streams has three attributes and is asked by seven patterns [AMRI]:
+
+    >>> [[pattern_text(one, ["A1", "A2", "A3"]) for one in level] for level in lattice(3)[1:]]
+    [['<A1,*,*>', '<*,A2,*>', '<*,*,A3>'], ['<A1,A2,*>', '<A1,*,A3>', '<*,A2,A3>'], ['<A1,A2,A3>']]
+    """
     return tuple(
         tuple(sorted((pattern_of(some, n) for some in combinations(range(n), level)), reverse=True))
         for level in range(n + 1)

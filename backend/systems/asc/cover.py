@@ -43,6 +43,20 @@ def minimum_covers(constructs: ConstructSet) -> Iterator[tuple[str, ...]]:
     """All covers of the smallest size, each in schema order, lexicographically by schema order.
 
     Tries sets by growing size; attributes that alone use some slot are in every cover.
+
+    Example 3 of [L12], whose text lists two of these four:
+
+    >>> from backend.model.conditions import And, Comparison, ContinuousQuery
+    >>> from backend.model.schema import Schema
+    >>> from backend.systems.asc.constructs import build_constructs
+    >>> both = {"q1": "A1 A3", "q2": "A2 A4", "q3": "A1 A3", "q4": "A2 A4"}
+    >>> queries = [
+    ...     ContinuousQuery(q, "S", "", And(tuple(Comparison(a, "<", 50) for a in names.split())))
+    ...     for q, names in both.items()
+    ... ]
+    >>> constructs = build_constructs(queries, Schema.parse("A1 int, A2 int, A3 int, A4 int"))
+    >>> list(minimum_covers(constructs))
+    [('A1', 'A2'), ('A1', 'A4'), ('A2', 'A3'), ('A3', 'A4')]
     """
     usage = _usage(constructs)
     wanted = _as_int(constructs.covered)

@@ -94,7 +94,18 @@ def accuracy_parts(
     exact: Iterable[RunSpan], kept: Iterable[RunSpan], condition: ValidCondition = EVERY_LENGTH
 ) -> AccuracyParts:
     """Compare coalesced tuples of the whole window with those of what was kept, after a condition
-    on their lengths. Raises NotBounded."""
+    on their lengths. Raises NotBounded.
+
+    Of a run [0, 6) its last sixth is shed, two others stay whole: 17/18. Without its middle [2, 5)
+    the run is in two pieces: 5/8.
+
+    >>> whole = [RunSpan((80,), 0, 6), RunSpan((90,), 6, 10), RunSpan((85,), 10, 12)]
+    >>> round(accuracy_parts(whole, [RunSpan((80,), 0, 5), *whole[1:]]).accuracy() * 18, 9)
+    17.0
+    >>> pieces = [RunSpan((80,), 0, 2), RunSpan((80,), 5, 6)]
+    >>> accuracy_parts(whole, [*pieces, *whole[1:]]).accuracy()
+    0.625
+    """
     return total(parts_by_group(exact, kept, condition).values())
 
 

@@ -119,7 +119,13 @@ class ReadingBook:
 
 def coalesced(tuples: Iterable[TemporalTuple]) -> list[RunSpan]:
     """Maximal runs of value-equivalent tuples whose intervals are adjacent or overlap; those of
-    equal values one behind the other, by start."""
+    equal values one behind the other, by start.
+
+    >>> readings = [(80, 0, 2), (80, 2, 5), (80, 5, 6), (90, 6, 10), (85, 10, 12)]
+    >>> window = [TemporalTuple(n, (v,), start, end) for n, (v, start, end) in enumerate(readings)]
+    >>> [(*run.values, run.start, run.end) for run in coalesced(window)]
+    [(80, 0, 6), (90, 6, 10), (85, 10, 12)]
+    """
     groups = defaultdict(list)
     for each in tuples:
         groups[each.values].append((each.start, each.end))

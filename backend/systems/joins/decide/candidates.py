@@ -96,7 +96,15 @@ class CacheCandidate:
 
 def prefix_sets(orders: Orders) -> tuple[frozenset[int], ...]:
     """The sets A of 2..n-1 inputs with the prefix invariant: the first |A|-1 operators of the
-    pipeline of each of them are the others. By size, then by their inputs; a laminar family."""
+    pipeline of each of them are the others. By size, then by their inputs; a laminar family.
+
+    Example 5.5.1 of [B05], six inputs, counted from 1:
+
+    >>> pipelines = ("23456", "13546", "21456", "51236", "42316", "21453")
+    >>> orders = tuple(tuple(int(name) - 1 for name in one) for one in pipelines)
+    >>> ["".join(str(i + 1) for i in sorted(inputs)) for inputs in prefix_sets(orders)]
+    ['12', '45', '123', '12345']
+    """
     n = len(orders)
     sets = {
         prefix

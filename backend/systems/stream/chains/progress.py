@@ -69,7 +69,15 @@ def progress(path: Sequence[Step]) -> tuple[ChartPoint, ...]:
 
 
 def partition(path: Sequence[Step]) -> tuple[Chain, ...]:
-    """The chains of a path, in its order."""
+    """The chains of a path, in its order.
+
+    With selectivities 0.9, 1 and 0, a unit of time each, the third operator pulls all others into
+    one chain, where Greedy would run the first alone:
+
+    >>> path = [Step("a", 0.9), Step("b", 1.0), Step("c", 0.0)]
+    >>> [(chain.operators, round(chain.slope, 3)) for chain in partition(path)]
+    [(('a', 'b', 'c'), 0.357)]
+    """
     chains: list[Chain] = []
     at = 0
     while at < len(path):
