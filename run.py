@@ -153,6 +153,8 @@ def server_arguments(options: argparse.Namespace, port: int) -> list[str]:
     words = ["--store", options.store, "--host", options.host, "--port", str(port)]
     for name in getattr(options, "allow_host", []):
         words += ["--allow-host", name]
+    if getattr(options, "prefix", ""):
+        words += ["--prefix", options.prefix]
     if getattr(options, "webhook", ""):
         words += ["--webhook", options.webhook]
     flags = ("allow_webhook", "awaits_run", "read_only")

@@ -1,4 +1,5 @@
 /* The one way pages change anything: fetch() to /api/v1 with the page's CSRF token. */
+import { addressOf } from "./home.js";
 import { refresh } from "./moment.js";
 
 function token() {
@@ -10,7 +11,7 @@ function ask(method, path, body) {
   const headers = { Accept: "application/json" };
   if (method !== "GET") headers["X-CSRF-Token"] = token();
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  return fetch("/api/v1" + path, { method, headers, credentials: "same-origin", body: body === undefined ? undefined : JSON.stringify(body) });
+  return fetch(addressOf("/api/v1" + path), { method, headers, credentials: "same-origin", body: body === undefined ? undefined : JSON.stringify(body) });
 }
 
 const read = (text) => (text ? JSON.parse(text) : {});

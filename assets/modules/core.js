@@ -1,4 +1,6 @@
 /* The small core every other module builds on: events, DOM helpers, announcements, toasts. */
+import { addressOf } from "./home.js";
+
 const listeners = new Map();
 
 /** Subscribe; returns the function that unsubscribes. */
@@ -67,7 +69,7 @@ export function linkTo(link) {
     };
     return el("button", { type: "button", class: "pw-go", onclick: once }, link.text);
   }
-  const data = { class: "pw-link", href: link.path || "#" };
+  const data = { class: "pw-link", href: link.path ? addressOf(link.path) : "#" };
   for (const key of ["path", "at", "node", "unit"]) if (link[key] !== undefined) data["data-pw-" + key] = link[key];
   return el("a", data, link.text);
 }

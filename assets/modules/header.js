@@ -3,6 +3,7 @@ import { callApi } from "./api.js";
 import { hearTime } from "./clock.js";
 import { announce, byId, el, emit, on, setAttr, setText, toast } from "./core.js";
 import { age } from "./format.js";
+import { addressOf } from "./home.js";
 import { currentMode, go, known, layOutAgain, moment, refresh, running } from "./moment.js";
 import { awaitedBatch, paintedBatch } from "./painted.js";
 import { pointsOf } from "./points.js";
@@ -163,7 +164,7 @@ function drawNav() {
     if (here) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
     link.hidden = !here && !shell.pages.includes(path);
-    setAttr(link, "href", path + window.location.search);
+    setAttr(link, "href", addressOf(path) + window.location.search);
   }
   if (pageMarked !== moment.path) markPage();
 }

@@ -13,6 +13,7 @@ import { hearTime } from "./clock.js";
 import { byId, emit, on, setAttr, setText } from "./core.js";
 import { show } from "./format.js";
 import { currentShell, drawHeader } from "./header.js";
+import { addressOf } from "./home.js";
 import { currentMode, isUntouched, known, refresh, running } from "./moment.js";
 import { continued, merged, valueOf } from "./points.js";
 import { atOnce } from "./react.js";
@@ -79,7 +80,7 @@ function connect() {
 
 function stream(run) {
   setLink("stream");
-  source = new EventSource("/live?run=" + encodeURIComponent(run));
+  source = new EventSource(addressOf("/live?run=" + encodeURIComponent(run)));
   source.addEventListener("delta", (event) => {
     failures = 0;
     receive(JSON.parse(event.data));
@@ -110,7 +111,7 @@ async function poll(run) {
   polling = true;
   try {
     const since = cursor === null ? "" : "&since=" + cursor;
-    const answer = await fetch("/live/poll?run=" + encodeURIComponent(run) + since, { credentials: "same-origin" });
+    const answer = await fetch(addressOf("/live/poll?run=" + encodeURIComponent(run) + since), { credentials: "same-origin" });
     if (answer.status === 200) receive(await answer.json());
   } catch {
     /* the server is away: the age in the header says so, the next poll tries again */

@@ -6,6 +6,7 @@
 import { OWN, parse, search } from "./address.js";
 import { emit, on } from "./core.js";
 import { noUpdate, begin, hasBegun, setProps } from "./dash.js";
+import { addressOf, ownPath } from "./home.js";
 import { busy, settled } from "./settled.js";
 
 /* How soon after the last time the server is asked again: a small λ must not make it render all day, nor
@@ -68,7 +69,7 @@ export function go(changes, replace) {
     next.unit = "unit" in changes ? changes.unit : null;
     next.span = "span" in changes ? changes.span : null;
   }
-  const url = next.path + search(next);
+  const url = addressOf(next.path) + search(next);
   if (url === window.location.pathname + window.location.search) return false;
   window.history[replace ? "replaceState" : "pushState"]({}, "", url);
   window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
@@ -77,7 +78,7 @@ export function go(changes, replace) {
 
 export function permalink() {
   const shown = { ...moment, run: known.run, at: shownBatch(), frozen: currentMode() !== "replay" };
-  return window.location.origin + shown.path + search(shown);
+  return window.location.origin + addressOf(shown.path) + search(shown);
 }
 
 export const freeze = () => go({ at: known.now, frozen: true });
@@ -157,7 +158,7 @@ export function fromLocation(path, text) {
   begin();
   const before = moment;
   const first = pushed.run === undefined;
-  moment = parse(path, text);
+  moment = parse(ownPath(path), text);
   lastPush = performance.now();
   const moved = first || before.path !== moment.path || before.run !== moment.run;
   if (before.run !== moment.run && moment.run !== known.run) Object.assign(known, { now: null, plan: null, ahead: null });

@@ -52,7 +52,14 @@ def add_access(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="answer to this host name, too (a reverse proxy's); may be given again",
+        help="people open it at this host through a proxy: 'name', or 'name:port' for that port "
+        "alone; may be given again",
+    )
+    parser.add_argument(
+        "--prefix",
+        default="",
+        metavar="PATH",
+        help="path that a proxy puts before the dashboard's own, such as /pw",
     )
     parser.add_argument(
         "--webhook", default="", metavar="URL", help="post alerts that begin to this address"

@@ -10,6 +10,7 @@ from typing import Any, Final
 from dashboard.api.common import find_live_run, find_run, read_number
 from dashboard.api.params import Param
 from dashboard.api.registry import ApiCall, Reply
+from dashboard.base.prefix import below
 from dashboard.serving.errors import ApiError, missing
 from dashboard.serving.knob_check import check_value
 from dashboard.views.branches import branch_line, taker
@@ -236,4 +237,4 @@ def _request(
         run.id, kind, dict(payload), call.actor, reason.strip(), time.time(), expected_version
     )
     call.services.live.nudge()
-    return Reply(command, 202, {"Location": f"/api/v1/runs/{run.id}/commands/{command.id}"})
+    return Reply(command, 202, {"Location": below(f"/api/v1/runs/{run.id}/commands/{command.id}")})

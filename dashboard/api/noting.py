@@ -19,6 +19,7 @@ from flask import Response, send_file
 from dashboard.api.common import find_run, read_number
 from dashboard.api.params import Param
 from dashboard.api.registry import ApiCall, Reply
+from dashboard.base.prefix import below
 from dashboard.report import page_of
 from dashboard.report.postmortem import records_of
 from dashboard.serving.alerts import alert_states
@@ -109,7 +110,7 @@ def _write(call: ApiCall, run: str, kind: str, payload: dict[str, Any]) -> Reply
         raise ApiError(403, "read_only", "This store was opened read-only.")
     stored = writer.append_command(run, kind, payload, call.actor, "", time.time())
     call.services.live.nudge()
-    return Reply(stored, 201, {"Location": f"/api/v1/runs/{run}/commands/{stored.id}"})
+    return Reply(stored, 201, {"Location": below(f"/api/v1/runs/{run}/commands/{stored.id}")})
 
 
 def report(call: ApiCall) -> Response:

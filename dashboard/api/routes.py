@@ -12,6 +12,7 @@ from dashboard.api.metrics import MEDIA
 from dashboard.api.openapi import build_document
 from dashboard.api.params import Param
 from dashboard.api.registry import ApiCall, Handler, Method, Route
+from dashboard.base.prefix import below
 from dashboard.serving.compression import EVENTS
 from dashboard.views.alerts import AlertState
 from dashboard.views.planlog import PlanLogEntry
@@ -56,7 +57,7 @@ def document() -> dict[str, Any]:
 
 
 def _openapi(call: ApiCall) -> dict[str, Any]:
-    return document()
+    return {**document(), "servers": [{"url": below("/")}]}
 
 
 _SERVICE = (

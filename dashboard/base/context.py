@@ -31,6 +31,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from urllib.parse import parse_qs, urlencode
 
 from dashboard.base.opening import default_run
+from dashboard.base.prefix import below
 from storage.exchange.liveness import LIVE_STATES
 from storage.vocabulary.records import Run
 
@@ -146,7 +147,8 @@ class Context:
     def href(self, path: str, **changes: Any) -> str:
         """Permalink to a page at this moment, with some moment fields changed; '' = this page."""
         kept = {} if path else {"show": self.moment.show}
-        return path + self.moment.search(**{"show": None, **kept, **changes})
+        page = below(path) if path else ""
+        return page + self.moment.search(**{"show": None, **kept, **changes})
 
 
 def of(reader: RunReader, data: Mapping[str, Any] | None) -> Context:

@@ -25,11 +25,13 @@ from flask import Flask, Response, redirect
 from werkzeug.wrappers import Response as AnyResponse
 
 from dashboard.base.face import faces
+from dashboard.base.prefix import below
 
 ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
 #: Where the addresses begin.
 PREFIX: Final = "/scripts/"
 BOOT: Final = "theme_boot.js"
+LATE: Final = "late_boot.js"
 FOLDER: Final = "modules/"
 MAIN: Final = f"{FOLDER}main.js"
 SHEET: Final = "styles.css"
@@ -37,7 +39,7 @@ LIBRARY: Final = "dash-renderer.js"
 PLOTLY: Final = "vendor/plotly.min.js"
 #: What no page has: tables of Dash.
 _UNUSED: Final = "dash_table/"
-_DASH: Final = re.compile(r'src="/_dash-component-suites/(\w+)/([^"]+)"')
+_DASH: Final = re.compile(r'src="[^"]*/_dash-component-suites/(\w+)/([^"]+)"')
 _IMPORT: Final = re.compile(r'^import (?:\{[^}]*\} from )?"\./([\w.]+)";\n', re.MULTILINE)
 _FUNCTION: Final = re.compile(r"^export ((?:async )?function) (\w+)", re.MULTILINE)
 _VALUE: Final = re.compile(r"^export (?:const|let) (\w+)", re.MULTILINE)
@@ -73,14 +75,16 @@ class Bundle:
         self.version: Final = digest.hexdigest()[:12]
 
     def address(self, name: str) -> str:
-        """Where a file is: '/scripts/1f0c8a5be2d7/modules/main.js'."""
-        return f"{PREFIX}{self.version}/{name}"
+        """Where a file is: '/scripts/1f0c8a5be2d7/modules/main.js', below the proxy's prefix."""
+        return below(f"{PREFIX}{self.version}/{name}")
 
     def head(self, with_figures: bool) -> str:
-        """Tags for the head: the theme before the first paint, the styles, the script ahead; and
-        plotly, which modules/chart.js runs while the page is asked for."""
+        """Tags for the head: the theme before the first paint, what tells of scripts that are
+        refused, the styles, the script ahead; and plotly, which modules/chart.js runs while the
+        page is asked for."""
         tags = [
             f'<script src="{self.address(BOOT)}"></script>',
+            f'<script defer src="{self.address(LATE)}"></script>',
             f'<link rel="modulepreload" href="{self.address(MAIN)}">',
             f'<link rel="stylesheet" href="{self.address(SHEET)}">',
         ]
@@ -174,4 +178,4 @@ def sheet(folder: Path, own: Sequence[Path]) -> str:
     )
     paths = [*base, *(path for system in own for path in sorted(system.glob("*.css"))), *last]
     texts = (path.read_text("utf-8") for path in paths)
-    return "\n".join(texts).replace('url("', 'url("/assets/')
+    return "\n".join(texts).replace('url("', 'url("../../assets/')

@@ -16,6 +16,8 @@ from typing import Literal, TypeAlias
 
 from flask import Request, Response
 
+from dashboard.base.prefix import below
+from dashboard.serving.hosts import check_host_names, read_host, read_origin
 from dashboard.serving.settings import SESSION_SECONDS, Settings, is_loopback
 
 CSRF_HEADER = "X-CSRF-Token"
@@ -24,11 +26,14 @@ Level: TypeAlias = Literal["visitor", "reader"]
 
 
 class RequestRefused(Exception):
-    """A request that is turned away. status: HTTP; code: one word; the message is a sentence."""
+    """A request that is turned away. status: HTTP; code: one word; the message is a sentence.
 
-    def __init__(self, status: int, code: str, message: str) -> None:
+    is_setup: what refuses it may be how the server was started, as the message says.
+    """
+
+    def __init__(self, status: int, code: str, message: str, is_setup: bool = False) -> None:
         super().__init__(message)
-        self.status, self.code, self.message = status, code, message
+        self.status, self.code, self.message, self.is_setup = status, code, message, is_setup
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,7 @@ class Guard:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._allowed = check_host_names(settings.allowed_hosts)
         self._secret = hashlib.sha256(b"planwatch session" + settings.token.encode()).digest()
         self.cookie = "planwatch_" + self._sign("cookie name")[:8]
 
@@ -61,24 +67,39 @@ class Guard:
 
         On loopback this stops DNS rebinding: a foreign name that resolves to 127.0.0.1.
         """
-        name = _host_name(request.host)
-        allowed = self._settings.allowed_hosts
-        if self._settings.loopback and not is_loopback(name) and name not in allowed:
-            raise RequestRefused(
-                400, "bad_host", f"This server does not answer to the host name {name}."
-            )
+        if not self._settings.loopback:
+            return
+        host = read_host(request.host)
+        if host is None:
+            raise RequestRefused(400, "bad_host", "The request names no host that could be one.")
+        if not is_loopback(host.name) and host.name not in {one.name for one in self._allowed}:
+            what = f"This server does not answer to the host name {host.name}."
+            raise RequestRefused(400, "bad_host", f"{what} {_advice(host.name)}", is_setup=True)
 
     def check_origin(self, request: Request) -> None:
-        """Raise RequestRefused (403) for what another site's page sends through a browser."""
+        """Raise RequestRefused (403) for what another site's page sends through a browser.
+
+        A page is of this site when it is from the host that the request is sent to, or from one
+        that is allowed: a proxy may send its requests to another name.
+        """
         if self.has_bearer(request):
             return
         site = request.headers.get("Sec-Fetch-Site", "none")
         opened = request.method == "GET" and request.headers.get("Sec-Fetch-Mode") == "navigate"
         if site not in ("same-origin", "none") and not opened:
             raise RequestRefused(403, "cross_site", "Requests from other sites are refused.")
-        origin = request.headers.get("Origin")
-        if origin is not None and not opened and _host_of(origin) != request.host.lower():
+        if "Origin" in request.headers and not opened:
+            self._check_page(request.headers["Origin"], request.host)
+
+    def _check_page(self, page: str, asked: str) -> None:
+        """Raise RequestRefused (403) unless a page from there is one of this site."""
+        origin, host = read_origin(page), read_host(asked)
+        if origin is None or host is None:
             raise RequestRefused(403, "cross_site", "Requests from other sites are refused.")
+        if not (origin.is_at(host) or origin.is_among(self._allowed)):
+            what = f"Requests from other sites are refused: the page is from {origin}, and {host}"
+            told = f"{what} was asked. {_advice(str(origin.shown))}"
+            raise RequestRefused(403, "cross_site", told, is_setup=True)
 
     def check_reading(self, request: Request) -> None:
         """Raise RequestRefused (401) when reading needs a token and there is none."""
@@ -147,14 +168,16 @@ class Guard:
         """A session nobody had before."""
         return Session(secrets.token_urlsafe(18), level)
 
-    def remember(self, response: Response, session: Session, secure: bool) -> None:
-        """Put the session into the response's cookie: HttpOnly, SameSite=Strict."""
+    def remember(self, response: Response, session: Session, request: Request) -> None:
+        """Put the session into the response's cookie: HttpOnly, SameSite=Strict, for the paths of
+        this dashboard alone; Secure where the browser is known to ask by https."""
         value = f"{session.id}.{session.level}.{self._signature(session)}"
         response.set_cookie(
             self.cookie,
             value,
             max_age=SESSION_SECONDS,
-            secure=secure,
+            path=below("/").rstrip("/") or "/",
+            secure=request.is_secure or request.headers.get("Origin", "").startswith("https://"),
             httponly=True,
             samesite="Strict",
         )
@@ -210,12 +233,5 @@ def secure_headers(response: Response) -> Response:
     return response
 
 
-def _host_name(host: str) -> str:
-    """The name of 'name:port' or '[::1]:port', in lower case."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return host.partition(":")[0].lower()
-
-
-def _host_of(origin: str) -> str:
-    return origin.partition("://")[2].rstrip("/").lower()
+def _advice(host: str) -> str:
+    return f"If a proxy shows the dashboard there, start it with --allow-host {host}."

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import dataclass, field
 
+from dashboard.base.prefix import quoted
+
 SESSION_SECONDS = 30 * 24 * 3600
 
 
@@ -25,10 +27,11 @@ class Settings:
 
     store_url: SQLAlchemy URL of the store. token: the bearer token (never shown by repr).
     allow_control: whether knobs and queries may be changed at all. replay: the store is a finished
-    recording, opened read-only. allowed_hosts: further Host header names accepted on loopback
-    (a reverse proxy's). webhook: address that alert rules are posted to, '' = none. awaits_since:
-    when the start of a run beside this process was asked for, Unix s; None: it was not.
-    max_streams: cap of live streams, the rest polls. threads: of waitress.
+    recording, opened read-only. allowed_hosts: where else people open it, through a proxy ('name'
+    or 'name:port'). prefix: path that the proxy puts before the dashboard's own, '' or '/pw'.
+    webhook: address that alert rules are posted to, '' = none. awaits_since: when the start of a
+    run beside this process was asked for, Unix s; None: it was not. max_streams: cap of live
+    streams, the rest polls. threads: of waitress.
     """
 
     store_url: str
@@ -38,6 +41,7 @@ class Settings:
     allow_control: bool = True
     replay: bool = False
     allowed_hosts: tuple[str, ...] = ()
+    prefix: str = ""
     webhook: str = ""
     awaits_since: float | None = None
     max_streams: int = 24
@@ -52,7 +56,7 @@ class Settings:
         """The address to open in a browser."""
         wild = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
         host = wild.get(self.host, f"[{self.host}]" if ":" in self.host else self.host)
-        return f"http://{host}:{port}/"
+        return f"http://{host}:{port}{quoted(self.prefix)}/"
 
     @property
     def why_no_control(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
@@ -16,6 +17,7 @@ from dashboard import systems
 from dashboard.api import routes
 from dashboard.api.registry import install, respond
 from dashboard.base import face
+from dashboard.base.prefix import below, quoted
 from dashboard.pages import Page, all_pages
 from dashboard.serving import compression
 from dashboard.serving.bundle import ASSETS, Bundle
@@ -23,10 +25,14 @@ from dashboard.serving.errors import ApiError, error_body
 from dashboard.serving.security import Guard, RequestRefused, csrf_meta, page_policy, secure_headers
 from dashboard.serving.services import Services
 from dashboard.web import callbacks, login
+from dashboard.web.prefixed import Prefixed
 from dashboard.web.shell import HEADER_PX, NAV_PX, build_shell, register_shell
 from storage.errors import BadRecord, StoreError
 
+LOGGER = logging.getLogger(__name__)
 TITLE = "Planwatch"
+#: Different refusals that the log has, each once: who asks under ever new names fills no disk.
+_MOST_TOLD = 50
 _OPEN_PATHS = ("/healthz", login.PATH)
 LONGEST_BODY_BYTES = 2 * 1024 * 1024
 _INDEX = """<!DOCTYPE html>
@@ -35,8 +41,6 @@ _INDEX = """<!DOCTYPE html>
 {%metas%}
 <title>{%title%}</title>
 {%favicon%}
-<link rel="preload" as="font" type="font/woff2" crossorigin
- href="/assets/vendor/inter.woff2?m=4.1.1">
 {%css%}
 </head>
 <body>
@@ -76,11 +80,12 @@ class PlanwatchDash(Dash):
         if session is None:
             session = g.new_session = self._guard.new_session("visitor")
         meta = csrf_meta(self._guard, session)
-        tag = f'<meta name="{meta["name"]}" content="{meta["content"]}">'
-        parts["metas"] = f"{parts['metas']}\n{tag}"
+        metas = (meta, {"name": "path-prefix", "content": escape(below(""))})
+        tags = (f'<meta name="{one["name"]}" content="{one["content"]}">' for one in metas)
+        parts["metas"] = "\n".join((parts["metas"], *tags))
         with_figures = any(page.path == request.path and page.has_figures for page in self._pages)
         parts["app_entry"] += skeleton(tuple(page.label for page in self._pages))
-        parts["css"] = f"{self.bundle.head(with_figures)}\n{parts['css']}"
+        parts["css"] = "\n".join((_font_tag(), self.bundle.head(with_figures), parts["css"]))
         parts["scripts"], parts["renderer"] = self.bundle.library(), self.bundle.start()
         html: str = super().interpolate_index(*args, **parts)  # type: ignore[no-untyped-call]  # Dash
         return html
@@ -93,6 +98,8 @@ def create_app(services: Services, shell: Shell | None = None) -> Dash:
     guard = Guard(services.settings)
     server = Flask(__name__, static_folder=None)
     server.config["MAX_CONTENT_LENGTH"] = LONGEST_BODY_BYTES
+    prefix = services.settings.prefix
+    server.wsgi_app = Prefixed(server.wsgi_app, prefix)  # type: ignore[assignment, method-assign]  # Flask's way
     _guard_requests(server, guard)
     _answer_errors(server)
     login.install(server, guard)
@@ -102,6 +109,8 @@ def create_app(services: Services, shell: Shell | None = None) -> Dash:
         shell,
         name=__name__,
         server=server,
+        routes_pathname_prefix="/",
+        requests_pathname_prefix=f"{quoted(prefix)}/",
         assets_folder=str(ASSETS),
         assets_ignore=r"\.(js|css)$",
         serve_locally=True,
@@ -122,19 +131,31 @@ def create_app(services: Services, shell: Shell | None = None) -> Dash:
     return app
 
 
+def _font_tag() -> str:
+    there = below("/assets/vendor/inter.woff2?m=4.1.1")
+    return f'<link rel="preload" as="font" type="font/woff2" crossorigin href="{there}">'
+
+
 def skeleton(pages: tuple[str, ...]) -> str:
     """What is on screen until the layout arrives: the page's frame, without a script.
 
-    It stands beside the entry point and hides by CSS as soon as Dash's loading mark is gone.
+    It stands beside the entry point and hides by CSS as soon as Dash's loading mark is gone. What
+    to do when that stays is said after a while, and at once where assets/late_boot.js knows more.
     """
     entries = "".join(f"<span>{escape(label)}</span>" for label in pages)
     return (
         f"<style>{_SKELETON_CSS}</style>"
         '<div class="pw-skeleton" aria-hidden="true">'
         f"<header>{TITLE}</header><nav>{entries}</nav><div><i></i><i></i><i></i></div></div>"
+        f'<p id="pw-late" role="alert">{_LATE}</p>'
     )
 
 
+_LATE = (
+    "This page is not all here yet. If it stays so, its scripts do not come: where a proxy shows "
+    "the dashboard, it is started with --allow-host NAME, and with --prefix /PATH where the proxy "
+    "puts a path before the dashboard's own."
+)
 _SKELETON_CSS = (
     ":root{color-scheme:light dark}._dash-loading{position:absolute;clip-path:inset(50%)}"
     ".pw-skeleton{display:none}body:has(._dash-loading) .pw-skeleton{display:grid;"
@@ -146,7 +167,12 @@ _SKELETON_CSS = (
     ".pw-skeleton i{display:block;height:22vh;margin-bottom:16px;border-radius:8px;"
     "background:#8882}@media(min-width:72em){body:has(._dash-loading) .pw-skeleton{"
     f"grid-template:{HEADER_PX}px 1fr/{NAV_PX['xl']}px 1fr}}.pw-skeleton nav{{display:grid}}"
-    ".pw-skeleton span{display:block}}"
+    ".pw-skeleton span{display:block}}#pw-late{display:none;position:fixed;z-index:99;"
+    "inset:auto 20px 20px;margin:0;padding:14px 18px;font:13px/1.5 system-ui,sans-serif;"
+    "color:CanvasText;background:Canvas;border:1px solid;border-left:4px solid #c92a2a}"
+    "body:has(._dash-loading) #pw-late{display:block;visibility:hidden;"
+    "animation:pw-late 0s 10s forwards}#pw-late[data-told]{display:block;"
+    "visibility:visible!important}@keyframes pw-late{to{visibility:visible}}"
 )
 
 
@@ -160,8 +186,13 @@ def _guard_requests(server: Flask, guard: Guard) -> None:
 
 
 def _answer_errors(server: Flask) -> None:
+    told: set[str] = set()
+
     @server.errorhandler(RequestRefused)
     def _refused(error: RequestRefused) -> Response:
+        if error.is_setup and error.message not in told and len(told) < _MOST_TOLD:
+            told.add(error.message)
+            LOGGER.warning("%s", error.message)
         if error.status == 401 and _is_browser_page():
             return login.to_login()
         response = respond(error_body(error.code, error.message), error.status)
@@ -202,7 +233,7 @@ def _dress_responses(server: Flask, guard: Guard, shared_cache: bool) -> None:
         if response.mimetype == "text/html":
             response.headers.setdefault("Content-Security-Policy", page_policy())
         if "new_session" in g:
-            guard.remember(response, g.new_session, secure=request.is_secure)
+            guard.remember(response, g.new_session, request)
         return secure_headers(response)
 
     compression.install(server, shared_cache)

@@ -11,7 +11,9 @@ import sys
 import time
 from collections.abc import Sequence
 
+from dashboard.pages import all_pages
 from dashboard.serving.alerts import WebhookRefused, check_webhook
+from dashboard.serving.hosts import AddressRefused, check_host_names, check_prefix
 from dashboard.serving.settings import Settings
 from dashboard.web.server import Server
 from dashboard.web.tokens import VARIABLE, TokenRefused, find_token
@@ -30,6 +32,18 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
     parser.add_argument("--port", type=int, default=8050, help="port (%(default)s); 0 takes any")
     parser.add_argument(
+        "--awaits-run",
+        action="store_true",
+        help="a run is being started beside this: until its first batch the newest recorded one "
+        "plays",
+    )
+    _add_access(parser)
+    return parser
+
+
+def _add_access(parser: argparse.ArgumentParser) -> None:
+    """Who may do what, and from where."""
+    parser.add_argument(
         "--read-only", action="store_true", help="read-only: no changes from the browser or the API"
     )
     parser.add_argument(
@@ -40,7 +54,15 @@ def build_parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME",
-        help="answer to this host name, too (a reverse proxy's); may be given again",
+        help="people open it at this host through a proxy: 'name', or 'name:port' for that port "
+        "alone; may be given again",
+    )
+    parser.add_argument(
+        "--prefix",
+        default="",
+        metavar="PATH",
+        help="path that a proxy puts before the dashboard's own, such as /pw; it may take it off "
+        "requests or leave it",
     )
     parser.add_argument(
         "--webhook",
@@ -49,21 +71,14 @@ def build_parser() -> argparse.ArgumentParser:
         help="post alerts that begin to this address; off by default, on this machine only",
     )
     parser.add_argument(
-        "--awaits-run",
-        action="store_true",
-        help="a run is being started beside this: until its first batch the newest recorded one "
-        "plays",
-    )
-    parser.add_argument(
         "--allow-webhook", action="store_true", help="let the webhook be on another machine"
     )
-    return parser
 
 
 def read_settings(arguments: Sequence[str]) -> Settings:
     """The settings a command line asks for.
 
-    Raises TokenRefused, WebhookRefused, StoreError.
+    Raises TokenRefused, WebhookRefused, AddressRefused, StoreError.
     """
     options = build_parser().parse_args(arguments)
     if options.replay:
@@ -77,7 +92,8 @@ def read_settings(arguments: Sequence[str]) -> Settings:
         replay=options.replay,
         webhook=check_webhook(options.webhook, options.allow_webhook),
         awaits_since=time.time() if options.awaits_run else None,
-        allowed_hosts=tuple(name.lower() for name in options.allow_host),
+        allowed_hosts=tuple(str(host) for host in check_host_names(options.allow_host)),
+        prefix=check_prefix(options.prefix, (page.path[1:] for page in all_pages())),
     )
 
 
@@ -87,7 +103,7 @@ def main(arguments: Sequence[str]) -> int:
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     try:
         server = Server(read_settings(arguments))
-    except (StoreError, TokenRefused, WebhookRefused) as error:
+    except (StoreError, TokenRefused, WebhookRefused, AddressRefused) as error:
         print(error, file=sys.stderr, flush=True)
         return BAD_REQUEST
     except OSError as error:

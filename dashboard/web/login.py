@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from flask import Flask, Response, redirect, request
 
+from dashboard.base.prefix import below
 from dashboard.serving.security import Guard, page_policy
 
 PATH = "/login"
@@ -35,7 +36,7 @@ button {{ background: #1c5fb8; color: #fff; border-color: #1c5fb8; cursor: point
 <main>
 <h1>Planwatch</h1>
 {alert}
-<form method="post" action="/login?next={next}">
+<form method="post" action="{action}?next={next}">
 <label for="token">Token</label>
 <input id="token" name="token" type="password" autocomplete="current-password" required autofocus
  aria-describedby="where">
@@ -61,15 +62,16 @@ def install(server: Flask, guard: Guard) -> None:
             page = _page(_next_path(), "That is not the token.")
             page.status_code = 401
             return page
-        response = Response("", 303, {"Location": _next_path(), "Cache-Control": "no-store"})
-        guard.remember(response, guard.new_session("reader"), secure=request.is_secure)
+        there = {"Location": below(_next_path()), "Cache-Control": "no-store"}
+        response = Response("", 303, there)
+        guard.remember(response, guard.new_session("reader"), request)
         return response
 
 
 def to_login() -> Response:
     """The way of a browser that may not read yet: to the login page, and back afterwards."""
     wanted = request.full_path.rstrip("?")
-    answer = redirect(f"{PATH}?next={quote(wanted, safe='')}", 303)
+    answer = redirect(f"{below(PATH)}?next={quote(wanted, safe='')}", 303)
     return Response(answer.get_data(), answer.status_code, dict(answer.headers))
 
 
@@ -83,7 +85,8 @@ def _next_path() -> str:
 
 def _page(next_path: str, alert: str) -> Response:
     words = f'<p role="alert">{escape(alert)}</p>' if alert else ""
-    html = _PAGE.format(alert=words, next=escape(quote(next_path, safe="")))
+    there = escape(quote(next_path, safe=""))
+    html = _PAGE.format(alert=words, action=escape(below(PATH)), next=there)
     response = Response(html, mimetype="text/html")
     response.headers["Content-Security-Policy"] = page_policy()
     return response

@@ -17,6 +17,7 @@ from dashboard.base import context as contexts
 from dashboard.base import ids
 from dashboard.base.context import Context
 from dashboard.base.opening import build_opening
+from dashboard.base.prefix import below
 from dashboard.components import keys
 from dashboard.components.attributes import attrs
 from dashboard.components.drawn import Icon
@@ -114,7 +115,7 @@ def _header() -> Component:
         [
             html.A(
                 [Icon(LOGO, 20), "Planwatch"],
-                href="/",
+                href=below("/"),
                 className="pw-brand",
                 **attrs(data_pw_path="/"),
             ),
@@ -153,7 +154,7 @@ def _header() -> Component:
 
 def _alert_badge() -> Component:
     """How many alert rules hold, see modules/page_alerts.js."""
-    link = {"href": "/monitor", **attrs(data_pw_path="/monitor")}
+    link = {"href": below("/monitor"), **attrs(data_pw_path="/monitor")}
     return html.A("", id="pw-alert-count", className="pw-alert-badge", hidden=True, **link)
 
 
@@ -213,7 +214,7 @@ def _navigation(pages: tuple[Page, ...]) -> Component:
     links = [
         html.A(
             [Icon(page.icon), html.Span(page.label, className="pw-nav-label")],
-            href=page.path,
+            href=below(page.path),
             className="pw-nav-link",
             title=f"{page.label} (g {page.key})",
             **attrs(data_pw_path=page.path, data_key=page.key),
@@ -318,6 +319,7 @@ def lay_out(path: str, context: Context, services: Services) -> Component:
     if page is None:
         return empty("There is no such page", f"Nothing is at {path}. The pages are at the left.")
     if context.run is None and context.moment.run:
-        known = html.A("All runs", href="/", className="pw-link", **attrs(data_pw_path="/"))
+        home = {"href": below("/"), **attrs(data_pw_path="/")}
+        known = html.A("All runs", className="pw-link", **home)
         return empty("There is no such run", f"The store has no run {context.moment.run!r}.", known)
     return html.Div([html.H1(page.title, className="pw-sr"), page.layout(context, services)])

@@ -98,7 +98,8 @@ def test_options_are_passed_on() -> None:
     passed = run.pipeline_arguments(options)
     assert sorted(passed) == sorted(words.split()[1:])
     assert passed[passed.index("--set") + 1] == "mu=0.2"
-    words = "serve --store u --host localhost --port 81 --allow-host a --allow-host b --read-only"
+    words = "serve --store u --host localhost --port 81 --allow-host a --allow-host b --prefix /p"
+    words += " --read-only"
     options, _ = run.read_command_line(words.split())
     assert run.server_arguments(options, 81) == words.split()[1:]
 

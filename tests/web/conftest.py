@@ -28,6 +28,7 @@ _FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--host-resolver-rules=MAP *.example.com 127.0.0.1",
 )
 OpenPage = Callable[..., Page]
 Ask = Callable[..., Any]

@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from dashboard.serving.settings import Settings
 from dashboard.web.server import Server
@@ -91,11 +92,13 @@ def _past_runs() -> Path:
 
 
 @contextmanager
-def serve(folder: Path, *, empty: bool = False, awaits: bool = False) -> Iterator[Site]:
+def serve(
+    folder: Path, *, empty: bool = False, awaits: bool = False, **more: Any
+) -> Iterator[Site]:
     """A store with an ended, a running and a stalled run in ``folder``, served on a free port.
 
     empty: without any run; ``site.recording.begin()`` begins the first. awaits: with the ended run
-    alone, beside which another one is being started.
+    alone, beside which another one is being started. more: further settings.
     """
     path = str(folder / "planwatch.db")
     now = time.time()
@@ -108,9 +111,8 @@ def serve(folder: Path, *, empty: bool = False, awaits: bool = False) -> Iterato
         elif not empty:
             started_at = now - 5 - PERIOD_S * N_RUNNING
             recording = record(writer, RUNNING, N_RUNNING, started_at, end=False)
-        settings = Settings(
-            path, "a-token-for-tests", port=0, threads=32, awaits_since=now if awaits else None
-        )
+        awaited = now if awaits else None
+        settings = Settings(path, "a-token-for-tests", port=0, awaits_since=awaited, **more)
         server = Server(settings)
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()

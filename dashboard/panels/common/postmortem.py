@@ -9,6 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.base.context import Context
+from dashboard.base.prefix import below
 from dashboard.components.attributes import attrs
 from dashboard.components.formats import clock
 from dashboard.components.kinds import event_kind
@@ -72,7 +73,7 @@ def _opening(story: Story, context: Context) -> list[Any]:
 
 
 def _files(run: str) -> list[Component]:
-    base = f"/api/v1/runs/{quote(run, safe='')}"
+    base = below(f"/api/v1/runs/{quote(run, safe='')}")
     page = html.A(
         "Save as one HTML file",
         href=f"{base}/report.html",

@@ -9,6 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.base.context import Context
+from dashboard.base.prefix import below
 from dashboard.components.attributes import attrs
 from dashboard.components.formats import show
 from dashboard.components.links import jump
@@ -172,7 +173,7 @@ def _file(view: SqlView, which: str, ending: str) -> Component:
     words = {"csv": "CSV", "parquet": "Parquet"}[ending]
     return html.A(
         f"Save {which} rows as {words}",
-        href=f"/api/v1/sql?{urlencode(given)}",
+        href=below(f"/api/v1/sql?{urlencode(given)}"),
         className="pw-button",
         download=f"planwatch.{ending}",
     )

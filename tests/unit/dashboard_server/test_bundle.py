@@ -27,7 +27,7 @@ def test_a_page_asks_for_dash_one_script_and_one_sheet_and_keeps_them(shown: das
     browser = shown.server.test_client()
     html = browser.get("/").text
     own = re.findall(r'(?:href|src)="(/scripts/[^"]+)"', html)
-    assert len(set(own)) == 4, "theme, Dash, script, styles"
+    assert len(set(own)) == 5, "theme, what is refused, Dash, script, styles"
     assert "_dash-component-suites" not in html
     assert "/assets/" not in re.sub(r'"[^"]*(?:favicon|woff2)[^"]*"', "", html)
     for address in own:
