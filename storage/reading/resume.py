@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from sqlalchemy import Connection, select
 
 from storage.reading import history, unit_history, values
-from storage.tables.schema import LatestRow, RunRow, SeriesRow
+from storage.tables.columns import load_json
+from storage.tables.schema import LatestRow, RunRow, SeriesRow, UnitStateRow
 from storage.vocabulary.branches import BRANCH
 from storage.vocabulary.planlog import KEEP_EVERY
 from storage.vocabulary.records import Entity, Json, Knob, PlanVersion, Run, Unit
@@ -18,6 +19,7 @@ from storage.vocabulary.records import Entity, Json, Knob, PlanVersion, Run, Uni
 _SERIES = SeriesRow.__table__.c
 _LATEST = LatestRow.__table__.c
 _RUNS = RunRow.__table__
+_STATES = UnitStateRow.__table__.c
 
 
 class Readable(Protocol):
@@ -31,13 +33,14 @@ class Readable(Protocol):
 class LastUnit:
     """A unit the run has or had, with its newest and its first plan, the highest number of its
     stored decisions (0 = none), and what the newest looks of its autopilot wrote down, oldest
-    first."""
+    first. state: what it knew at the end of the last batch."""
 
     unit: Unit
     plan: PlanVersion | None
     first: PlanVersion | None
     last_seq: int
     looks: tuple[Json, ...] = ()
+    state: Json = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,8 @@ def last_state(store: Readable | Connection, workload: str) -> LastState | None:
 
 
 def _units(connection: Connection, run_id: str) -> tuple[LastUnit, ...]:
+    known = select(_STATES.unit_id, _STATES.state).where(_STATES.run_id == run_id)
+    states = {unit: load_json(text) for unit, text in connection.execute(known)}
     return tuple(
         LastUnit(
             unit,
@@ -109,6 +114,7 @@ def _units(connection: Connection, run_id: str) -> tuple[LastUnit, ...]:
                 look.record
                 for look in unit_history.looks(connection, run_id, None, unit.id, KEEP_EVERY)
             ),
+            states.get(unit.id, {}),
         )
         for unit in history.all_units(connection, run_id)
     )

@@ -12,13 +12,19 @@ from sqlalchemy import Connection, Engine, Table, insert, inspect, select, updat
 
 from storage.errors import NotAStore, StoreTooNew, StoreTooOld
 from storage.tables.database import pragma
-from storage.tables.schema import METADATA, SCHEMA_VERSION, MetaRow
+from storage.tables.schema import METADATA, SCHEMA_VERSION, MetaRow, UnitStateRow
 
 Step = Callable[[Connection], None]
 
+
+def _keep_states(connection: Connection) -> None:
+    """Units keep what they learn between plans."""
+    METADATA.create_all(connection, tables=[METADATA.tables[UnitStateRow.__tablename__]])
+
+
 #: Layout version -> what leads from it to the next one, within one transaction. Layout 1 was never
 #: released, and is refused.
-STEPS: Final[dict[int, Step]] = {}
+STEPS: Final[dict[int, Step]] = {2: _keep_states}
 
 #: 'Plan' in ASCII: marks a SQLite file as a Planwatch store.
 APPLICATION_ID: Final = 0x506C616E

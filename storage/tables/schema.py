@@ -34,11 +34,12 @@ from storage.tables.schema_runs import (
     MetaRow,
     RunRow,
     UnitRow,
+    UnitStateRow,
 )
 from storage.tables.schema_samples import LatestRow, RollupRow, SampleRow, SeriesRow
 
 #: Version of this layout; a change of a table adds one and a step in storage.tables.migrations.
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 
 METADATA: Final[MetaData] = Base.metadata
 
@@ -69,4 +70,5 @@ __all__ = [
     "SampleRow",
     "SeriesRow",
     "UnitRow",
+    "UnitStateRow",
 ]

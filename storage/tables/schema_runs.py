@@ -92,6 +92,16 @@ class UnitRow(Base):
     )
 
 
+class UnitStateRow(Base):
+    """What a unit that learns between plans knew last, for the run to go on from after a kill."""
+
+    __tablename__ = "unit_states"
+    run_id: Mapped[str] = run_key()
+    unit_id: Mapped[str] = mapped_column(Text, primary_key=True, comment="the unit")
+    batch_id: Mapped[int] = mapped_column(BigInteger, comment="batch that changed it last")
+    state: Mapped[str] = mapped_column(Text, comment="JSON that the unit's system alone reads")
+
+
 class EntityRow(Base):
     """A version of an entity; the newest version up to a batch is the one known there."""
 

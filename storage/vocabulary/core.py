@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from storage.vocabulary.kinds import EventKind, words_of
 from storage.vocabulary.load import LOAD
 from storage.vocabulary.market import BIDS
 from storage.vocabulary.planlog import RECORD
@@ -34,6 +35,7 @@ CORE: Final = Vocabulary(
     matrices=(LOAD, BIDS),
     long_parts=frozenset({"choices"}),
     staying_parts=frozenset({RECORD}),
+    events=words_of(EventKind),
     properties={
         "used_bytes": Property("bytes", ("cache", "pool"), "bytes in use, in all shards"),
         "granted_bytes": Property(
@@ -86,6 +88,11 @@ CORE: Final = Vocabulary(
             absent_is_zero=True,
         ),
         "profile_share": Property("prob", ("system",), "share of the batch's tuples profiled"),
+        "kept_bytes": Property(
+            "bytes",
+            ("system",),
+            "bytes of what the unit had learnt between plans when the batch before was recorded",
+        ),
         "misfits_total": Property("tuples", ("system",), "tuples kept aside since the run began"),
         "tuples_total": Property(
             "tuples", ("system",), "tuples filtered (by the unit) since the run began"

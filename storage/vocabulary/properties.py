@@ -30,6 +30,7 @@ class Vocabulary:
     long_parts: parts of the detail of its decisions with a number for each step, way or trial: most
     of the bytes, which lists of decisions do without. staying_parts: those that stay when a
     decision that changed nothing is rolled up, however long they are. Systems may share parts.
+    events: kinds of those it raises.
     """
 
     roles: tuple[str, ...] = ()
@@ -37,6 +38,7 @@ class Vocabulary:
     properties: Mapping[str, Property] = field(default_factory=dict)
     long_parts: frozenset[str] = frozenset()
     staying_parts: frozenset[str] = frozenset()
+    events: tuple[str, ...] = ()
 
 
 def joined(parts: Iterable[Vocabulary]) -> Vocabulary:
@@ -44,15 +46,17 @@ def joined(parts: Iterable[Vocabulary]) -> Vocabulary:
     parts = tuple(parts)
     roles: list[str] = []
     matrices: list[str] = []
+    events: list[str] = []
     properties: dict[str, Property] = {}
     for part in parts:
         twice = {*roles} & {*part.roles} | {*matrices} & {*part.matrices}
-        twice |= properties.keys() & part.properties.keys()
+        twice |= {*events} & {*part.events} | properties.keys() & part.properties.keys()
         if twice:
             raise ValueError(f"two vocabularies have {', '.join(sorted(twice))}")
         roles += part.roles
         matrices += part.matrices
+        events += part.events
         properties |= part.properties
     long = frozenset().union(*(part.long_parts for part in parts))
     staying = frozenset().union(*(part.staying_parts for part in parts))
-    return Vocabulary(tuple(roles), tuple(matrices), properties, long, staying)
+    return Vocabulary(tuple(roles), tuple(matrices), properties, long, staying, tuple(events))

@@ -145,6 +145,14 @@ class PlanVersion:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptState:
+    """What a unit knows when a batch is over, for the run to go on from: JSON text."""
+
+    unit_id: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """One evaluation of a trigger or choice, accepted or rejected, with its inequality.
 
@@ -218,8 +226,9 @@ class Matrix:
 class Event:
     """Something that happened, for the event lane.
 
-    kind: one of EventKind. unit_id: the unit it happened in, '' for the run; ref: {"decision": seq}
-    or {"plan": version} of that unit, {"command": id}, {"since": Unix s} of a gap, or empty.
+    kind: one of EventKind, or a word of a system's own. unit_id: the unit it happened in, '' for
+    the run; ref: {"decision": seq} or {"plan": version} of that unit, {"command": id}, {"since":
+    Unix s} of a gap, or empty.
     """
 
     kind: str
@@ -369,3 +378,4 @@ class BatchRecord:
     misfits: tuple[Misfit, ...] = ()
     units: tuple[Unit, ...] = ()
     inputs: tuple[InputBatch, ...] = ()
+    states: tuple[KeptState, ...] = ()

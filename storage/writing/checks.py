@@ -10,7 +10,6 @@ from storage.errors import BadRecord
 from storage.vocabulary import registry
 from storage.vocabulary.kinds import (
     EntityKind,
-    EventKind,
     InputState,
     Severity,
     Verdict,
@@ -50,7 +49,7 @@ def _check_grounds(decision: Decision) -> None:
 def _words(record: BatchRecord) -> Iterator[tuple[str, str, Any]]:
     """What each word is of, the word, and the list it has to be in."""
     for event in record.events:
-        yield "event kind", event.kind, EventKind
+        yield "event kind", event.kind, registry.KNOWN.events
         yield "event severity", event.severity, Severity
     for decision in record.decisions:
         yield "verdict", decision.verdict, Verdict

@@ -32,12 +32,14 @@ from storage.tables.schema import (
     SampleRow,
     SeriesRow,
     UnitRow,
+    UnitStateRow,
 )
 from storage.vocabulary.records import (
     BatchRecord,
     Entity,
     Input,
     InputBatch,
+    KeptState,
     Matrix,
     ResultTuple,
     Sample,
@@ -149,6 +151,7 @@ def write(connection: Connection, record: BatchRecord, position: int, cache: Run
         changed.add("inputs")
     if _write_units(connection, run_id, record.units, cache):
         changed.add("units")
+    _write_states(connection, run_id, position, record.states, cache)
     if _write_entities(connection, run_id, position, record.entities, cache):
         changed.add("entities")
     if record.samples:
@@ -250,6 +253,14 @@ def _write_units(connection: Connection, run: str, units: Sequence[Unit], cache:
     new = [row for row in rows if cache.is_new("units", row["id"], row)]
     put(connection, UnitRow, new, keep=("since_batch",))
     return len(new)
+
+
+def _write_states(
+    connection: Connection, run: str, position: int, states: Sequence[KeptState], cache: RunCache
+) -> None:
+    """What units know, in place of what they knew."""
+    new = [kept for kept in states if cache.is_new("states", kept.unit_id, row_of(kept))]
+    put(connection, UnitStateRow, [row_of(kept, run_id=run, batch_id=position) for kept in new])
 
 
 def _write_entities(

@@ -1,4 +1,4 @@
-"""The small run of tests/golden/store_v2.db; make it anew with ``python -m tests.golden.store_v2``.
+"""The small run of tests/golden/store_v3.db; make it anew with ``python -m tests.golden.store_v3``.
 
 The file stays as this version wrote it: later versions must open it, not rewrite it.
 """
@@ -20,6 +20,7 @@ from storage.vocabulary.records import (
     Event,
     Input,
     InputBatch,
+    KeptState,
     Knob,
     Matrix,
     Misfit,
@@ -30,7 +31,7 @@ from storage.vocabulary.records import (
     Unit,
 )
 
-PATH = Path(__file__).with_name("store_v2.db")
+PATH = Path(__file__).with_name("store_v3.db")
 START = 1_800_000_000.0
 
 RUN = Run(
@@ -162,6 +163,7 @@ def _batch_record(number: int) -> BatchRecord:
         RUN.id,
         Batch(number, START + 1 + number, 120.0, 400 + number, 8, 0, {UNIT.id: 1}, "", TIMINGS),
         units=(UNIT,),
+        states=(KeptState(UNIT.id, f'{{"seen":{number}}}'),),
         inputs=(InputBatch("Flights", 400 + number, 0),),
         samples=tuple(samples),
         plans=tuple(plan for plan in PLANS if plan.batch == number),
