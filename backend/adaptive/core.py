@@ -17,10 +17,11 @@ SampleT = TypeVar("SampleT")
 
 
 class Evaluations:
-    """Numbers evaluations from 1. seq: the number of the last one."""
+    """Numbers evaluations from 1. seq: the number of the last one; n_rejected: those without
+    consequence."""
 
     def __init__(self) -> None:
-        self.seq = self._n_rejected = 0
+        self.seq = self.n_rejected = 0
 
     def count(self) -> int:
         """One more evaluation; its number."""
@@ -32,8 +33,8 @@ class Evaluations:
         Ask once for each."""
         if verdict == "cooldown":
             return True
-        self._n_rejected += 1
-        return (self._n_rejected - 1) % every == 0
+        self.n_rejected += 1
+        return (self.n_rejected - 1) % every == 0
 
 
 class Cooldown:

@@ -155,8 +155,7 @@ class Loop:
             self._now = replace(self._now, pace=self._now.pace.decided())
             shown = self._units.unit(unit)
             assert isinstance(shown, ShowsDecisions)
-            title, detail = shown.decided(operator, waiting)
-            self._boundary.events.append(Event("run", title, detail))
+            self._boundary.events.append(Event("run", *shown.decided(operator, waiting)))
             self._flush(self._next_batch)
 
     def may_decide(self) -> bool:
@@ -378,6 +377,7 @@ class Loop:
             events=(*boundary.events, *recorded.events),
             knobs=recorder.knob_rows(self._now.settings, batch, boundary.turned),
             answers=tuple(boundary.answers),
+            states=self._units.states(),
         )
 
     def _samples(self, result: BatchResult, of_units: Sequence[Sample]) -> list[Sample]:

@@ -103,7 +103,10 @@ def goes_on(last: LastState, job: RunJob) -> GoesOn:
     new = [name for name in queries if name not in known]
     said += [f"query {name} is new" for name in new]
     paused = frozenset(q.name for q in last.queries if q.paused and q.name in queries)
-    kept = "plans, knobs, totals and numbers of decisions are kept; profile windows fill again"
+    kept = (
+        "plans, knobs, totals, numbers of decisions and what networks have learnt are kept; "
+        "profile windows fill again"
+    )
     return GoesOn(Registry(queries, paused), "; ".join([kept, *said]))
 
 
@@ -173,4 +176,4 @@ def state_of(last: LastState | None, id: str) -> UnitState | None:
     totals = last.totals if last else {}
     counted = totals.get(unit_entity(id), {}).get("decisions_total", 0)
     n_decisions = max(known.last_seq, int(counted))
-    return UnitState(known.plan, n_decisions, first=known.first, totals=totals, looks=known.looks)
+    return UnitState(known.plan, n_decisions, known.state, known.first, totals, known.looks)

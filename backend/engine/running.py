@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -11,9 +12,12 @@ from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.knobs import KnobSettings
 from backend.systems import contract
-from backend.systems.contract import Recorded, Refused
+from backend.systems.contract import MOST_STATE_BYTES, KeepsState, Recorded, Refused
+from storage.tables.columns import dump_json
 from storage.vocabulary.kinds import Severity
-from storage.vocabulary.records import Entity, Event, Unit
+from storage.vocabulary.records import Entity, Event, KeptState, Unit
+
+log = logging.getLogger(__name__)
 
 
 class BrokeOff(Exception):
@@ -30,7 +34,8 @@ class RunningUnit:
 
     resting: its knobs, while it has left the run with its last query. keeps_state: it runs as a
     network. ended: query -> why it is over, of queries that read a stream that has failed.
-    inexact: why its answers were approximate in the last batch; '' = they were not.
+    inexact: why its answers were approximate in the last batch; '' = they were not. kept_bytes:
+    of what it knew when it was last recorded.
     """
 
     place: Place
@@ -43,6 +48,7 @@ class RunningUnit:
     keeps_state: bool = False
     ended: dict[str, str] = field(default_factory=dict)
     inexact: str = ""
+    kept_bytes: int | None = None
 
     @property
     def id(self) -> str:
@@ -73,6 +79,19 @@ class RunningUnit:
         title = "answers are approximate" if self.inexact else "answers are exact again"
         severity: Severity = "warning" if self.inexact else "info"
         return [Event("exactness", title, self.inexact, severity, unit_id=self.id)]
+
+    def state(self) -> KeptState | None:
+        """What it knows, for the record; None: it learns nothing between plans."""
+        if not isinstance(self.unit, KeepsState):
+            return None
+        text, before = dump_json(self.unit.facts()), self.kept_bytes
+        self.kept_bytes = len(text)
+        if self.kept_bytes <= MOST_STATE_BYTES:
+            return KeptState(self.id, text)
+        if before is None or before <= MOST_STATE_BYTES:
+            said = "unit %s knows %d bytes, at most %d are kept: a kill would lose them"
+            log.warning(said, self.id, self.kept_bytes, MOST_STATE_BYTES)
+        return KeptState(self.id, dump_json({}))
 
     def told(
         self, event: KnobsChanged | QueriesChanged, undo: KnobsChanged | QueriesChanged

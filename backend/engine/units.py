@@ -32,7 +32,7 @@ from backend.systems.contract import (
 from backend.systems.stream.sysstream import SYS_ARRIVING, SYS_TIME
 from backend.workloads.sysstream import SYSSTREAM
 from storage.reading.resume import LastState
-from storage.vocabulary.records import Entity, Event, Sample, Unit
+from storage.vocabulary.records import Entity, Event, KeptState, Sample, Unit
 
 
 class UnitSet:
@@ -118,7 +118,8 @@ class UnitSet:
         known = None if last is None else last.unit(id)
         since = batch if known is None else known.unit.since_batch
         recorded = stamped(unit.start(state_of(last, id)), id)
-        self._units[id] = RunningUnit(where, unit, {q.name: q for q in members}, since)
+        queries = {q.name: q for q in members}
+        self._units[id] = RunningUnit(where, unit, queries, since, inexact=unit.inexact)
         return recorded, settings.having(id, knobs)
 
     def plan(self, batch_id: int) -> BatchPlan:
@@ -158,9 +159,11 @@ class UnitSet:
     def executed(self, result: BatchResult, ms: float, settings: ScopedSettings) -> Recorded:
         """Let every unit decide on its part of a batch, then divide the memory of the run."""
         recorded = Recorded()
+        waiting = {name: input.backlog_tuples for name, input in result.inputs.items()}
+        backlog = {name: n for name, n in waiting.items() if n is not None}
         for id, part in result.units.items():
             if id in self._units:
-                ran = BatchRan(result.batch_id, part, ms)
+                ran = BatchRan(result.batch_id, part, ms, backlog)
                 recorded = recorded.then(stamped(self._units[id].unit.executed(ran), id))
         self.share_memory(settings)
         events = tuple(e for unit in self._units.values() for e in unit.exactness_events())
@@ -327,6 +330,8 @@ class UnitSet:
             seen = unit.unit.observe()
             matrices = tuple(replace(matrix, unit_id=id) for matrix in seen.matrices)
             marks = [Sample(unit_entity(id), "inexact", 1.0, "")] if unit.inexact else []
+            if unit.kept_bytes is not None:
+                marks.append(Sample(unit_entity(id), "kept_bytes", unit.kept_bytes, "bytes"))
             samples = (*observation.samples, *seen.samples, *marks)
             observation = Observation(samples, (*observation.matrices, *matrices))
         now = self._now()
@@ -334,6 +339,10 @@ class UnitSet:
             (*observation.samples, *self.pool.samples(now)),
             (*observation.matrices, *self.pool.matrices(now)),
         )
+
+    def states(self) -> tuple[KeptState, ...]:
+        """What each unit knows that learns between plans."""
+        return tuple(kept for unit in self._units.values() if (kept := unit.state()) is not None)
 
     def query_entity(self, name: str) -> str | None:
         """The id of a query's entity; None when the query is registered no more."""

@@ -28,7 +28,7 @@ from backend.operators.network.shards.homes import MemoryShard
 from backend.operators.network.shards.input_manager import Arrived
 from backend.operators.network.shards.shard import NetworkTask, run_shard
 from backend.processes.children import LIFELINE, hold_lifeline
-from backend.systems.contract import BringsOperators, CoreKind
+from backend.systems.cores import BringsOperators, CoreKind
 from backend.systems.registry import CORES
 from backend.systems.stream.compiling import compile_queries
 

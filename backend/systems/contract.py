@@ -9,9 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
-from backend.adaptive.core import Evaluations
 from backend.model.conditions import ContinuousQuery, WindowMember
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.functions import Functions
@@ -19,13 +18,8 @@ from backend.model.knobs import KnobSettings, KnobSpec
 from backend.model.schema import Schema
 from backend.operators.contract import Operator, UnitResult
 from backend.operators.network.core.job import NetworkJob, StreamTime
-from backend.operators.network.core.plan import NetworkPlan
-from backend.operators.network.core.reports import NetworkReport
-from backend.operators.network.core.tuning import Tuning
-from backend.operators.network.core.work import OperatorTree
 from backend.workloads.relations import SlidingRelation
 from backend.workloads.stored import StoredRelation
-from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.memory import Bid, Grant, MemoryUse
 from storage.vocabulary.properties import Vocabulary
 from storage.vocabulary.records import (
@@ -38,6 +32,9 @@ from storage.vocabulary.records import (
     PlanVersion,
     Sample,
 )
+
+#: Of what a unit keeps when a batch is over; of one that has more, nothing is kept.
+MOST_STATE_BYTES: Final = 1 << 20
 
 
 class Refused(Exception):
@@ -113,11 +110,13 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class BatchRan:
-    """A batch is over. ms: where the unit's clock stands, milliseconds since any moment."""
+    """A batch is over. ms: where the unit's clock stands, milliseconds since any moment. backlog:
+    stream -> tuples that wait for a batch; absent: unknown."""
 
     batch_id: int
     result: UnitResult
     ms: float
+    backlog: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +132,7 @@ class Observation:
 class UnitState:
     """What a unit takes up again after a killed run: the plan in force, the number of decisions.
 
+    facts: what it gave when its last batch was over (``KeepsState``), {} = nothing is known.
     first: the plan it began with, None = not known. totals: entity -> property -> value, of what it
     has counted since the run began. looks: what those of its autopilot wrote down, oldest first.
     """
@@ -182,132 +182,6 @@ class SystemUnit(Protocol):
         """Samples of the last batch and matrices of the last decision, unless they were given."""
 
 
-class LaidOutNetwork(Protocol):
-    """An operator network as its cores see it: the plan, and what its parts are called."""
-
-    @property
-    def unit_id(self) -> str:
-        """Of the unit that runs it."""
-
-    @property
-    def plan(self) -> NetworkPlan:
-        """Its operators."""
-
-    @property
-    def names(self) -> Mapping[str, str]:
-        """What people call each operator, by id."""
-
-    @property
-    def queries(self) -> Mapping[str, ContinuousQuery]:
-        """Those it answers, by name."""
-
-    def node(self, id: str) -> str:
-        """The entity of an operator."""
-
-
-@dataclass(frozen=True, slots=True)
-class CoreNews:
-    """What a batch led to in a core. is_new: the network is executed otherwise from the next batch
-    on, with or without a decision."""
-
-    records: tuple[Decision | DecisionOutcome | Event, ...] = ()
-    is_new: bool = False
-
-
-class OperatorCore(Protocol):
-    """What adapts some operators of a network. Pure: no clock, no input or output, no global random
-    numbers."""
-
-    @property
-    def inexact(self) -> str:
-        """As of a unit; '' of a core that never touches results."""
-
-    def lay_out(self, network: LaidOutNetwork, settings: KnobSettings) -> str:
-        """Another plan, or other knobs, are in force: keep what is known of operators that stay.
-        Why the plan is another now, as far as it is up to this core; '' where it is not."""
-
-    def tuned(self, job: NetworkJob) -> NetworkJob:
-        """The job, to be executed as this core has decided."""
-
-    def observe(self, batch_id: int, n_tuples: int, report: NetworkReport) -> CoreNews:
-        """A batch is over. n_tuples: that came into the network."""
-
-    def bids(self) -> Mapping[str, Bid]:
-        """What its operators want of the memory of the run, by operator; none where they need
-        none."""
-
-    def grant(self, grants: Mapping[str, Grant]) -> bool:
-        """What they have of it from the next batch on, of each that bids; whether the network is
-        executed otherwise then."""
-
-    def memory_uses(self) -> Mapping[str, MemoryUse]:
-        """What they did with it in the last batch, of each that bids."""
-
-    def drawn(self, graph: PlanGraph) -> PlanGraph:
-        """The plan with what this core adds to it."""
-
-    def entities(self) -> Sequence[Entity]:
-        """Its own, of the plan in force."""
-
-    def samples(self, report: NetworkReport) -> Sequence[Sample]:
-        """Of a batch."""
-
-    def matrices(self) -> Sequence[Matrix]:
-        """As of the last decision."""
-
-    def state(self) -> Mapping[str, Json]:
-        """What a run that is resumed needs, by names that no other core uses."""
-
-    def restore(self, state: UnitState) -> None:
-        """Take up ``state``; evidence of its plan has what ``state()`` gave."""
-
-
-@runtime_checkable
-class ChecksKnobs(Protocol):
-    """A core some of whose knobs do not go together, or with a plan."""
-
-    def check(self, network: LaidOutNetwork, settings: KnobSettings) -> None:
-        """Raises Refused, before anything is changed."""
-
-
-class CoreKind(Protocol):
-    """A kind of core, of which every network of some systems has one."""
-
-    @property
-    def name(self) -> str:
-        """Short: 'joins'."""
-
-    @property
-    def title(self) -> str:
-        """For people."""
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The words of its own in what it publishes."""
-
-    @property
-    def knobs(self) -> tuple[KnobSpec, ...]:
-        """What may be turned, of a unit that has such a core."""
-
-    def claims(self, plan: NetworkPlan) -> frozenset[str] | Refusal:
-        """The operators it adapts, by id; or why it adapts none."""
-
-    def core(self, evaluations: Evaluations) -> OperatorCore:
-        """A core, laid out by its first ``lay_out``. evaluations: the count of decisions, shared by
-        all cores of a unit."""
-
-    def rehearsals(self, plan: NetworkPlan) -> Sequence[Mapping[str, Tuning]]:
-        """Tunings of the plan's operators that together call every kernel of this core's."""
-
-
-@runtime_checkable
-class BringsOperators(Protocol):
-    """A kind of core with operators of its own."""
-
-    def planned(self, tree: OperatorTree) -> OperatorTree | Refusal:
-        """The tree of a query with these in it; or why it has none of them."""
-
-
 @runtime_checkable
 class HasParts(Protocol):
     """A unit some of whose entities have knobs of their own."""
@@ -331,6 +205,15 @@ class WantsMemory(Protocol):
 
     def memory_uses(self) -> Mapping[str, MemoryUse]:
         """What they did with it in the last batch."""
+
+
+@runtime_checkable
+class KeepsState(Protocol):
+    """A unit that learns something between plans."""
+
+    def facts(self) -> Mapping[str, Json]:
+        """What a run that is resumed needs to go on as if it had not been killed, besides plans and
+        totals: as JSON text at most MOST_STATE_BYTES."""
 
 
 @runtime_checkable

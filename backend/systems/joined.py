@@ -10,7 +10,8 @@ from backend.adaptive.core import Evaluations
 from backend.operators.network.core.job import NetworkJob
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.tuning import Tuning
-from backend.systems.contract import LaidOutNetwork, UnitState
+from backend.systems.contract import UnitState
+from backend.systems.cores import LaidOutNetwork, OperatorCore
 from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.records import Entity, Json, Matrix
 
@@ -53,7 +54,7 @@ JoinT = TypeVar("JoinT", bound=DecidedJoin)
 ShownT = TypeVar("ShownT", bound=ShownJoin)
 
 
-class JoinsByOperator(Mapping[str, JoinT], Generic[JoinT, ShownT]):
+class JoinsByOperator(OperatorCore, Mapping[str, JoinT], Generic[JoinT, ShownT]):
     """All joins of a network that a kind of core adapts, by operator. state_name: of their part in
     the state of a run."""
 
@@ -107,7 +108,7 @@ class JoinsByOperator(Mapping[str, JoinT], Generic[JoinT, ShownT]):
         return {self.state_name: {id: join.state() for id, join in self.items()}}
 
     def restore(self, state: UnitState) -> None:
-        known = state.plan.evidence.get(self.state_name, {})
+        known = state.facts.get(self.state_name, {})
         for join in self._shown:
             if join.id in known:
                 self[join.id].restore(known[join.id], join.totals_in(state))

@@ -6,7 +6,8 @@ from backend.systems.agreedy.system import SYSTEM as AGREEDY
 from backend.systems.amri.core import AMRI as AMRI_CORE
 from backend.systems.asc.system import SYSTEM as ASC
 from backend.systems.cals.core import CALS as CALS_CORE
-from backend.systems.contract import CoreKind, System
+from backend.systems.contract import System
+from backend.systems.cores import CoreKind
 from backend.systems.joins.core import JOINS as JOIN_CORE
 from backend.systems.kmon.core import KMON as KMON_CORE
 from backend.systems.stream.chains.core import CHAINS

@@ -13,7 +13,7 @@ from backend.systems.contract import Claim, Recorded, Refusal, Refused, System, 
 from backend.systems.registry import SYSTEMS
 from storage.vocabulary.core import CORE
 from storage.vocabulary.graph import PlanGraph
-from storage.vocabulary.kinds import EntityKind, EventKind, Verdict
+from storage.vocabulary.kinds import EntityKind, Verdict
 from storage.vocabulary.properties import Vocabulary, joined
 from storage.vocabulary.records import PlanVersion
 from storage.vocabulary.registry import KNOWN, VOCABULARIES
@@ -73,6 +73,7 @@ def test_the_store_knows_the_words_of_every_system_and_no_others() -> None:
     assert {word for one in said for word in one.properties} == set(KNOWN.properties)
     assert {word for one in said for word in one.long_parts} == KNOWN.long_parts
     assert {word for one in said for word in one.staying_parts} == KNOWN.staying_parts
+    assert {word for one in said for word in one.events} == set(KNOWN.events)
     with pytest.raises(ValueError, match="two vocabularies have race, rank"):
         joined((*VOCABULARIES, Vocabulary(("race",), (), {"rank": KNOWN.properties["rank"]})))
 
@@ -154,7 +155,7 @@ def test_versions_and_decisions_are_numbered_without_gaps(system: System) -> Non
 def test_words_of_records_are_those_of_the_closed_lists(system: System) -> None:
     bench = drifted(system)
     assert {d.verdict for d in bench.recorded.decisions} <= set(get_args(Verdict))
-    assert {e.kind for e in bench.recorded.events} <= set(get_args(EventKind))
+    assert {e.kind for e in bench.recorded.events} <= set(words_of(system).events)
     for entity in bench.unit.entities({}):
         assert entity.kind in get_args(EntityKind)
         assert entity.role in words_of(system).roles

@@ -21,13 +21,13 @@ from backend.systems.amri.knobs import AmriKnobs
 from backend.systems.amri.planning import planned
 from backend.systems.amri.published import PublishedEddy
 from backend.systems.amri.view import EddyView
-from backend.systems.contract import (
+from backend.systems.contract import Refusal, Refused
+from backend.systems.cores import (
     CoreKind,
     CoreNews,
     LaidOutNetwork,
+    NetworkRan,
     OperatorCore,
-    Refusal,
-    Refused,
 )
 from backend.systems.joined import JoinsByOperator, keys_of
 from storage.vocabulary.amri import AMRI as VOCABULARY
@@ -41,7 +41,6 @@ class AmriCore(JoinsByOperator[AdaptedEddy, PublishedEddy]):
     """All eddies of a network."""
 
     state_name = "amri"
-    inexact = ""
 
     def check(self, network: LaidOutNetwork, settings: KnobSettings) -> None:
         """Raises Refused for an epsilon that is not below theta, and for pins of no state."""
@@ -73,12 +72,12 @@ class AmriCore(JoinsByOperator[AdaptedEddy, PublishedEddy]):
         changed = [id for id, tuning in self._tunings.items() if shown.get(id, tuning) != tuning]
         return "the eddies are tuned otherwise" if changed else ""
 
-    def observe(self, batch_id: int, n_tuples: int, report: NetworkReport) -> CoreNews:
+    def observe(self, ran: NetworkRan) -> CoreNews:
         before, records = self._tunings, list[Decision]()
         for id, eddy in self.items():
-            counts = report.operators.get(id)
+            counts = ran.report.operators.get(id)
             if counts is not None and isinstance(counts.profile, EddyProfile):
-                records += eddy.observe(batch_id, counts.profile)
+                records += eddy.observe(ran.batch_id, counts.profile)
         self._shown_now = None
         return CoreNews(tuple(records), self._tunings != before)
 

@@ -52,7 +52,7 @@ SETTLING: Final = 2
 #: Routes of an origin that elements take, those that are explored among them.
 MOST_ROUTES: Final = 24
 #: Of what is kept of an eddy between runs; one of another form says nothing to this one.
-FORM: Final = 2
+FORM: Final = 3
 
 
 class AdaptedEddy:
@@ -70,7 +70,7 @@ class AdaptedEddy:
         self.told: EddyProfile | None = None
         self.pool = IndexPool()
         self._schedule: TuningSchedule | None = None
-        self._number = self._settling = 0
+        self._number = self._settling = self._arrivals = 0
 
     # ------------------------------------------------------------------ what is in force
 
@@ -155,8 +155,7 @@ class AdaptedEddy:
     def bid(self, entity: str, indexes: Mapping[str, str]) -> Bid:
         """Memory for the indexes of its states. indexes: the entity of each."""
         self._share_pages()
-        arrivals = 0 if self.told is None else int(self.told.came[:, 0].sum())
-        return self.pool.bid(arrivals, entity, indexes)
+        return self.pool.bid(self._arrivals, entity, indexes)
 
     @property
     def memory_use(self) -> MemoryUse:
@@ -168,7 +167,7 @@ class AdaptedEddy:
 
     def observe(self, batch: int, profile: EddyProfile) -> list[Decision]:
         """What a batch led to."""
-        self.told = profile
+        self.told, self._arrivals = profile, int(profile.came[:, 0].sum())
         n = int(profile.came.sum())
         if not n:
             return []
@@ -331,6 +330,8 @@ class AdaptedEddy:
             "states": [state.state() for state in self.states],
             "number": self._number,
             "settling": self._settling,
+            "arrivals": self._arrivals,
+            "granted": self.pool.granted,
             "schedule": None if known is None else list(known),
         }
 
@@ -340,7 +341,8 @@ class AdaptedEddy:
         if state.get("form") != FORM or not self._can_take(orders):
             return
         self.orders, self._number = orders, state["number"]
-        self._settling = state["settling"]
+        self._settling, self._arrivals = state["settling"], state["arrivals"]
+        self.pool.granted = state["granted"]
         self.fan_outs.restore(state["fan_outs"])
         self.compared.restore(state["compared"])
         self.measured.restore(state["measured"])

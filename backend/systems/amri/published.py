@@ -11,7 +11,8 @@ from backend.operators.network.eddy.words import BUCKETS, COMPARED, ELEMENTS
 from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
 from backend.systems.amri.eddy import AdaptedEddy
 from backend.systems.amri.states import StateIndex
-from backend.systems.contract import LaidOutNetwork, UnitState
+from backend.systems.contract import UnitState
+from backend.systems.cores import LaidOutNetwork
 from backend.systems.publishing import Values, samples_of
 from storage.vocabulary.amri import AMRI, PATTERN_COLUMNS
 from storage.vocabulary.graph import PlanEdge, PlanGraph, PlanNode

@@ -19,24 +19,22 @@ from backend.systems.cals.lengths import answered_lengths
 from backend.systems.cals.planning import planned
 from backend.systems.cals.published import shed_matrices, window_samples
 from backend.systems.cals.window import AdaptedWindow
-from backend.systems.contract import (
+from backend.systems.contract import Refusal, UnitState
+from backend.systems.cores import (
     CoreKind,
     CoreNews,
     LaidOutNetwork,
+    NetworkRan,
     OperatorCore,
-    Refusal,
-    UnitState,
 )
 from storage.vocabulary.cals import CALS as VOCABULARY
-from storage.vocabulary.graph import PlanGraph
-from storage.vocabulary.memory import Bid, Grant, MemoryUse
-from storage.vocabulary.records import Decision, Entity, Json, Matrix, Sample
+from storage.vocabulary.records import Decision, Matrix, Sample
 
 #: Types of valid times -> the unit they are counted in.
 _TIME_UNITS: Final = {"timestamp": "us", "date": "days"}
 
 
-class CalsCore:
+class CalsCore(OperatorCore):
     """All windows of a network that may shed, by operator."""
 
     def __init__(self, evaluations: Evaluations) -> None:
@@ -68,41 +66,22 @@ class CalsCore:
     def tuned(self, job: NetworkJob) -> NetworkJob:
         return job.executed({id: window.tuning for id, window in self._windows.items()})
 
-    def observe(self, batch_id: int, n_tuples: int, report: NetworkReport) -> CoreNews:
+    def observe(self, ran: NetworkRan) -> CoreNews:
         records: list[Decision] = []
         self._news = []
         for id, window in self._windows.items():
-            counts = report.operators.get(id)
+            counts = ran.report.operators.get(id)
             if counts is not None and isinstance(counts.profile, ShedProfile):
                 profile = counts.profile
-                records += window.observe(batch_id, profile, self._evaluations, self._version)
+                records += window.observe(ran.batch_id, profile, self._evaluations, self._version)
                 self._news += shed_matrices(self._node(id), window)
         return CoreNews(tuple(records))
-
-    # ------------------------------------------------------------------ memory
-
-    def bids(self) -> Mapping[str, Bid]:
-        """Windows have a limit of their own."""
-        return {}
-
-    def grant(self, grants: Mapping[str, Grant]) -> bool:
-        """Nothing was asked for."""
-        return False
-
-    def memory_uses(self) -> Mapping[str, MemoryUse]:
-        return {}
 
     # ------------------------------------------------------------------ what is published
 
     def _node(self, id: str) -> str:
         assert self._network is not None
         return self._network.node(id)
-
-    def drawn(self, graph: PlanGraph) -> PlanGraph:
-        return graph
-
-    def entities(self) -> Sequence[Entity]:
-        return ()
 
     def samples(self, report: NetworkReport) -> Sequence[Sample]:
         return [
@@ -115,10 +94,6 @@ class CalsCore:
         return self._news
 
     # ------------------------------------------------------------------ kills
-
-    def state(self) -> Mapping[str, Json]:
-        """All there is to know is counted in every batch."""
-        return {}
 
     def restore(self, state: UnitState) -> None:
         for id, window in self._windows.items():

@@ -16,12 +16,13 @@ from backend.operators.network.core.reports import NetworkReport
 from backend.operators.network.core.tuning import Tuning
 from backend.operators.network.joins.join_tuning import CacheSpec, JoinTuning, Segment
 from backend.operators.network.kinds.joins import JoinOp
-from backend.systems.contract import (
+from backend.systems.contract import Refusal
+from backend.systems.cores import (
     CoreKind,
     CoreNews,
     LaidOutNetwork,
+    NetworkRan,
     OperatorCore,
-    Refusal,
 )
 from backend.systems.joined import JoinsByOperator, keys_of
 from backend.systems.joins.decide.settings import JoinSettings
@@ -46,8 +47,9 @@ class AdaptiveJoins(JoinsByOperator[AdaptiveJoin, PublishedJoin]):
         self._report: NetworkReport | None = None
 
     @property
-    def inexact(self) -> str:
-        return ""
+    def refills(self) -> bool:
+        """Windows of profiled elements go on as their means, or not at all."""
+        return bool(self)
 
     def lay_out(self, network: LaidOutNetwork, settings: KnobSettings) -> str:
         """Another plan or other knobs: joins that are in it still keep what they know."""
@@ -93,12 +95,12 @@ class AdaptiveJoins(JoinsByOperator[AdaptiveJoin, PublishedJoin]):
             for join in self._shown
         }
 
-    def observe(self, batch_id: int, n_tuples: int, report: NetworkReport) -> CoreNews:
-        self._report, self._shown_now = report, None
-        if not n_tuples:
+    def observe(self, ran: NetworkRan) -> CoreNews:
+        self._report, self._shown_now = ran.report, None
+        if not ran.n_tuples:
             return CoreNews()
         before = self._tunings
-        news = [join.observe(batch_id, n_tuples, report) for join in self.values()]
+        news = [join.observe(ran.batch_id, ran.n_tuples, ran.report) for join in self.values()]
         records = tuple(record for records in news for record in records)
         return CoreNews(records, self._tunings != before)
 

@@ -54,10 +54,11 @@ class AdaptiveJoin:
 
     def state(self) -> Mapping[str, Any]:
         """What is known, as JSON-typed data."""
-        return self.core.state()
+        return {**self.core.state(), "elements": list(self._elements)}
 
     def restore(self, state: Mapping[str, Any], totals: CachingTotals) -> None:
         """Go on where ``state`` was taken."""
+        self._elements.extend(state["elements"])
         self.core.restore(state, totals)
 
     @property

@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 from backend.model.ids import entity_id
 from backend.operators.network.core.reports import NetworkReport
 from backend.operators.network.joins.join_tuning import CacheCounts, JoinProfile
-from backend.systems.contract import LaidOutNetwork, UnitState
+from backend.systems.contract import UnitState
+from backend.systems.cores import LaidOutNetwork
 from backend.systems.joins.decide.candidates import CacheCandidate, conflicts
 from backend.systems.joins.decide.estimates import CacheEstimate
 from backend.systems.joins.decide.regret import CachingTotals

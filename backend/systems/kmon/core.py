@@ -19,12 +19,13 @@ from backend.operators.network.core.tuning import Tuning
 from backend.operators.network.core.work import OperatorTree
 from backend.operators.network.kinds.kmon import KMonOp
 from backend.operators.network.kmon.tuning import ConstraintTuning, KMonProfile, KMonTuning
-from backend.systems.contract import (
+from backend.systems.contract import Refusal
+from backend.systems.cores import (
     CoreKind,
     CoreNews,
     LaidOutNetwork,
+    NetworkRan,
     OperatorCore,
-    Refusal,
 )
 from backend.systems.joined import JoinsByOperator
 from backend.systems.kmon.candidates import ConstrainedJoin, declared_words
@@ -70,12 +71,12 @@ class KMonCore(JoinsByOperator[AdaptedKMon, PublishedKMon]):
         self._shown_now = None
         return "; ".join(reasons)
 
-    def observe(self, batch_id: int, n_tuples: int, report: NetworkReport) -> CoreNews:
+    def observe(self, ran: NetworkRan) -> CoreNews:
         before, records = self._tunings, list[Record]()
         for id, join in self.items():
-            counts = report.operators.get(id)
+            counts = ran.report.operators.get(id)
             if counts is not None and isinstance(counts.profile, KMonProfile):
-                records += join.observe(batch_id, counts.profile)
+                records += join.observe(ran.batch_id, counts.profile)
         return CoreNews(tuple(records), self._tunings != before)
 
     # ------------------------------------------------------------------ memory

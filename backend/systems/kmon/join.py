@@ -55,7 +55,7 @@ Record = Decision | DecisionOutcome | Event
 
 class AdaptedKMon:
     """A join with its decisions. name: what people call it; is_one_of_many: others are in the unit,
-    too; profile: what it told of the last batch."""
+    too; profile: what it told of the last batch; held_bytes: at its end."""
 
     def __init__(self, view: ConstrainedJoin, evaluations: Evaluations) -> None:
         self.view, self._evaluations = view, evaluations
@@ -66,7 +66,7 @@ class AdaptedKMon:
         self._followed, self._remarks = FollowedDecisions(), Remarks(view)
         #: Of the run's pool, granted; None: without limit.
         self.n_pages: int | None = None
-        self._is_resumed = False
+        self._is_resumed, self.held_bytes = False, 0
         #: As it was last weighed; None: it was not.
         self.chosen: Choice | None = None
         #: Names of constraints by which results of the last batch may be lost.
@@ -167,6 +167,7 @@ class AdaptedKMon:
         """What a batch led to."""
         before, self.profile = self.arrival, profile
         n, self.risks = self.arrival - before, self._risks(profile)
+        self.held_bytes = sum(part.n_bytes for part in profile.components)
         self.totals.take(profile)
         declared = {key: self.fixed_k(key) for key in self.standings}
         self.seen.take(self.view, profile, declared, self.settings.window)
@@ -366,11 +367,6 @@ class AdaptedKMon:
     # ------------------------------------------------------------------ memory
 
     @property
-    def held_bytes(self) -> int:
-        """As of the last batch."""
-        return sum(component.n_bytes for component in self.profile.components)
-
-    @property
     def pool(self) -> PoolPart:
         """What it has of the memory of the run."""
         arrivals = sum(input.arrivals for input in self.seen.inputs)
@@ -385,6 +381,8 @@ class AdaptedKMon:
             "seen": self.seen.to_json(),
             "followed": self._followed.to_json(),
             "remarks": self._remarks.to_json(),
+            "held_bytes": self.held_bytes,
+            "risks": self.risks,
         }
 
     def restore(self, state: Mapping[str, Any], totals: JoinTotals) -> None:
@@ -395,6 +393,7 @@ class AdaptedKMon:
                 self.standings[key] = replace(standing, **known[key])
         self.seen = Evidence.from_json(self.view, state["seen"])
         self._followed, self.totals = FollowedDecisions(state["followed"]), totals
-        self._remarks = Remarks(self.view, state.get("remarks"))
+        self._remarks = Remarks(self.view, state["remarks"])
+        self.held_bytes, self.risks = state["held_bytes"], state["risks"]
         self._is_resumed = True
         self._settle_choice()

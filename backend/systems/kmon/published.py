@@ -15,7 +15,8 @@ from backend.operators.network.kmon.tuning import (
     ConstraintProfile,
     bin_end,
 )
-from backend.systems.contract import LaidOutNetwork, UnitState
+from backend.systems.contract import UnitState
+from backend.systems.cores import LaidOutNetwork
 from backend.systems.kmon.candidates import ConstraintCandidate
 from backend.systems.kmon.choosing import margin
 from backend.systems.kmon.join import AdaptedKMon

@@ -20,7 +20,7 @@ from backend.operators.network.core.work import (
     PlannedOperator,
 )
 from backend.operators.network.kinds.select_project import named
-from backend.systems.contract import BringsOperators, CoreKind
+from backend.systems.cores import BringsOperators, CoreKind
 from backend.systems.stream.sharding import spread, whole
 from backend.systems.stream.translation import translated
 

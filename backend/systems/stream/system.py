@@ -6,14 +6,8 @@ from dataclasses import dataclass
 
 from backend.model.conditions import ContinuousQuery
 from backend.model.knobs import KnobSettings, KnobSpec
-from backend.systems.contract import (
-    BringsOperators,
-    Claim,
-    CoreKind,
-    Refusal,
-    SystemUnit,
-    UnitJob,
-)
+from backend.systems.contract import Claim, Refusal, SystemUnit, UnitJob
+from backend.systems.cores import BringsOperators, CoreKind
 from backend.systems.stream.compiling import compile_queries, operator_tree
 from backend.systems.stream.knobs import StreamKnobs
 from backend.systems.stream.unit import NetworkUnit

@@ -17,19 +17,11 @@ from backend.operators.contract import UnitResult
 from backend.operators.network.core.job import NetworkJob, Schedule
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.work import JoinTrees
-from backend.systems.contract import (
-    BatchRan,
-    ChecksKnobs,
-    CoreKind,
-    CoreNews,
-    Observation,
-    Recorded,
-    Refused,
-    UnitJob,
-    UnitState,
-)
+from backend.systems.contract import BatchRan, Observation, Recorded, Refused, UnitJob, UnitState
+from backend.systems.cores import ChecksKnobs, CoreKind, CoreNews, NetworkRan
 from backend.systems.publishing import PublishedUnit, query_entity
 from backend.systems.stream.capacities import CAPACITY, Capacities, queues_of
+from backend.systems.stream.claims import claimed, decided
 from backend.systems.stream.compiling import called_functions, compile_queries
 from backend.systems.stream.knobs import StreamKnobs
 from backend.systems.stream.layout import NetworkLayout
@@ -70,13 +62,14 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._state = StateLimit(self._knobs.state_limit_bytes)
         self._tick_us = tick_of(job)
         self._queries = {query.name: RegisteredQuery(query, job.batch) for query in job.queries}
-        self.layout = self._laid_out(self._queries, self._knobs)
+        self.layout, self._claims = self._laid_out(self._queries, self._knobs)
         self._sizes = {query.start: 0 for query in self._queries.values()}
         self._version, self._evaluations = 0, Evaluations()
         self.cores = [kind.core(self._evaluations) for kind in cores]
         self._check(settings)
         self._lay_out_cores()
         self._made: NetworkJob | None = None
+        self._digest: str | None = None
         self._shown: tuple[object, list[Entity]] | None = None
         self._last_ms: float | None = None
         self._seconds: float | None = None
@@ -93,7 +86,6 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         batch = self._job.batch
         if state is None:
             return self._recorded([self._adopt(batch, "the queries the run begins with")])
-        self._sizes = {}
         evidence = state.plan.evidence
         _check_fixed(evidence["shards"], evidence.get("join_trees", "mjoin"), self._knobs)
         known = evidence["registered"]
@@ -101,14 +93,25 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             since, meaning = known.get(name, (batch, ""))
             if meaning == query.meaning:
                 self._queries[name] = query._replace(since=since)
-        self.layout = self._laid_out(self._queries, self._knobs)
+        self.layout, self._claims = self._laid_out(self._queries, self._knobs)
         self._version, self._evaluations.seq = state.plan.version, state.n_decisions
         self._lay_out_cores()
+        self._restore(state)
+        refills = not state.facts or any(core.refills for core in self.cores)
+        said: list[Any] = [REFILLED] if refills else []
+        if self._graph().digest == state.facts.get("drawn", state.plan.hash):
+            return self._recorded(said)
+        return self._recorded([*said, self._adopt(batch, "the queries are others")])
+
+    def _restore(self, state: UnitState) -> None:
+        """Take up what was known when the last batch was over."""
+        known = {(name, since): n for name, since, n in state.facts.get("sizes", ())}
+        starts = [query.start for query in self._queries.values()]
+        self._sizes = {start: known[start] for start in starts if start in known}
+        self._sizes |= {start: 0 for start in starts if start[1] == self._job.batch}
+        self._evaluations.n_rejected = state.facts.get("n_rejected", 0)
         for core in self.cores:
             core.restore(state)
-        if self._graph().digest == state.plan.hash:
-            return self._recorded([REFILLED])
-        return self._recorded([REFILLED, self._adopt(batch, "the queries are others")])
 
     def operator(self, batch_id: int) -> NetworkJob:
         if self._made is None:
@@ -123,15 +126,17 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         for start in self._sizes:
             self._sizes[start] += report.net.get(start[0], 0)
         n = sum(arrived(self.layout, report).values())
+        backlog = {s: n for s, n in event.backlog.items() if s in self.layout.streams}
+        ran = NetworkRan(event.batch_id, n, report, event.ms, backlog)
         records: list[Any] = []
         for core in self.cores:
-            records += self._adopted(event.batch_id, core.observe(event.batch_id, n, report))
+            records += self._adopted(event.batch_id, core.observe(ran))
         return self._recorded(records)
 
     def _adopted(self, batch_id: int, news: CoreNews) -> list[Any]:
         """What a core decided; a plan of its own where operators run otherwise from now on."""
         if news.is_new:
-            self._made = None
+            self._made = self._digest = None
         switches = [d for d in news.records if isinstance(d, Decision) and d.verdict == "switched"]
         records: list[Any] = []
         if switches:
@@ -158,7 +163,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             stays = known is not None and known.query.plan == query.plan
             start = known.since if known is not None and stays else event.batch_id
             queries[query.name] = RegisteredQuery(query, start)
-        self.layout = self._laid_out(queries, self._knobs)
+        self.layout, self._claims = self._laid_out(queries, self._knobs)
         known_before = {query.start for query in self._queries.values()}
         self._sizes = {
             query.start: self._sizes.get(query.start, 0)
@@ -171,13 +176,26 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._lay_out_cores()
         return self._recorded([self._adopt(event.batch_id, event.reason)])
 
+    def facts(self) -> Mapping[str, Json]:
+        sizes = [[*start, n] for start, n in self._sizes.items()]
+        of_cores = {name: known for core in self.cores for name, known in core.state().items()}
+        self._digest = self._digest or self._graph().digest
+        own = {"sizes": sizes, "n_rejected": self._evaluations.n_rejected, "drawn": self._digest}
+        return {**own, **of_cores}
+
     def parts(self) -> Mapping[str, tuple[KnobSpec, ...]]:
-        return {self.layout.queue(id): (CAPACITY,) for id in queues_of(self.layout.plan)}
+        queues = {self.layout.queue(id): (CAPACITY,) for id in queues_of(self.layout.plan)}
+        of_cores = {id: own for core in self.cores for id, own in core.parts().items()}
+        return {**queues, **of_cores}
 
     def part_turned(self, part: str, settings: KnobSettings) -> None:
+        self._made = self._digest = None
+        for core in self.cores:
+            if part in core.parts():
+                core.part_turned(part, settings)
+                return
         queue = next(id for id in queues_of(self.layout.plan) if self.layout.queue(id) == part)
         self._capacities = self._capacities.having(queue, settings.whole(CAPACITY.name))
-        self._made = None
 
     def bids(self) -> Mapping[str, Bid]:
         return {id: bid for core in self.cores for id, bid in core.bids().items()}
@@ -185,7 +203,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
     def grant(self, grants: Mapping[str, Grant]) -> None:
         for core in self.cores:
             if (own := core.bids()) and core.grant({id: grants[id] for id in own}):
-                self._made = None
+                self._made = self._digest = None
 
     def memory_uses(self) -> Mapping[str, MemoryUse]:
         return {id: use for core in self.cores for id, use in core.memory_uses().items()}
@@ -219,10 +237,11 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._check(settings)
         reasons = []
         if (knobs.sharing, knobs.implicit_istream) != (before.sharing, before.implicit_istream):
-            self.layout = self._laid_out(self._queries, knobs)
+            self.layout, self._claims = self._laid_out(self._queries, knobs)
             reasons.append(f"sharing is {'on' if knobs.sharing else 'off'}")
             reasons.append(f"implicit Istream: {knobs.implicit_istream}")
-        self._settings, self._knobs, self._made = settings, knobs, None
+        self._settings, self._knobs = settings, knobs
+        self._made = self._digest = None
         self._capacities = replace(self._capacities, common=knobs.queue_capacity)
         self._state = replace(self._state, limit_bytes=knobs.state_limit_bytes)
         reasons += self._lay_out_cores()
@@ -238,8 +257,8 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
 
     def _laid_out(
         self, queries: Mapping[str, RegisteredQuery], knobs: StreamKnobs
-    ) -> NetworkLayout:
-        """The network of some queries."""
+    ) -> tuple[NetworkLayout, list[frozenset[str]]]:
+        """The network of some queries, and the operators that each core has. Raises Refused."""
         registered = [query.query for query in queries.values()]
         plan = compile_queries(
             registered,
@@ -251,7 +270,8 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             keyed=knobs.shards > 1,
             kinds=self._kinds,
         )
-        return NetworkLayout.of(self._job.id, plan, registered)
+        layout = NetworkLayout.of(self._job.id, plan, registered)
+        return layout, claimed(self._kinds, plan, layout.names)
 
     def _lay_out_cores(self) -> list[str]:
         """The plan or the knobs are others; why the plan is another by what cores make of that."""
@@ -273,7 +293,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         predicted: float | None = None,
     ) -> AdoptNetwork:
         self._version += 1
-        self._made = None
+        self._made = self._digest = None
         return AdoptNetwork(self._version, batch_id, reason, decision, predicted)
 
     def _job_of(self, plan: NetworkPlan) -> NetworkJob:
@@ -288,9 +308,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             Schedule(capacity=self._capacities.limits(plan)),
             self._knobs.shards,
         )
-        for core in self.cores:
-            made = core.tuned(made)
-        return made
+        return decided(made, self.cores, self._claims)
 
     def _entities(self, paused: Mapping[str, ContinuousQuery]) -> list[Entity]:
         id, knobs, layout = self._job.id, self._knobs, self.layout
@@ -328,7 +346,6 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
                 "shards": knobs.shards,
                 "join_trees": knobs.join_trees,
                 "predicted": adopted.predicted,
-                **{name: value for core in self.cores for name, value in core.state().items()},
             },
         )
 

@@ -15,16 +15,15 @@ from backend.operators.network.core.reports import NetworkReport
 from backend.operators.network.core.tuning import Tuning
 from backend.operators.network.joins.join_tuning import JoinTuning
 from backend.operators.network.kinds.joins import JoinOp
-from backend.systems.contract import (
+from backend.systems.contract import Refusal, UnitState
+from backend.systems.cores import (
     CoreKind,
     CoreNews,
     LaidOutNetwork,
+    NetworkRan,
     OperatorCore,
-    Refusal,
-    UnitState,
 )
 from backend.systems.publishing import samples_of
-from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.memory import PAGE_BYTES, Bid, Grant, MemoryUse, Tier
 from storage.vocabulary.records import Decision, Entity, Json, Matrix, Sample
 from tests.systems.toy_core.vocabulary import TURNING
@@ -54,10 +53,8 @@ class Wheel:
         return tuple(tuple(o[self.turns % len(o) :] + o[: self.turns % len(o)]) for o in others)
 
 
-class Turning:
+class Turning(OperatorCore):
     """The wheels of all joins of a network, by operator."""
-
-    inexact = ""
 
     def __init__(self, evaluations: Evaluations) -> None:
         self._evaluations = evaluations
@@ -79,8 +76,8 @@ class Turning:
         own = {id: JoinTuning(orders=wheel.orders) for id, wheel in self._wheels.items()}
         return job.executed(own)
 
-    def observe(self, batch_id: int, n_tuples: int, report: NetworkReport) -> CoreNews:
-        records = tuple(self._looked(batch_id, id, n_tuples) for id in self._wheels)
+    def observe(self, ran: NetworkRan) -> CoreNews:
+        records = tuple(self._looked(ran.batch_id, id, ran.n_tuples) for id in self._wheels)
         return CoreNews(records, any(one.verdict == "switched" for one in records))
 
     def _looked(self, batch_id: int, id: str, n_tuples: int) -> Decision:
@@ -120,9 +117,6 @@ class Turning:
     def memory_uses(self) -> Mapping[str, MemoryUse]:
         return {id: MemoryUse(n_bytes, {"spokes": n_bytes}) for id, n_bytes in self.granted.items()}
 
-    def drawn(self, graph: PlanGraph) -> PlanGraph:
-        return graph
-
     def _wheel(self, id: str) -> str:
         assert self._network is not None
         return entity_id(self._network.unit_id, "monitor", f"wheel of {id}")
@@ -151,7 +145,7 @@ class Turning:
         return {"wheels": {id: [one.taken, one.turns] for id, one in self._wheels.items()}}
 
     def restore(self, state: UnitState) -> None:
-        for id, (taken, turns) in state.plan.evidence["wheels"].items():
+        for id, (taken, turns) in state.facts.get("wheels", {}).items():
             if id in self._wheels:
                 self._wheels[id] = replace(self._wheels[id], taken=taken, turns=turns)
 

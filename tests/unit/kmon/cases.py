@@ -25,6 +25,7 @@ from backend.operators.network.kmon.tuning import (
     KMonTuning,
 )
 from backend.systems.contract import UnitState
+from backend.systems.cores import NetworkRan
 from backend.systems.kmon.candidates import ConstrainedJoin
 from backend.systems.kmon.core import KMonCore
 from backend.systems.kmon.join import AdaptedKMon, Record
@@ -192,7 +193,7 @@ class Bench:
                 told = world.told(join.view, join.tuning, so_far)
                 operators[id] = OperatorCounts(profile=told)
             self.report = NetworkReport(operators=operators)
-            found += self.core.observe(self.batch, 1, self.report).records
+            found += self.core.observe(NetworkRan(self.batch, 1, self.report)).records
             self.batch += 1
         return found
 
@@ -206,12 +207,12 @@ class Bench:
         again.plan, again.core = self.plan, KMonCore(Evaluations())
         again.core._evaluations.seq = self.core._evaluations.seq
         again._lay_out()
-        evidence = json.loads(json.dumps(self.core.state()))
-        plan = PlanVersion(1, 0, "network", (), {}, "", "", evidence=evidence)
+        facts = json.loads(json.dumps(self.core.state()))
+        plan = PlanVersion(1, 0, "network", (), {}, "", "")
         totals: dict[str, dict[str, float]] = {}
         for one in self.core.samples(NetworkReport()):
             totals.setdefault(one.entity, {})[one.property] = one.value or 0
-        again.core.restore(UnitState(plan, 0, totals=totals))
+        again.core.restore(UnitState(plan, 0, facts, totals=totals))
         again.batch = self.batch
         return again
 

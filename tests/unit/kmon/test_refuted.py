@@ -16,6 +16,7 @@ from backend.operators.network.kmon.tuning import (
     KMonTuning,
     Loss,
 )
+from backend.systems.cores import NetworkRan
 from tests.unit.kmon.cases import Bench, decisions
 from tests.unit.kmon.joining import GRAPHS, UNBOUNDED, Arrival, Joining, Window
 
@@ -139,7 +140,7 @@ def test_a_declared_k_is_refuted_by_what_the_join_tells(
         joining.run([one for one in arrivals if taus[0] <= one[2] < taus[1]], taus[1])
         profile = joining.join.profile()
         report = NetworkReport(operators={"join1": OperatorCounts(profile=profile)})
-        found += bench.core.observe(batch, 1, report).records
+        found += bench.core.observe(NetworkRan(batch, 1, report)).records
     (refuted,) = decisions(found, "declared k")
     assert refuted.explanation.endswith("it is estimated from now on")
     assert profile is not None

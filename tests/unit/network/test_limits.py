@@ -18,6 +18,7 @@ from backend.operators.network.core.job import NetworkJob, StreamTime
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.tuning import Limit, Tuning
 from backend.operators.network.joins.join_tuning import JoinTuning
+from backend.operators.network.kinds.eddy import EddyOp
 from backend.operators.network.kinds.kmon import KMonOp
 from backend.operators.network.kinds.shedding import ShedOp
 from backend.operators.network.kmon.tuning import (
@@ -32,8 +33,9 @@ from backend.operators.network.shards.shard import NetworkTask, Places, run_shar
 from backend.operators.network.shards.shard_reports import ShardReport
 from backend.operators.network.shedding.options import ShedAlgorithm, ShedOptions
 from backend.operators.network.temporal.shed_tuning import ShedProfile, ShedTuning
+from backend.systems.amri.core import AMRI
 from backend.systems.cals.core import CALS
-from backend.systems.contract import CoreKind
+from backend.systems.cores import CoreKind
 from backend.systems.kmon.core import KMON
 from backend.systems.stream.compiling import compile_queries
 from backend.workloads.queries import read_query
@@ -175,3 +177,12 @@ def test_a_limit_among_tunings_is_refused_and_goes_to_its_place() -> None:
         NetworkJob(plan, schemas, streams, tunings=job.limits)
     with pytest.raises(ValueError, match="took each other's place"):
         NetworkJob(plan, schemas, streams, limits={operator.id: JoinTuning()})
+
+
+def test_a_tuning_of_another_kind_of_operator_raises(tmp_path: Path) -> None:
+    """A join's on an eddy, which is a join, too."""
+    text = "Select One.a From S [Rows 20] As One, S [Rows 30] As Two Where One.a = Two.a"
+    plan = plan_of(AMRI, text)
+    ((operator, _),) = plan.working(EddyOp)
+    with pytest.raises(TypeError, match=r"EddyOp .* takes EddyTuning, not JoinTuning"):
+        run(tmp_path, [job_of(plan, {operator.id: JoinTuning()})], [0])

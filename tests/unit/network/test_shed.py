@@ -20,7 +20,8 @@ from backend.operators.network.shedding.options import ShedAlgorithm, ShedOption
 from backend.operators.network.temporal import shed_state
 from backend.operators.network.temporal.shed_tuning import ShedTuning
 from backend.systems.cals.planning import planned
-from backend.systems.contract import CoreKind, Refusal
+from backend.systems.contract import Refusal
+from backend.systems.cores import CoreKind
 from backend.systems.stream.compiling import compile_queries, operator_tree
 from tests.oracles.cql_semantics import Elements, answer, relation_at
 from tests.unit.cals.cases import ALGORITHMS

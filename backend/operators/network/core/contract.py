@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from backend.model.functions import Functions
 from backend.operators.network.core.blocks import Block, Ints
@@ -20,6 +20,7 @@ from backend.operators.network.core.strings import Strings
 from backend.operators.network.core.tuning import Profile, Tuning
 from backend.operators.network.core.work import PlannedOperator
 
+TuningT = TypeVar("TuningT")
 #: Told of each scheduling decision: the operator that ran, and what each queue holds then.
 Watch: TypeAlias = Callable[[str, Mapping[str, int]], None]
 
@@ -49,6 +50,15 @@ class Surroundings:
     relations: Mapping[str, Block] = field(default_factory=dict)
     functions: Functions = field(default_factory=Functions)
     tunings: Mapping[str, Tuning] = field(default_factory=dict)
+
+    def tuning(self, planned: PlannedOperator, kind: type[TuningT]) -> TuningT | None:
+        """How an operator is executed; None: as planned. Raises TypeError for a tuning that is of
+        another kind of operator."""
+        tuning = self.tunings.get(planned.id)
+        if tuning is not None and not isinstance(tuning, kind):
+            what = f"{type(planned.work).__name__} {planned.id!r}"
+            raise TypeError(f"{what} takes {kind.__name__}, not {type(tuning).__name__}")
+        return tuning
 
 
 class AnswerTaker(Protocol):

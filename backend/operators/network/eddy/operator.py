@@ -58,8 +58,7 @@ class EddyJoin(StoredJoin):
     def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
         super().__init__(planned, surroundings)
         work, n = planned.doing(EddyOp), len(planned.inputs)
-        tuning = surroundings.tunings.get(planned.id)
-        self._tuning = tuning if isinstance(tuning, EddyTuning) else EddyTuning()
+        self._tuning = surroundings.tuning(planned, EddyTuning) or EddyTuning()
         self._jas = [join_attributes(work, port) for port in range(n)]
         states = self._tuning.states or default_states(
             [len(attributes) for attributes in self._jas]

@@ -32,8 +32,7 @@ class WindowJoin(StoredJoin):
         n, work = len(planned.inputs), planned.doing(JoinOp)
         self._tables = JoinTables(planned, surroundings.plan, self._synopses)
         self._counts = np.zeros((n, n - 1, join_kernel.N_COUNT), np.int64)
-        tuning = surroundings.tunings.get(planned.id)
-        self._tuning = tuning if isinstance(tuning, JoinTuning) else None
+        self._tuning = surroundings.tuning(planned, JoinTuning)
         regions = surroundings.regions.scope(planned.id)
         self._tuned = TunedJoin(work, self._tables, self._tuning or JoinTuning(), regions)
 

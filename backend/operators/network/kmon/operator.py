@@ -48,8 +48,7 @@ class KMonJoin(OperatorFrame):
     def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
         super().__init__(planned, surroundings)
         self._work = planned.doing(KMonOp)
-        tuning = surroundings.tunings.get(planned.id)
-        self._tuning = tuning if isinstance(tuning, KMonTuning) else KMonTuning()
+        self._tuning = surroundings.tuning(planned, KMonTuning) or KMonTuning()
         self._shape = KMonShape(self._work)
         n = len(self._work.inputs)
         fields = [self.input_fields(port) for port in range(n)]

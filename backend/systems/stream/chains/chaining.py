@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 from backend.adaptive.core import Evaluations
 from backend.adaptive.evidence import choices_detail
@@ -46,6 +46,15 @@ class Chaining:
         ordered = sorted(self.slopes, key=lambda id: self.slopes[id][1])
         return tuple(tuple(own) for _, own in groupby(ordered, lambda id: self.slopes[id][1]))
 
+    def state(self) -> dict[str, Any]:
+        """As JSON-typed data."""
+        return {id: list(slope) for id, slope in self.slopes.items()}
+
+    @classmethod
+    def restored(cls, state: Mapping[str, Any]) -> Self:
+        """As ``state`` has it."""
+        return cls({id: (slope, chain) for id, (slope, chain) in state.items()})
+
 
 class ChainCheck(NamedTuple):
     """What a check came to: the decision (its plan version is for the caller to fill in), and the
@@ -67,6 +76,20 @@ class ChainWatch:
     def forget(self) -> None:
         """The operators or the policy are others: what became of the last switch cannot be told."""
         self._followed, self._in_a_row = None, 0
+
+    def state(self) -> list[Any]:
+        """As JSON-typed data."""
+        if self._followed is None:
+            return [self._in_a_row, None]
+        seq, *chainings = self._followed
+        return [self._in_a_row, [seq, *(chaining.state() for chaining in chainings)]]
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """Go on where ``state`` was taken."""
+        self._in_a_row, followed = state
+        if followed is not None:
+            seq, old, new = followed
+            self._followed = seq, Chaining.restored(old), Chaining.restored(new)
 
     def check(
         self,

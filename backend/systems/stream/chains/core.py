@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from backend.adaptive.core import Evaluations
 from backend.model.knobs import KnobSettings, KnobSpec
@@ -12,13 +12,13 @@ from backend.operators.network.core.job import NetworkJob, Policy
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.reports import NetworkReport
 from backend.operators.network.core.tuning import Tuning
-from backend.systems.contract import (
+from backend.systems.contract import Refusal, UnitState
+from backend.systems.cores import (
     CoreKind,
     CoreNews,
     LaidOutNetwork,
+    NetworkRan,
     OperatorCore,
-    Refusal,
-    UnitState,
 )
 from backend.systems.stream.chains.chaining import BY_CHAINS, Chaining, ChainWatch
 from backend.systems.stream.chains.knobs import ChainKnobs
@@ -31,15 +31,14 @@ from backend.systems.stream.chains.published import (
     with_chains,
 )
 from storage.vocabulary.graph import PlanGraph
-from storage.vocabulary.memory import Bid, Grant, MemoryUse
 from storage.vocabulary.properties import Vocabulary
-from storage.vocabulary.records import Decision, DecisionOutcome, Entity, Json, Matrix, Sample
+from storage.vocabulary.records import Decision, DecisionOutcome, Json, Matrix, Sample
 
 #: A schedule counts with other costs when the work of a tuple has changed by this share.
 COSTS_CHANGED: Final = 0.25
 
 
-class Scheduling:
+class Scheduling(OperatorCore):
     """The policy of a network, and its chains as they were last measured."""
 
     def __init__(self, evaluations: Evaluations) -> None:
@@ -63,10 +62,6 @@ class Scheduling:
     def _steps(self) -> Paths:
         profile = self._profile
         return steps_of(self._laid_out.plan, profile.selectivities, profile.costs)
-
-    @property
-    def inexact(self) -> str:
-        return ""
 
     def lay_out(self, network: LaidOutNetwork, settings: KnobSettings) -> str:
         before, self._knobs = self._knobs, ChainKnobs.of(settings)
@@ -107,7 +102,8 @@ class Scheduling:
         )
         return replace(job, schedule=schedule)
 
-    def observe(self, batch_id: int, n_tuples: int, report: NetworkReport) -> CoreNews:
+    def observe(self, ran: NetworkRan) -> CoreNews:
+        batch_id, n_tuples, report = ran.batch_id, ran.n_tuples, ran.report
         self._profile.ran(report.operators)
         is_new = self._recalibrate()
         if not n_tuples:
@@ -124,20 +120,8 @@ class Scheduling:
         records: tuple[Decision | DecisionOutcome, ...] = (*outcomes, check.decision)
         return CoreNews(records, is_new)
 
-    def bids(self) -> Mapping[str, Bid]:
-        return {}
-
-    def grant(self, grants: Mapping[str, Grant]) -> bool:
-        return False
-
-    def memory_uses(self) -> Mapping[str, MemoryUse]:
-        return {}
-
     def drawn(self, graph: PlanGraph) -> PlanGraph:
         return with_chains(graph, self._laid_out, self.chaining)
-
-    def entities(self) -> Sequence[Entity]:
-        return ()
 
     def samples(self, report: NetworkReport) -> Sequence[Sample]:
         return chain_samples(self._laid_out, self.chaining)
@@ -146,18 +130,33 @@ class Scheduling:
         return (progress_matrix(self._laid_out, self._steps, self.chaining),)
 
     def state(self) -> Mapping[str, Json]:
-        slopes: dict[str, Any] = {id: list(slope) for id, slope in self.chaining.slopes.items()}
-        return {"slopes": slopes, "scheduler": self._knobs.scheduler}
+        return {
+            "chains": {
+                "slopes": self.chaining.state(),
+                "profile": self._profile.state(),
+                "costs": dict(self._costs),
+                "work_us": self._work_us,
+                "watch": self._watch.state(),
+            }
+        }
 
     def restore(self, state: UnitState) -> None:
-        """Chains are taken up while the operators are those they were made of."""
-        known = state.plan.evidence["slopes"]
-        if known.keys() == {step.id for path in self._steps for step in path}:
-            self.chaining = Chaining({id: (slope, n) for id, (slope, n) in known.items()})
+        """Chains are taken up while the operators are those they were made of; what was measured of
+        others is of use all the same."""
+        known = state.facts.get("chains")
+        if known is None:
+            return
+        self._profile = NetworkProfile.restored(known["profile"])
+        if known["slopes"].keys() != {step.id for path in self._steps for step in path}:
+            self._chain_anew()
+            return
+        self.chaining = Chaining.restored(known["slopes"])
+        self._costs, self._work_us = known["costs"], known["work_us"]
+        self._watch.restore(known["watch"])
 
 
 class SchedulingCores:
-    """Which operator of a network runs next; all operators of all networks."""
+    """Which operator of a network runs next; how one runs is up to others."""
 
     name = "chains"
     title = "Scheduling"
@@ -165,7 +164,7 @@ class SchedulingCores:
     knobs: tuple[KnobSpec, ...] = ChainKnobs.specs()
 
     def claims(self, plan: NetworkPlan) -> frozenset[str] | Refusal:
-        return frozenset(operator.id for operator in plan.operators if operator.inputs)
+        return frozenset()
 
     def core(self, evaluations: Evaluations) -> OperatorCore:
         return Scheduling(evaluations)

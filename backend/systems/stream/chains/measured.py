@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Self
 
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.reports import OperatorCounts
@@ -46,6 +46,15 @@ class NetworkProfile:
         """A batch is over."""
         for id, count in counts.items():
             self.operators.setdefault(id, OperatorProfile()).add(count)
+
+    def state(self) -> dict[str, list[float]]:
+        """As JSON-typed data."""
+        return {id: [seen.n_in, seen.n_out, seen.busy_us] for id, seen in self.operators.items()}
+
+    @classmethod
+    def restored(cls, state: Mapping[str, Sequence[float]]) -> Self:
+        """As ``state`` has it."""
+        return cls({id: OperatorProfile(*seen) for id, seen in state.items()})
 
     def only(self, plan: NetworkPlan) -> None:
         """Forget operators that are not in the plan."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from backend.operators.network.core.reports import NetworkReport
-from backend.systems.contract import LaidOutNetwork
+from backend.systems.cores import LaidOutNetwork
 from backend.systems.publishing import samples_of
 from backend.systems.stream.chains.chaining import Chaining
 from backend.systems.stream.chains.progress import Paths, progress

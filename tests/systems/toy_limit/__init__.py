@@ -1,0 +1,1 @@
+"""A core of operators made by the steps of CONTRIBUTING: it drops tuples, by a limit."""
