@@ -105,7 +105,7 @@ class Thinning(OperatorCore):
         return False
 
     def memory_uses(self) -> Mapping[str, MemoryUse]:
-        return {id: MemoryUse(0, 0, None, False) for id in self.seen}
+        return {id: MemoryUse(0, {}) for id in self.seen}
 
     def entities(self) -> Sequence[Entity]:
         assert self._network is not None
