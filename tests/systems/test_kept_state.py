@@ -16,12 +16,10 @@ from storage.tables.columns import dump_json, load_json
 from storage.vocabulary.memory import Bid, Grant, divided
 from storage.vocabulary.records import PlanVersion
 from tests.systems.running import Bench, tuples
-from tests.systems.test_contract import bench_of
+from tests.systems.test_contract import REFILLING, bench_of
 
 NETWORKS = [system for system in SYSTEMS if isinstance(system, NetworkSystem)]
 N_BATCHES, N_PAGES = 14, 6
-#: What these sampled is too much to be kept, and is sampled anew.
-REFILLING = {"joins"}
 
 
 def stored(value: Any) -> Any:

@@ -101,7 +101,8 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         said: list[Any] = [REFILLED] if refills else []
         if self._graph().digest == state.facts.get("drawn", state.plan.hash):
             return self._recorded(said)
-        return self._recorded([*said, self._adopt(batch, "the queries are others")])
+        reason = "the queries are others" if state.facts else "what had been learnt is gone"
+        return self._recorded([*said, self._adopt(batch, reason)])
 
     def _restore(self, state: UnitState) -> None:
         """Take up what was known when the last batch was over."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -79,4 +80,4 @@ with open(os.environ["{RECORDING}"], "w") as archive:
     assert found is not None
     while not found.exists() and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert found.read_text() == "19"
+    assert int(found.read_text()) == min(os.nice(0) + 19, 19)
