@@ -11,6 +11,8 @@ import sys
 import time
 from collections.abc import Sequence
 
+from dashboard import systems
+from dashboard.base import face
 from dashboard.pages import all_pages
 from dashboard.serving.alerts import WebhookRefused, check_webhook
 from dashboard.serving.hosts import AddressRefused, check_host_names, check_prefix
@@ -80,6 +82,7 @@ def read_settings(arguments: Sequence[str]) -> Settings:
 
     Raises TokenRefused, WebhookRefused, AddressRefused, StoreError.
     """
+    face.use(systems.FACES)  # a prefix that is the name of a page is refused: of all systems' pages
     options = build_parser().parse_args(arguments)
     if options.replay:
         open_reader(options.store).close()  # nothing is left beside a file that is no recording
