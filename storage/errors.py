@@ -30,6 +30,27 @@ class NotAStore(StoreError):
     """Something is there, but it is not a Planwatch store."""
 
 
+class WrongValue(NotAStore):
+    """A column of a row holds a value of another type or shape than its table has.
+
+    table, row (its key), column, found and allowed: as the message says them.
+    """
+
+    def __init__(
+        self, table: str, row: str, column: str, found: str, allowed: str, where: str = ""
+    ) -> None:
+        cell = f"table {table}, row {row}, column {column}"
+        super().__init__(
+            f"{damaged(where or 'the file')} ({cell} holds {found}; allowed is {allowed})"
+        )
+        self.table, self.row, self.column = table, row, column
+        self.found, self.allowed, self.where = found, allowed, where
+
+    def of(self, where: str) -> WrongValue:
+        """The same, of a store at an address."""
+        return WrongValue(self.table, self.row, self.column, self.found, self.allowed, where)
+
+
 class StoreTooNew(StoreError):
     """The store was written by a later version than this one."""
 
@@ -154,6 +175,8 @@ def translated(where: str) -> Iterator[None]:
     """Raise database errors of the block as StoreErrors that name the store; cause kept."""
     try:
         yield
+    except WrongValue as error:
+        raise error if error.where else error.of(where) from error
     except SQLAlchemyError as error:
         if isinstance(error, StatementError) and isinstance(error.orig, StoreError):
             raise error.orig from error

@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 
 from storage.errors import translated
 from storage.reader import Reader
+from storage.tables.soundness import blamed
 
 
 class MomentReader(Reader):
@@ -40,9 +41,10 @@ class MomentReader(Reader):
     def reading(self) -> Iterator[Connection]:
         """The connection of the transaction."""
         with translated(self.where):
-            if self._connection is None:
+            if self._connection is None or self._connection.invalidated:
                 self._connection = self._engine.connect()
-            yield self._connection
+            with blamed(self._connection):
+                yield self._connection
 
 
 def _once(name: str) -> Callable[..., Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy import Connection, Engine
 
 from storage.errors import translated
 from storage.exchange import commands, export
@@ -15,7 +15,6 @@ from storage.exchange.liveness import Signs, as_seen
 from storage.reading import history, series, sql, unit_history, values
 from storage.reading.series import Key, SeriesId, Span
 from storage.tables.database import describe, disposed_on_error, open_for_reading, parse_url
-from storage.tables.migrations import check
 from storage.tables.rows import (
     Change,
     Cursor,
@@ -32,26 +31,21 @@ from storage.tables.rows import (
     StoredMisfit,
     StoredResult,
 )
-from storage.tables.schema import CommandRow, CommitRow
+from storage.tables.soundness import check_store, one_read
 from storage.vocabulary.records import Batch, Command, Entity, Knob, PlanVersion, Run, Unit
-
-_CURSOR = select(
-    select(func.max(CommitRow.id)).scalar_subquery(),
-    select(func.max(CommandRow.id)).scalar_subquery(),
-)
 
 
 def open_reader(url: str) -> Reader:
     """Open an existing store to read. url: a file path or SQLAlchemy URL.
 
-    Raises StoreMissing, NotAStore, StoreTooNew, StoreTooOld.
+    Raises StoreMissing, NotAStore, WrongValue, StoreTooNew, StoreTooOld.
     """
     address = parse_url(url)
     where = describe(address)
     with translated(where):
         engine = open_for_reading(address)
         with disposed_on_error(engine):
-            check(engine, where)
+            check_store(engine, where)
     return Reader(engine, where)
 
 
@@ -87,14 +81,13 @@ class Reader:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection for one short transaction that reads."""
-        with translated(self.where), self._engine.connect() as connection:
+        with one_read(self._engine, self.where) as connection:
             yield connection
 
     def cursor(self) -> Cursor:
         """The place of the newest commit and command; cheap enough to poll."""
         with self.reading() as connection:
-            commit, command = connection.execute(_CURSOR).one()
-        return Cursor(commit or 0, command or 0)
+            return history.cursor(connection)
 
     def changes(self, since: Cursor, limit: int = 1000) -> tuple[Change, ...]:
         """Commits after ``since``, oldest first, then commands after it (kind 'command')."""

@@ -20,6 +20,7 @@ from storage.errors import (
     StoreTooNew,
     StoreTooOld,
     UnknownRun,
+    WrongValue,
 )
 from storage.exchange.commands import CommandWriter, open_command_writer
 from storage.reader import Reader, open_reader
@@ -41,6 +42,7 @@ __all__ = [
     "StoreTooNew",
     "StoreTooOld",
     "UnknownRun",
+    "WrongValue",
     "open_command_writer",
     "open_engine_writer",
     "open_reader",

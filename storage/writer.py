@@ -24,6 +24,7 @@ from storage.exchange import commands, commits, export
 from storage.exchange.liveness import LIVE_STATES, gone_note
 from storage.exchange.ownership import BEGINS, Ownership
 from storage.reading import history
+from storage.tables import decode
 from storage.tables.database import (
     begun,
     describe,
@@ -35,7 +36,7 @@ from storage.tables.database import (
     reading,
     repeated,
 )
-from storage.tables.forms import record_of, row_of
+from storage.tables.forms import row_of
 from storage.tables.migrations import prepare
 from storage.tables.schema import RunRow
 from storage.vocabulary.branches import BRANCH
@@ -324,7 +325,7 @@ class EngineWriter:
 
         def mark(connection: Connection, _: bool) -> list[str]:
             live = select(RunRow.__table__).where(RunRow.state.in_(LIVE_STATES))
-            runs = [record_of(Run, row, inputs=()) for row in connection.execute(live)]
+            runs = [decode.run(row) for row in connection.execute(live)]
             gone = self._ownership.gone(runs, moment)
             for run in gone:
                 end = run.started_at if run.heartbeat_at is None else run.heartbeat_at

@@ -18,7 +18,7 @@ from storage.errors import RunLives, RunLost
 from storage.exchange.liveness import LIVE_STATES, is_gone, may_live
 from storage.exchange.locks import locks_of
 from storage.reading import history
-from storage.tables.forms import record_of
+from storage.tables import decode
 from storage.tables.schema import CommitRow, RunRow
 from storage.vocabulary.branches import BRANCH
 from storage.vocabulary.records import Run
@@ -87,7 +87,7 @@ class Ownership:
         """Raise RunLives where another run of the workload may be at work, branches apart."""
         same = select(RunRow.__table__).where(RunRow.workload == run.workload)
         for row in connection.execute(same.where(RunRow.state.in_(LIVE_STATES))):
-            other = record_of(Run, row, inputs=())
+            other = decode.run(row)
             if BRANCH not in other.settings and self.lives(other, run.started_at):
                 raise RunLives(
                     f"run {other.id} of this workload is at work in process {other.pid} on "

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from typing import Any
 
-from sqlalchemy import Connection, and_, select
+from sqlalchemy import Connection, Result, and_, func, select
 
 from storage.tables import decode
-from storage.tables.forms import record_of
+from storage.tables.allowed import WHOLE_OR_NONE, hold
 from storage.tables.rows import (
     Change,
     Cursor,
@@ -48,6 +49,17 @@ _KNOBS = KnobRow.__table__
 _RESULTS = ResultRow.__table__
 _LINKS = ResultQueryRow.__table__
 _MISFITS = MisfitRow.__table__
+_CURSOR = select(
+    select(func.max(CommitRow.id)).scalar_subquery(),
+    select(func.max(CommandRow.id)).scalar_subquery(),
+)
+
+
+def cursor(connection: Connection) -> Cursor:
+    """As Reader.cursor()."""
+    newest = connection.execute(_CURSOR).one()
+    hold([newest], WHOLE_OR_NONE, WHOLE_OR_NONE)
+    return Cursor(newest[0] or 0, newest[1] or 0)
 
 
 def changes(connection: Connection, since: Cursor, limit: int) -> tuple[Change, ...]:
@@ -59,8 +71,8 @@ def changes(connection: Connection, since: Cursor, limit: int) -> tuple[Change, 
         .order_by(_COMMANDS.c.id)
     )
     newer = [decode.change(row) for row in connection.execute(commits.limit(limit))]
-    for row in connection.execute(requests.limit(limit)):
-        newer.append(Change(row.id, row.run_id, None, "command", ("commands",), row.requested_at))
+    asked: Result[Any] = connection.execute(requests.limit(limit))
+    newer += [decode.request(row) for row in asked]
     return tuple(newer)
 
 
@@ -70,15 +82,13 @@ def runs(connection: Connection) -> tuple[Run, ...]:
     groups = groupby(connection.execute(of), lambda row: row.run_id)
     read = {run_id: _records(decode.input_(row) for row in rows) for run_id, rows in groups}
     newest = select(_RUNS).order_by(_RUNS.c.started_at.desc(), _RUNS.c.id)
-    return tuple(
-        record_of(Run, row, inputs=read.get(row.id, ())) for row in connection.execute(newest)
-    )
+    return tuple(decode.run(row, read.get(row.id, ())) for row in connection.execute(newest))
 
 
 def run(connection: Connection, run_id: str) -> Run | None:
     """As Reader.run()."""
     row = connection.execute(select(_RUNS).where(_RUNS.c.id == run_id)).first()
-    return None if row is None else record_of(Run, row, inputs=_records(inputs(connection, run_id)))
+    return None if row is None else decode.run(row, _records(inputs(connection, run_id)))
 
 
 def _records(stored: Iterable[StoredInput]) -> tuple[Input, ...]:
@@ -122,7 +132,7 @@ def units(connection: Connection, run_id: str, at: int | None) -> tuple[Unit, ..
 def all_units(connection: Connection, run_id: str) -> tuple[Unit, ...]:
     """Every unit the run has or had."""
     mine = select(_UNITS).where(_UNITS.c.run_id == run_id).order_by(_UNITS.c.id)
-    return tuple(record_of(Unit, row) for row in connection.execute(mine))
+    return tuple(decode.unit(row) for row in connection.execute(mine))
 
 
 def entities(connection: Connection, run_id: str, at: int | None) -> tuple[Entity, ...]:
@@ -131,7 +141,7 @@ def entities(connection: Connection, run_id: str, at: int | None) -> tuple[Entit
     if at is not None:
         statement = statement.where(_ENTITIES.c.batch_id <= at)
     rows = connection.execute(statement.order_by(_ENTITIES.c.batch_id))
-    versions = (record_of(Entity, row) for row in rows)  # some are for the batch after
+    versions = (decode.entity(row) for row in rows)  # some are for the batch after
     newest = {
         version.id: version for version in versions if at is None or version.since_batch <= at
     }
@@ -164,7 +174,7 @@ def batches(
     if until is not None:
         statement = statement.where(_BATCHES.c.id <= until)
     rows = connection.execute(statement.order_by(_BATCHES.c.id.desc()).limit(limit)).all()
-    return tuple(record_of(Batch, row) for row in reversed(rows))
+    return tuple(decode.batch(row) for row in reversed(rows))
 
 
 def find_batch(connection: Connection, run_id: str, time: float) -> int | None:
@@ -176,6 +186,7 @@ def find_batch(connection: Connection, run_id: str, time: float) -> int | None:
     batch: int | None = connection.execute(before.limit(1)).scalar()
     if batch is None:
         batch = connection.execute(mine.order_by(_BATCHES.c.time).limit(1)).scalar()
+    hold([(batch,)], WHOLE_OR_NONE)
     return batch
 
 
@@ -223,7 +234,7 @@ def knob_history(
         statement = statement.where(_KNOBS.c.scope == scope)
     order = (_KNOBS.c.version, _KNOBS.c.scope, _KNOBS.c.name)
     rows = connection.execute(statement.order_by(*order))
-    return tuple(record_of(Knob, row) for row in rows)
+    return tuple(decode.knob(row) for row in rows)
 
 
 def results(

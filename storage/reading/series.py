@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Double, Select, bindparam, func, literal, select
 
 from storage.reading.values import stretch
+from storage.tables.allowed import TEXT, WHOLE, hold
 from storage.tables.rows import SeriesData
 from storage.tables.schema import BatchRow, RollupRow, SampleRow, SeriesRow
 from storage.tables.schema_samples import FINE, MINUTE, SECOND
@@ -63,7 +64,8 @@ class _Points(NamedTuple):
 
 def ids(connection: Connection, run_id: str) -> dict[Key, SeriesId]:
     """All series of a run by (entity, property)."""
-    rows = connection.execute(_IDS, {"run": run_id})
+    rows = connection.execute(_IDS, {"run": run_id}).all()
+    hold(rows, TEXT, TEXT, WHOLE, TEXT)
     return {(row[0], row[1]): SeriesId(row[2], row[3]) for row in rows}
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Row,
     Select,
     and_,
     case,
@@ -21,8 +22,7 @@ from sqlalchemy import (
 )
 
 from storage.tables import decode
-from storage.tables.columns import JsonText
-from storage.tables.forms import record_of
+from storage.tables.allowed import TEXT, WHOLE, hold
 from storage.tables.rows import (
     DecisionCounts,
     DecisionEntry,
@@ -33,7 +33,7 @@ from storage.tables.rows import (
 from storage.tables.schema import DecisionRow, MatrixRow, OutcomeRow, PlanRow
 from storage.tables.units import units_in
 from storage.vocabulary import registry
-from storage.vocabulary.planlog import RECORD, SURE_SAVING
+from storage.vocabulary.planlog import SURE_SAVING
 from storage.vocabulary.records import PlanVersion
 
 _PLANS = PlanRow.__table__
@@ -52,9 +52,7 @@ def plans(
     if until is not None:
         statement = statement.where(_PLANS.c.batch <= until)
     order = (_PLANS.c.batch, _PLANS.c.unit_id, _PLANS.c.version)
-    return tuple(
-        record_of(PlanVersion, row) for row in connection.execute(statement.order_by(*order))
-    )
+    return tuple(decode.plan(row) for row in connection.execute(statement.order_by(*order)))
 
 
 def plans_at(connection: Connection, run_id: str, at: int | None) -> dict[str, PlanVersion]:
@@ -78,14 +76,14 @@ def plan_at(
         statement = statement.where(_PLANS.c.unit_id == unit)
     newest = statement.order_by(_PLANS.c.batch.desc(), _PLANS.c.version.desc())
     row = connection.execute(newest.limit(1)).first()
-    return None if row is None else record_of(PlanVersion, row)
+    return None if row is None else decode.plan(row)
 
 
 def first_plan(connection: Connection, run_id: str, unit: str) -> PlanVersion | None:
     """The plan the unit began with, None before it."""
     of_unit = select(_PLANS).where(_PLANS.c.run_id == run_id, _PLANS.c.unit_id == unit)
     row = connection.execute(of_unit.order_by(_PLANS.c.version).limit(1)).first()
-    return None if row is None else record_of(PlanVersion, row)
+    return None if row is None else decode.plan(row)
 
 
 def looks(
@@ -101,12 +99,9 @@ def looks(
     if until is not None:
         statement = statement.where(own.batch <= until)
     newest = statement.order_by(own.batch.desc(), own.unit_id, own.seq.desc()).limit(limit)
-    rows = sorted(connection.execute(newest), key=lambda row: (row.unit_id, row.seq))
-    return tuple(
-        StoredLook(row.unit_id, row.seq, row.batch, row.time, row.detail[RECORD])
-        for row in rows
-        if RECORD in (row.detail or {})
-    )
+    rows: list[Row[Any]] = list(connection.execute(newest))
+    found = [look for row in rows if (look := decode.look(row)) is not None]
+    return tuple(sorted(found, key=lambda look: (look.unit_id, look.seq)))
 
 
 def _brief(connection: Connection) -> ColumnElement[Any]:
@@ -116,7 +111,7 @@ def _brief(connection: Connection) -> ColumnElement[Any]:
         return whole
     short = func.json_remove(whole, *(f"$.{name}" for name in sorted(registry.KNOWN.long_parts)))
     detail = case((func.json_valid(whole) == 1, short), else_=whole)
-    return type_coerce(detail, JsonText).label(whole.name)
+    return type_coerce(detail, whole.type).label(whole.name)
 
 
 def _with_outcomes(
@@ -182,7 +177,9 @@ def last_seq(connection: Connection, run_id: str, until: int | None, unit: str) 
     if until is not None:
         mine = mine.where(_DECISIONS.c.batch <= until)
     newest = mine.order_by(_DECISIONS.c.batch.desc(), _DECISIONS.c.seq.desc())
-    return connection.execute(newest.limit(1)).scalar() or 0
+    seq = connection.execute(newest.limit(1)).scalar() or 0
+    hold([(seq,)], WHOLE)
+    return seq
 
 
 def decision_counts(
@@ -195,7 +192,9 @@ def decision_counts(
     if unit is not None:
         statement = statement.where(_DECISIONS.c.unit_id == unit)
     grouped = statement.group_by(_DECISIONS.c.verdict).order_by(_DECISIONS.c.verdict)
-    counts = {row[0]: row[1] for row in connection.execute(grouped)}
+    rows = connection.execute(grouped).all()
+    hold(rows, TEXT, WHOLE)
+    counts = {row[0]: row[1] for row in rows}
     units = units_in(connection, _DECISIONS, run_id, unit)
     evaluated = sum(last_seq(connection, run_id, until, name) for name in units)
     return DecisionCounts(counts, sum(counts.values()), evaluated)
@@ -213,6 +212,7 @@ def matrix_keys(connection: Connection, run_id: str, unit: str | None) -> tuple[
     while row is not None:
         keys.append(MatrixKey(*row))
         row = connection.execute(first.where(tuple_(*key) > tuple_(row[0], row[1]))).first()
+    hold(keys, TEXT, TEXT, TEXT)
     return tuple(sorted(keys))
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, Select, and_, bindparam, func, or_, select
 
+from storage.tables.allowed import NUMBER, TEXT, WHOLE, WHOLE_OR_NONE, hold
 from storage.tables.rows import RollupSpan
 from storage.tables.schema import BatchRow, LatestRow, RollupRow, SampleRow, SeriesRow
 from storage.tables.schema_samples import FINE, MINUTE, SECOND
@@ -122,12 +123,16 @@ def _written_when_not_0() -> set[str]:
 
 
 def _values(rows: Iterable[Any]) -> list[_Value]:
-    return [_Value(*row) for row in rows]
+    found = [_Value(*row) for row in rows]
+    hold(found, TEXT, TEXT, WHOLE_OR_NONE, NUMBER)
+    return found
 
 
 def last_batch(connection: Connection, run_id: str) -> int | None:
     """The newest executed batch of the run, None before the first."""
-    return connection.execute(_LAST_BATCH, {"run": run_id}).scalar()
+    last = connection.execute(_LAST_BATCH, {"run": run_id}).scalar()
+    hold([(last,)], WHOLE_OR_NONE)
+    return last
 
 
 def _rolled_up(
@@ -135,7 +140,8 @@ def _rolled_up(
 ) -> dict[tuple[str, str], Any]:
     """(Entity, property) -> the row of ``over``, else the last one that ended by batch ``at``."""
     moment = connection.execute(_TIME_OF, {"run": run_id, "at": at}).scalar()
-    rows = connection.execute(_AS_OF_ROLLED, {"run": run_id, "at": at, "moment": moment})
+    rows = connection.execute(_AS_OF_ROLLED, {"run": run_id, "at": at, "moment": moment}).all()
+    hold(rows, TEXT, TEXT, WHOLE, NUMBER, NUMBER, WHOLE, WHOLE, WHOLE)
     of_it = None if over is None else (over.since, over.length_s)
     ordered = sorted(rows, key=lambda r: ((r.bucket, r.resolution_s) == of_it, r.batch_id))
     return {(row.entity_id, row.property): row for row in ordered}

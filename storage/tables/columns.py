@@ -10,6 +10,7 @@ from sqlalchemy import BigInteger, Dialect, ForeignKey, Integer, Text, TypeDecor
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from storage.errors import BadRecord
+from storage.tables.shapes import ANY, Shape
 from storage.tables.texts import why_unstorable
 
 BigKey = BigInteger().with_variant(Integer, "sqlite")
@@ -21,6 +22,11 @@ class JsonText(TypeDecorator[Any]):
     impl = Text
     cache_ok = True
 
+    def __init__(self, shape: Shape = ANY) -> None:
+        """shape: of the values; they are held to it as rows are read."""
+        super().__init__()
+        self.shape = shape
+
     def process_bind_param(self, value: Any, dialect: Dialect) -> str:
         """The value as JSON text."""
         return dump_json(value)
@@ -31,12 +37,25 @@ class JsonText(TypeDecorator[Any]):
 
 
 def load_json(text: str) -> Any:
-    """The value of JSON text; a half of a surrogate pair, as old stores may hold, becomes '?'."""
-    value = json.loads(text)
+    """The value of JSON text; a half of a surrogate pair, as old stores may hold, becomes '?'.
+
+    Raises json.JSONDecodeError for whatever is none."""
+    value = _loaded(text)
     if "\\ud" in text and why_unstorable(value) is not None:
         whole = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
         return json.loads(whole)
     return value
+
+
+def _loaded(text: Any) -> Any:
+    if not isinstance(text, str):
+        raise json.JSONDecodeError("no text", "", 0)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except (ValueError, RecursionError) as error:  # numbers, or nested, beyond what Python takes
+        raise json.JSONDecodeError(str(error), "", 0) from error
 
 
 def dump_json(value: Any) -> str:

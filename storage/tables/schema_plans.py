@@ -8,6 +8,7 @@ from sqlalchemy import BigInteger, Double, ForeignKey, Index, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from storage.tables.columns import Base, BigKey, JsonText, added, batch, run, run_key, unit_key
+from storage.tables.shapes import GRAPH, OBJECT, OBJECT_OR_NULL, ROWS, SCALAR, TEXTS, VECTORS
 from storage.vocabulary.kinds import EventKind, Severity, Verdict, listed
 from storage.vocabulary.registry import KNOWN
 
@@ -26,9 +27,11 @@ class PlanRow(Base):
     kind: Mapped[str] = mapped_column(
         Text, comment="a word of the system: early drop, no early drop, hybrid, ticket or network"
     )
-    order: Mapped[Any] = mapped_column(JsonText, comment="JSON list of entity ids, first first")
+    order: Mapped[Any] = mapped_column(
+        JsonText(TEXTS), comment="JSON list of entity ids, first first"
+    )
     graph: Mapped[Any] = mapped_column(
-        JsonText,
+        JsonText(GRAPH),
         comment='JSON {"nodes": [{"id", "role", "name"}], '
         '"edges": [{"source", "target", "queue"}]}',
     )
@@ -37,7 +40,7 @@ class PlanRow(Base):
     decision: Mapped[int | None] = mapped_column(
         BigInteger, comment="seq of the decision that adopted it; NULL = none"
     )
-    evidence: Mapped[Any] = mapped_column(JsonText, comment="JSON: the numbers behind it")
+    evidence: Mapped[Any] = mapped_column(JsonText(OBJECT), comment="JSON: the numbers behind it")
     __table_args__ = (Index("plan_versions_by_batch", "run_id", "batch", "unit_id", "version"),)
 
 
@@ -79,7 +82,8 @@ class DecisionRow(Base):
         BigInteger, comment="plan in force when it was evaluated, or adopted by it; NULL = none"
     )
     detail: Mapped[Any] = mapped_column(
-        JsonText, comment="JSON: further numbers; rolled_up lists those that are no longer kept"
+        JsonText(OBJECT_OR_NULL),
+        comment="JSON: further numbers; rolled_up lists those that are no longer kept",
     )
     __table_args__ = (
         Index("decisions_by_batch", "run_id", "batch", "seq", "unit_id"),
@@ -124,16 +128,18 @@ class MatrixRow(Base):
     )
     time: Mapped[float] = mapped_column(Double, comment="when it was recorded (Unix s)")
     kind: Mapped[str] = mapped_column(Text, comment=listed(KNOWN.matrices))
-    rows: Mapped[Any] = mapped_column(JsonText, comment="JSON list of row labels")
-    columns: Mapped[Any] = mapped_column(JsonText, comment="JSON list of column labels")
+    rows: Mapped[Any] = mapped_column(JsonText(TEXTS), comment="JSON list of row labels")
+    columns: Mapped[Any] = mapped_column(JsonText(TEXTS), comment="JSON list of column labels")
     cells: Mapped[Any] = mapped_column(
-        JsonText, comment="JSON list of rows of values, in the unit given; null = unknown"
+        JsonText(ROWS), comment="JSON list of rows of values, in the unit given; null = unknown"
     )
     unit: Mapped[str] = mapped_column(Text, comment="unit of the cells; '' = a plain number")
     n: Mapped[int] = mapped_column(BigInteger, comment="evidence behind the cells (tuples)")
-    row_stats: Mapped[Any] = mapped_column(JsonText, comment="JSON {name: vector along the rows}")
+    row_stats: Mapped[Any] = mapped_column(
+        JsonText(VECTORS), comment="JSON {name: vector along the rows}"
+    )
     column_stats: Mapped[Any] = mapped_column(
-        JsonText, comment="JSON {name: vector along the columns}"
+        JsonText(VECTORS), comment="JSON {name: vector along the columns}"
     )
 
 
@@ -152,7 +158,7 @@ class EventRow(Base):
     detail: Mapped[str] = mapped_column(Text, comment="more words, or ''")
     severity: Mapped[str] = mapped_column(Text, comment=listed(Severity))
     ref: Mapped[Any] = mapped_column(
-        JsonText,
+        JsonText(OBJECT),
         comment='JSON {"decision": seq}, {"command": id}, {"plan": version}, {"since": Unix s} '
         "where a run went on after a gap, or {}",
     )
@@ -178,8 +184,12 @@ class KnobRow(Base):
     batch: Mapped[int] = mapped_column(BigInteger, comment="first batch the value applied to")
     time: Mapped[float] = mapped_column(Double, comment="when it was recorded (Unix s)")
     kind: Mapped[str] = mapped_column(Text, comment="float, int, choice, bool or text")
-    value: Mapped[Any] = mapped_column(JsonText, comment="JSON: the value, in the unit given")
-    default: Mapped[Any] = mapped_column(JsonText, comment="JSON: the default, in the unit given")
+    value: Mapped[Any] = mapped_column(
+        JsonText(SCALAR), comment="JSON: the value, in the unit given"
+    )
+    default: Mapped[Any] = mapped_column(
+        JsonText(SCALAR), comment="JSON: the default, in the unit given"
+    )
     unit: Mapped[str] = mapped_column(Text, comment="unit of the value; '' = a plain number")
     help: Mapped[str] = mapped_column(Text, comment="what the knob does")
     low: Mapped[float | None] = mapped_column(
@@ -189,7 +199,7 @@ class KnobRow(Base):
         Double, comment="greatest allowed value (unit given); NULL = unbounded"
     )
     scale: Mapped[str] = mapped_column(Text, comment="how a slider maps: linear or log")
-    choices: Mapped[Any] = mapped_column(JsonText, comment="JSON list of allowed words")
+    choices: Mapped[Any] = mapped_column(JsonText(TEXTS), comment="JSON list of allowed words")
     entity: Mapped[str] = mapped_column(Text, comment="entity the knob belongs to")
 
 
@@ -207,7 +217,7 @@ class CommandRow(Base):
         "step, branch or stop; of what people wrote down: note, preset, alert, sql or forget",
     )
     payload: Mapped[Any] = mapped_column(
-        JsonText,
+        JsonText(OBJECT),
         comment='JSON {"knob", "value", "scope"} or {"name", "text"} or {"name"} or {"of"} or '
         '{"run", "at", "knob", "value", "scope"}; of '
         'what people wrote down {"name", "body"}; of keep and forget {"command"}',
@@ -246,8 +256,10 @@ class ResultRow(Base):
         BigInteger, primary_key=True, comment="number among the stored results of the run"
     )
     batch_id: Mapped[int] = batch("batch the tuple was in")
-    cells: Mapped[Any] = mapped_column(JsonText, comment="JSON {attribute: value}")
-    query_ids: Mapped[Any] = mapped_column(JsonText, comment="JSON list of query names, sorted")
+    cells: Mapped[Any] = mapped_column(JsonText(OBJECT), comment="JSON {attribute: value}")
+    query_ids: Mapped[Any] = mapped_column(
+        JsonText(TEXTS), comment="JSON list of query names, sorted"
+    )
     input: Mapped[str] = added("stream the tuple is of; '' = unknown")
 
 

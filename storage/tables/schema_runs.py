@@ -8,6 +8,7 @@ from sqlalchemy import BigInteger, Double, Index, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from storage.tables.columns import Base, BigKey, JsonText, added, run, run_key
+from storage.tables.shapes import NUMBERS, OBJECT, PAIRS, TEXTS
 from storage.vocabulary.kinds import EntityKind, InputState, RunState, listed
 from storage.vocabulary.registry import KNOWN
 
@@ -35,7 +36,7 @@ class RunRow(Base):
         Double, comment="last sign of life of the engine (Unix s)"
     )
     settings: Mapped[Any] = mapped_column(
-        JsonText, comment="JSON: sink, source, rate..., to show; of a branch, what of"
+        JsonText(OBJECT), comment="JSON: sink, source, rate..., to show; of a branch, what of"
     )
     pid: Mapped[int] = mapped_column(BigInteger, comment="process id of the engine")
     host: Mapped[str] = mapped_column(Text, comment="host name of the engine")
@@ -50,8 +51,10 @@ class InputRow(Base):
     run_id: Mapped[str] = run_key()
     name: Mapped[str] = mapped_column(Text, primary_key=True, comment="name of the stream")
     place: Mapped[int] = mapped_column(BigInteger, comment="place among the run's inputs, from 0")
-    schema: Mapped[Any] = mapped_column(JsonText, comment="JSON [[attribute, type], ...]")
-    source: Mapped[Any] = mapped_column(JsonText, comment="JSON: facts about its source, to show")
+    schema: Mapped[Any] = mapped_column(JsonText(PAIRS), comment="JSON [[attribute, type], ...]")
+    source: Mapped[Any] = mapped_column(
+        JsonText(OBJECT), comment="JSON: facts about its source, to show"
+    )
     timestamp: Mapped[str] = mapped_column(
         Text, comment="attribute that carries its time; '' = the arrival number"
     )
@@ -84,8 +87,12 @@ class UnitRow(Base):
     id: Mapped[str] = mapped_column(Text, primary_key=True, comment="unit id, unique in the run")
     system: Mapped[str] = mapped_column(Text, comment="name of the system")
     title: Mapped[str] = mapped_column(Text, comment="name to show")
-    inputs: Mapped[Any] = mapped_column(JsonText, comment="JSON list of the streams it reads")
-    queries: Mapped[Any] = mapped_column(JsonText, comment="JSON list of the queries it answers")
+    inputs: Mapped[Any] = mapped_column(
+        JsonText(TEXTS), comment="JSON list of the streams it reads"
+    )
+    queries: Mapped[Any] = mapped_column(
+        JsonText(TEXTS), comment="JSON list of the queries it answers"
+    )
     since_batch: Mapped[int] = mapped_column(BigInteger, comment="first batch with the unit")
     removed_batch: Mapped[int | None] = mapped_column(
         BigInteger, comment="first batch without it; NULL while it lives"
@@ -113,7 +120,7 @@ class EntityRow(Base):
     )
     kind: Mapped[str] = mapped_column(Text, comment=listed(EntityKind))
     name: Mapped[str] = mapped_column(Text, comment="name to show")
-    properties: Mapped[Any] = mapped_column(JsonText, comment="JSON of static properties")
+    properties: Mapped[Any] = mapped_column(JsonText(OBJECT), comment="JSON of static properties")
     query: Mapped[str] = mapped_column(Text, comment="query it belongs to; '' when shared")
     since_batch: Mapped[int] = mapped_column(BigInteger, comment="first batch with the entity")
     removed_batch: Mapped[int | None] = mapped_column(
@@ -135,9 +142,9 @@ class BatchRow(Base):
     n_matched: Mapped[int] = mapped_column(BigInteger, comment="satisfying >= 1 query (tuples)")
     n_misfits: Mapped[int] = mapped_column(BigInteger, comment="kept aside as misfits (tuples)")
     stream_time: Mapped[str] = mapped_column(Text, comment="largest timestamp seen, as text, or ''")
-    timings_ms: Mapped[Any] = mapped_column(JsonText, comment="JSON {phase: ms}")
+    timings_ms: Mapped[Any] = mapped_column(JsonText(NUMBERS), comment="JSON {phase: ms}")
     plans: Mapped[Any] = mapped_column(
-        JsonText,
+        JsonText(NUMBERS),
         server_default=text("'{}'"),
         comment="JSON {unit: plan version it ran under}",
     )
@@ -155,7 +162,7 @@ class CommitRow(Base):
     batch_id: Mapped[int | None] = mapped_column(BigInteger, comment="the batch; NULL = no batch")
     kind: Mapped[str] = mapped_column(Text, comment="batch, boundary, run or state")
     time: Mapped[float] = mapped_column(Double, comment="when it was recorded (Unix s)")
-    changed: Mapped[Any] = mapped_column(JsonText, comment="JSON list of what changed")
+    changed: Mapped[Any] = mapped_column(JsonText(TEXTS), comment="JSON list of what changed")
     __table_args__ = (
         UniqueConstraint("run_id", "batch_id"),
         Index(

@@ -10,8 +10,9 @@ from typing import Any, Final
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from storage.errors import BadRecord, UnknownRun
+from storage.tables import decode
 from storage.tables.columns import Base, dump_json
-from storage.tables.forms import batch_row, number, record_of, row_of
+from storage.tables.forms import batch_row, number, row_of
 from storage.tables.schema import (
     AnswerRow,
     BatchRow,
@@ -115,7 +116,7 @@ class RunCache:
         table = EntityRow.__table__
         statement = select(table).where(table.c.run_id == run_id).order_by(table.c.batch_id)
         for row in connection.execute(statement):
-            self.is_new_entity(row_of(record_of(Entity, row), run_id=run_id, batch_id=row.batch_id))
+            self.is_new_entity(row_of(decode.entity(row), run_id=run_id, batch_id=row.batch_id))
 
     def is_new_entity(self, row: _Row) -> bool:
         """Whether a row of entities differs from the newest version; remembers it."""

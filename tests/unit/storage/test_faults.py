@@ -98,7 +98,7 @@ def test_a_folder_and_damaged_text_are_no_stores(store: Path, tmp_path: Path) ->
     with open_engine_writer(str(store)) as engine:
         begin(engine, "r1")
     with closing(sqlite3.connect(store)) as raw, raw:
-        raw.execute("UPDATE runs SET settings = CAST(x'22ff' AS TEXT)")
+        raw.execute("UPDATE runs SET note = CAST(x'22ff' AS TEXT)")
     with open_reader(str(store)) as reader, pytest.raises(NotAStore, match=r"\(or is damaged\)"):
         reader.runs()
 
@@ -186,12 +186,12 @@ def test_a_damaged_store_is_blamed_for_what_cannot_be_copied(store: Path, tmp_pa
     with open_engine_writer(str(store)) as engine:
         begin(engine, "r1")
     with closing(sqlite3.connect(store)) as raw, raw:
-        raw.execute("UPDATE runs SET settings = CAST(x'5365637265742cff0122' AS TEXT)")
+        raw.execute("UPDATE runs SET note = CAST(x'5365637265742cff0122' AS TEXT)")
     with open_reader(str(store)) as reader, pytest.raises(NotAStore) as refused:
         reader.export_run("r1", tmp_path / "copy.db")
     assert str(refused.value) == (
         f"{store} is not a Planwatch store (or is damaged); name another file with --store "
-        "(Could not decode to UTF-8 column 'settings')"
+        "(Could not decode to UTF-8 column 'note')"
     )
     assert not list(tmp_path.glob("*copy*"))
 

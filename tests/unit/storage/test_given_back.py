@@ -15,6 +15,7 @@ from tests.contract.store_builders import START, begin, record
 
 N = 60
 KILOBYTES = 60
+LABELS = tuple(map(str, range(KILOBYTES)))
 
 
 def filled(path: Path) -> EngineWriter:
@@ -23,7 +24,7 @@ def filled(path: Path) -> EngineWriter:
     begin(writer)
     for number in range(N):
         cells = [[f"{number:04}" * 256] * KILOBYTES]
-        matrix = Matrix("selectivity", "selectivity", ("a",), ("q",), cells)
+        matrix = Matrix("selectivity", "selectivity", ("a",), LABELS, cells)
         one = record(number, time=START + 40 + number / 2)
         writer.write_batch(replace(one, matrices=(matrix,)))
     return writer
