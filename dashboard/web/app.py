@@ -91,6 +91,12 @@ class PlanwatchDash(Dash):
         return html
 
 
+def page_names() -> list[str]:
+    """The first parts of the pages' paths, those of all systems included."""
+    face.use(systems.FACES)
+    return [page.path[1:] for page in all_pages()]
+
+
 def create_app(services: Services, shell: Shell | None = None) -> Dash:
     """The application: pages, /api/v1, /live, /metrics and /healthz. Serve ``app.server``."""
     face.use(systems.FACES)

@@ -11,12 +11,10 @@ import sys
 import time
 from collections.abc import Sequence
 
-from dashboard import systems
-from dashboard.base import face
-from dashboard.pages import all_pages
 from dashboard.serving.alerts import WebhookRefused, check_webhook
 from dashboard.serving.hosts import AddressRefused, check_host_names, check_prefix
 from dashboard.serving.settings import Settings
+from dashboard.web.app import page_names
 from dashboard.web.server import Server
 from dashboard.web.tokens import VARIABLE, TokenRefused, find_token
 from storage.errors import StoreError
@@ -82,7 +80,6 @@ def read_settings(arguments: Sequence[str]) -> Settings:
 
     Raises TokenRefused, WebhookRefused, AddressRefused, StoreError.
     """
-    face.use(systems.FACES)  # a prefix that is the name of a page is refused: of all systems' pages
     options = build_parser().parse_args(arguments)
     if options.replay:
         open_reader(options.store).close()  # nothing is left beside a file that is no recording
@@ -96,7 +93,7 @@ def read_settings(arguments: Sequence[str]) -> Settings:
         webhook=check_webhook(options.webhook, options.allow_webhook),
         awaits_since=time.time() if options.awaits_run else None,
         allowed_hosts=tuple(str(host) for host in check_host_names(options.allow_host)),
-        prefix=check_prefix(options.prefix, (page.path[1:] for page in all_pages())),
+        prefix=check_prefix(options.prefix, page_names()),
     )
 
 
