@@ -199,9 +199,8 @@ def _fits_its_kind(kind: str, payload: Any) -> bool:
     """Whether a payload has what is looked up in those of its kind."""
     if kind in ("keep", "forget"):
         return type(payload.get("command")) is int
-    if kind in NOTED:
-        return isinstance(payload.get("name"), str) and isinstance(payload.get("body"), dict)
-    return kind != "knob" or (bool(payload.get("knob")) and isinstance(payload["knob"], str))
+    named = isinstance(payload.get("name"), str) and isinstance(payload.get("body"), dict)
+    return named or kind not in NOTED
 
 
 def result(row: Row[Any]) -> StoredResult:

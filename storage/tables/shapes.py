@@ -49,7 +49,7 @@ def _has_texts(*names: str) -> Callable[[Any], bool]:
 
 
 _IS_NODE: Final = _has_texts("id", "role", "name")
-_IS_EDGE: Final = _has_texts("source", "target", "queue")
+_IS_EDGE: Final = _has_texts("source", "target")
 
 
 def _is_graph(value: Any) -> bool:
@@ -88,5 +88,5 @@ VECTORS: Final = Shape(
     "an object of lists", ("object",), lambda value: _is_object(value, _is_list_of_anything)
 )
 GRAPH: Final = Shape(
-    "an object of nodes (id, role, name) and edges (source, target, queue)", ("object",), _is_graph
+    "an object of nodes (id, role, name) and edges (source, target)", ("object",), _is_graph
 )

@@ -153,7 +153,10 @@ def test_the_sentence_says_what_is_there_and_what_is_allowed(
     [
         ("UPDATE knobs SET value = '\"much\"'", "JSON of a value of kind 'float'"),
         ("UPDATE matrices SET cells = '[[1, 2]]'", "as many rows and columns as have labels"),
-        ("UPDATE commands SET payload = '{}'", "JSON of what is asked by a command of kind knob"),
+        (
+            "UPDATE commands SET kind = 'keep', payload = '{}'",
+            "JSON of what is asked by a command of kind keep",
+        ),
         ("UPDATE inputs SET schema = '[[\"a\"]]'", "JSON of a list of pairs of texts"),
     ],
 )
