@@ -143,7 +143,7 @@ def aligned(
     """
     words, unit, smaller = NUMBERS[name] if name in NUMBERS else told("compared")[name]
     sides = [_by_place(data, place) for data, place in zip(series, places, strict=True)]
-    if not any(sides):
+    if all(value is None for side in sides for value in side.values()):
         return None
     x = sorted({*sides[0], *sides[1]}, key=lambda place: (isinstance(place, str), place))
     shared = _shared(*sides)

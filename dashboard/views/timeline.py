@@ -174,7 +174,7 @@ def build_timeline(
     ratio' | 'either'). window_tuples: lambda. cursor: time of the batch shown, None when pinned to
     now.
     """
-    known = {name: data for name, data in series.items() if len(data.batch)}
+    known = {name: data for name, data in series.items() if np.isfinite(data.value).any()}
     specs = [*PANELS, BACKLOG] if _ever(known.get(BACKLOG.spot)) else list(PANELS)
     steps = sorted(mu_steps)
     panels = [

@@ -34,13 +34,22 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> ChainsView | N
 
 def draw(view: ChainsView, sheet: Sheet) -> Drawing:
     """The charts above both partitions, side by side."""
-    figure = draw_chains(view, sheet.theme) if view.paths else None
+    n_left = sum(not path.is_sound for path in view.paths)
+    figure = draw_chains(view, sheet.theme) if len(view.paths) > n_left else None
     link = jump(
         sheet.context, "decision", "/decisions", view.batch, node=str(view.seq), unit=view.unit
     )
-    note = html.Span([f"batch {view.batch}: {view.explanation} · ", link])
+    note = html.Span([f"batch {view.batch}: {view.explanation}{_left_out(n_left)} · ", link])
     foot = _partitions(view, sheet.context)
     return Drawing("", figure, HEIGHT, foot, _table(view), note)
+
+
+def _left_out(n: int) -> str:
+    """Of paths that are not drawn, or ''."""
+    if not n:
+        return ""
+    paths = "1 path has" if n == 1 else f"{n} paths have"
+    return f" · {paths} estimates beyond a day of work for an element: not drawn, see the table"
 
 
 def _partitions(view: ChainsView, context: Context) -> Component:

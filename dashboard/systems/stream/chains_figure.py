@@ -13,10 +13,11 @@ _SYMBOLS: Final = ("circle", "square", "diamond", "triangle-up", "x", "star")
 
 
 def draw_chains(view: ChainsView, theme: str | None = None) -> Figure:
-    """A line for each path; its chains straight across, dashed those now, dotted those before."""
+    """A line for each path; its chains straight across, dashed those now, dotted those before. A
+    path with estimates that are none would stretch the axes for all others: it has no line."""
     colours = palette(theme)
     traces: list[Trace] = []
-    for place, path in enumerate(view.paths):
+    for place, path in enumerate(path for path in view.paths if path.is_sound):
         traces += _traces(path, place, ink(colours, place))
     return figure(
         traces,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -9,6 +10,9 @@ from dashboard.components.names import named
 from storage.vocabulary.records import Decision
 
 KIND: Final = "chains"
+#: Microseconds of work for an element, and elements left of it, beyond which an estimate is none:
+#: a day of work, and as many elements. What is left behind many joins is a product of estimates.
+ABSURD: Final = 86_400e6
 
 
 class ChainOf(NamedTuple):
@@ -29,6 +33,15 @@ class PathChart(NamedTuple):
     points: list[tuple[float, float]]
     edges: list[int]
     edges_before: list[int]
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether its estimates can be drawn beside others."""
+        return all(
+            math.isfinite(number) and abs(number) < ABSURD
+            for point in self.points
+            for number in point
+        )
 
 
 class ChainsView(NamedTuple):

@@ -9,6 +9,7 @@ from dash.development.base_component import Component
 from dashboard.base.context import Context
 from dashboard.components.formats import show
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
+from dashboard.components.states import empty
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
 from dashboard.systems.stream.curves_figure import HEIGHT, draw_curves
@@ -28,9 +29,12 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> CurvesView | N
 
 def draw(view: CurvesView, sheet: Sheet) -> Drawing:
     """The stack and its table."""
-    if not view.queues:
-        return Drawing(note=f"nothing waited in batch {view.batch}")
+    if not any(view.totals) and not any(lane.peak for lane in view.queues):
+        words = "Each element was worked off as it came."
+        return Drawing(empty(f"Nothing waited in batch {view.batch}", words))
     table = _table(view, sheet.context)
+    if not any(view.totals):
+        return Drawing(table, table=table, note=f"batch {view.batch} {_BETWEEN}")
     if len(view.times) < 2:
         return Drawing(table, table=table, note=f"batch {view.batch} {_AT_ONCE}")
     totals = view.totals
@@ -44,6 +48,7 @@ def draw(view: CurvesView, sheet: Sheet) -> Drawing:
 
 
 _AT_ONCE: Final = "was small enough to be worked off at one instant: no curve, only the most"
+_BETWEEN: Final = "had tuples wait between the instants on record alone: no curve, only the most"
 _COLUMNS: Final = (
     TableColumn("Queue"),
     TableColumn("at most", "int", "tuples", "most that waited in it at once"),

@@ -60,6 +60,8 @@ def test_stretches_lie_over_each_other_by_batch_from_their_begins() -> None:
     assert line.shared == (0, 1)
     assert line.change.share is None, "two batches say nothing"
     assert aligned("batch_ms", (None, None), places) is None
+    nan = float("nan")
+    assert aligned("dropping_ratio", (series(0, [nan, nan]), series(0, [nan])), places) is None
     drawn = checked(draw_compared([line, line], BY_BATCH, "dark"))
     assert [trace.name for trace in drawn.data] == ["A", "B", None, "A", "B", None]
 

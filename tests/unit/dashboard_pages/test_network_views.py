@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Any
 
@@ -9,8 +10,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.panels.contract import Sheet
+from dashboard.systems.stream.chains import draw as draw_chains_panel
 from dashboard.systems.stream.chains_figure import draw_chains
 from dashboard.systems.stream.chains_view import build_chains
+from dashboard.systems.stream.curves import draw as draw_curves_panel
 from dashboard.systems.stream.curves_figure import draw_curves
 from dashboard.systems.stream.curves_view import MOST_LANES, build_curves
 from dashboard.views.answers import build_answer, build_relation
@@ -22,6 +26,7 @@ from dashboard.views.results import build_tuples
 from storage.tables.rows import SeriesData, StoredResult
 from storage.vocabulary.records import SIGN, TAU, Decision, Entity, Matrix, PlanVersion
 from tests.unit.dashboard_pages.figures import checked
+from tests.unit.dashboard_shell.samples import context
 
 #: Changes of a bag: a value that comes, or the place (modulo) of one there is, which goes.
 MOVES = st.lists(st.tuples(st.booleans(), st.integers(0, 5)), max_size=60)
@@ -197,6 +202,32 @@ def test_chains_before_and_now_are_marked_on_the_path() -> None:
     (path,) = view.paths
     assert (path.edges, path.edges_before) == ([0, 2, 3], [0, 1, 2, 3])
     assert path.points[2] == (2.0, 0.3)
+
+
+def test_a_path_of_absurd_estimates_does_not_stretch_the_axes_of_the_others() -> None:
+    absurd = [[[0, 1], [1.6e94, 0]], [[0, 1], [2, 1e30], [3, 0]], [[0, 1], [math.inf, 0]]]
+    points: list[Any] = [[[0, 1], [4, 0]], *absurd]
+    charts = [{"operators": ["a", "b"][: len(each) - 1], "points": each} for each in points]
+    told = {"chains": [], "charts": charts}
+    made = Decision(
+        4, 9, "chain", "chains", "switched", "memory_gain", 0.2, ">=", 0.05, 500, 900, 0,
+        "other chains", [], [], None, None, None, detail=told,
+    )  # fmt: skip
+    view = build_chains(made)
+    (line,) = checked(draw_chains(view)).data
+    assert list(line.x) == [0, 4]
+    drawn = draw_chains_panel(view, Sheet(context()))
+    assert "3 paths have estimates beyond a day of work" in str(drawn.note)
+    assert draw_chains_panel(view._replace(paths=view.paths[1:]), Sheet(context())).figure is None
+
+
+def test_queues_in_which_nothing_waited_are_a_sentence_and_no_axis() -> None:
+    for peak, words in ((0, "Nothing waited in batch 7"), (2, "Queue")):
+        peaks = {"peak": [peak]}
+        matrix = Matrix("queue curve", "queue curve", ("q",), ("3", "4"), [[0, 0]], row_stats=peaks)
+        drawn = draw_curves_panel(build_curves(matrix, Book(), 7), Sheet(context()))
+        assert drawn.figure is None
+        assert words in str(drawn.body)
 
 
 def test_names_of_operators_are_no_tags_in_figures() -> None:

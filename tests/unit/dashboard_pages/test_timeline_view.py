@@ -53,6 +53,11 @@ def a_view(**more: SeriesData) -> TimelineView:
     return build_timeline(series, [(2, 0.5), (0, 0.1)], "visits", 4000, events, 102.0)
 
 
+def test_a_property_that_was_never_known_has_no_empty_panel() -> None:
+    view = a_view(dropping_ratio=a_series("dropping_ratio", [NAN, NAN, NAN, NAN]))
+    assert [panel.key for panel in view.panels] == ["visits", "batch"]
+
+
 def test_only_panels_with_data_are_drawn_and_nan_is_unknown() -> None:
     view = a_view()
     assert [panel.key for panel in view.panels] == ["visits", "batch"]
