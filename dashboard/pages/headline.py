@@ -22,6 +22,7 @@ from dashboard.views.events import difference
 from dashboard.views.gain import Gain, GainSource, column, turning_points
 from dashboard.views.plan import Values
 from dashboard.views.plan_parts import leading_to
+from dashboard.views.saved import changed
 from storage.reader import Reader
 from storage.tables.rows import DecisionEntry
 from storage.vocabulary.records import PlanVersion
@@ -54,10 +55,23 @@ def find_gain(reader: Reader, context: Context, units: Units, values: Values) ->
             having = [entity for entity in book if source.changes[-1] in values.get(entity, {})]
             owners = [having] if source.summed else [[entity] for entity in having]
             owners = [book.systems()] if source.together else owners
-            gains += [source.told(read(own, source)) for own in owners]
+            told = [source.told(read(own, source)) for own in owners]
+            gains += _titled(book, owners, told)
         of = f" · {title}" if len(units) > 1 else ""
         all_gains += [gain._replace(basis=gain.basis + of) for gain in gains if gain is not None]
     return max(all_gains, key=lambda gain: gain.figure != "", default=None)
+
+
+def _titled(
+    book: Book, owners: Sequence[Sequence[str]], gains: Sequence[Gain | None]
+) -> list[Gain | None]:
+    """Gains of several joins, say, each with what it is of."""
+    if len(owners) < 2:
+        return list(gains)
+    return [
+        gain and gain._replace(basis=f"{gain.basis} · {book.title(own[0])}")
+        for own, gain in zip(owners, gains, strict=True)
+    ]
 
 
 def _sources() -> list[GainSource]:
@@ -79,9 +93,30 @@ def _columns(
     if source.summed:
         now = {name: sum(values[owner].get(name) or 0.0 for owner in owners) for name in names}
         return {name: column(data, at, now[name]) for name, data in added(series).items()}
-    return {
+    columns = {
         name: column(data, at, values[data.entity].get(name))
         for name, data in by_property(series).items()
+    }
+    return _exact(reader, context, keys, columns, source.recent)
+
+
+def _exact(
+    reader: Reader,
+    context: Context,
+    keys: Sequence[tuple[str, str]],
+    columns: dict[str, dict[int, float]],
+    n: int,
+) -> dict[str, dict[int, float]]:
+    """The columns with each of the last n batches, also where points are means of several."""
+    at = context.batch
+    if at is None or n < 2:
+        return columns
+    since = at - n + 1
+    series = reader.many_series(context.run_id, keys, since_batch=since, until_batch=at)
+    newest = {name: column(data, None, None) for name, data in by_property(series).items()}
+    return {
+        name: {batch: value for batch, value in own.items() if batch < since} | newest.get(name, {})
+        for name, own in columns.items()
     }
 
 
@@ -163,16 +198,30 @@ def _changed(context: Context, change: LastChange | None) -> list[Component]:
 
 
 def _cost(entry: DecisionEntry | None) -> str:
-    """', 3.46 → 2.91 visits per tuple' of the same sampled tuples, before they are predicted."""
+    """', 3.46 → 2.91 visits per tuple' of the same sampled tuples, before they are predicted; of a
+    change that brought nothing, or harm, that it did."""
     if entry is None:
         return ""
     detail, outcome = entry.decision.detail or {}, entry.outcome
     unit = with_mu(str(detail.get("cost_unit") or "visits per tuple"))
-    old, new, word = entry.decision.predicted_old, entry.decision.predicted_new, ", predicted"
+    old, new, is_measured = entry.decision.predicted_old, entry.decision.predicted_new, False
     if outcome is not None and outcome.n_sample >= MIN_SAMPLES:
-        old, new, word = outcome.counterfactual_old, outcome.sample_new, ""
+        old, new, is_measured = outcome.counterfactual_old, outcome.sample_new, True
     if old is None or new is None:
         return ""
-    if unit in LEVELS:
-        return f", {show(old, 'bytes')} → {show(new, 'bytes')}{word}"
-    return f", {show(old, 'f2')} → {show(new, 'f2')} {unit}{word}"
+    is_level = unit in LEVELS
+    effect, before, after = changed(old, new, "bytes" if is_level else "f2")
+    unit = "" if is_level else f" {unit}"
+    if effect == "saved":
+        return f", {before} → {after}{unit}{'' if is_measured else ', predicted'}"
+    words = _HARM[is_level] if effect == "cost" else ("brought nothing", "to bring nothing")
+    said = words[0] if is_measured else f"is predicted {words[1]}"
+    numbers = f"{before} → {after}" if effect == "cost" else f"{before} with it and without it,"
+    return f", which {said}: {numbers}{unit}".rstrip(",")
+
+
+#: What a change that made it dearer did, and is predicted to do; of what is held at a time.
+_HARM: Final = {
+    False: ("cost more", "to cost more"),
+    True: ("holds more", "to hold more"),
+}

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dashboard.base.face import faces, followed
+from dashboard.base.face import VerdictSource, faces, followed
 from dashboard.components.formats import show
 from dashboard.components.kinds import node_kind
 from dashboard.components.names import named
@@ -82,14 +82,30 @@ def _with_logs(reader: Reader, run: str, until: int | None, story: Story, entiti
 def _saved(reader: Reader, run: str, entities: Book, until: int | None) -> str:
     """What adapting came to, by the first system that knows it, or ''."""
     for verdict in filter(None, (face.verdict for face in faces())):
-        of_role = [entity.id for entity in entities.of(verdict.role)]
-        owners = of_role if verdict.role else entities.systems()
-        keys = [(owner, name) for name in verdict.properties for owner in owners]
-        series = reader.many_series(run, keys, until_batch=until)
-        said = verdict.told(added(series) if verdict.role else by_property(series))
+        said = _said(reader, run, entities, until, verdict)
         if said:
             return f"{said} ({verdict.basis})"
     return ""
+
+
+def _said(
+    reader: Reader, run: str, entities: Book, until: int | None, verdict: VerdictSource
+) -> str:
+    """By one system: of all together, or of each apart by its name where there are several."""
+    of_role = [entity.id for entity in entities.of(verdict.role)]
+    owners = of_role if verdict.role else entities.systems()
+    keys = [(owner, name) for name in verdict.properties for owner in owners]
+    series = reader.many_series(run, keys, until_batch=until, max_points=EVERY)
+    if not verdict.apart:
+        return verdict.told(added(series) if verdict.role else by_property(series))
+    own = {
+        owner: {name: data for (of, name), data in series.items() if of == owner}
+        for owner in owners
+    }
+    said = {owner: words for owner in owners if (words := verdict.told(own[owner]))}
+    if len(owners) < 2:
+        return "".join(said.values())
+    return "; ".join(f"{words} for {entities.name(owner)}" for owner, words in said.items())
 
 
 def _switches(reader: Reader, run: str, until: int | None) -> tuple[DecisionEntry, ...]:

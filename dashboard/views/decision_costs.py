@@ -14,6 +14,7 @@ from dashboard.views.decisions import (
     cost_unit,
     sampled,
 )
+from dashboard.views.saved import changed
 from storage.vocabulary.records import Decision, DecisionOutcome
 
 _PREDICTED: Final = ", predicted"
@@ -82,8 +83,10 @@ def saved_words(
     what: the samples are."""
     if saved.value is None or outcome is None:
         return saved.reason
-    verb = "saved" if saved.value >= 0 else "lost"
+    verb = "saved" if saved.value > 0 else "lost"
     basis = f"estimated on {show(outcome.n_sample, 'int')} {what}"
+    if changed(saved.value, 0.0, "bytes" if unit in LEVELS else "int")[0] == "nothing":
+        return f"brought nothing ({basis})"
     if unit in LEVELS:
         return f"{verb} {show(abs(saved.value), 'bytes')} ({basis})"
     return f"{verb} {show(abs(saved.value), 'int')} {unit} per 1 000 tuples ({basis})"

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from dashboard.components.formats import THIN, show
 from dashboard.views.numbers import known, thinned
+from dashboard.views.saved import SavedShare, last_batches, saved
 from storage.tables.rows import SeriesData
 
 Tone: TypeAlias = Literal["gain", "loss", "quiet"]
@@ -23,7 +24,8 @@ Columns: TypeAlias = Mapping[str, Mapping[int, float]]
 
 class Ratio(NamedTuple):
     """Two costs of which the first, in force, saves or loses against the second. saves, loses:
-    words in front of the share; nothing: where there is none; against: what it is a share of."""
+    words in front of the share; nothing: where there is none; against: what it is a share of.
+    recent: newest batches it is told of; of several nothing is told before there is an interval."""
 
     now: str
     before: str
@@ -31,6 +33,7 @@ class Ratio(NamedTuple):
     loses: str
     nothing: str
     against: str
+    recent: int = 1
 
 
 class Gain(NamedTuple):
@@ -52,38 +55,49 @@ class GainSource(NamedTuple):
     """Where a system tells what adapting came to. told: from the properties by name, over the run
     until the moment. changes: those of them that draw it anew. together: they are of the unit and
     the engine; else of each entity that has the last of ``changes``. summed: of all of these, added
-    batch by batch."""
+    batch by batch. recent: newest batches that are told of, each exact."""
 
     properties: tuple[str, ...]
     told: Callable[[Columns], Gain | None]
     changes: tuple[str, ...]
     together: bool = False
     summed: bool = False
+    recent: int = 1
 
 
 def ratio_source(ratio: Ratio) -> GainSource:
     """Two costs as a source."""
-    return GainSource(ratio[:2], partial(ratio_gain, ratio), ratio[:2])
+    return GainSource(ratio[:2], partial(ratio_gain, ratio), ratio[:2], recent=ratio.recent)
 
 
 def ratio_gain(ratio: Ratio, columns: Columns) -> Gain | None:
-    """What is saved at the moment; None without both costs."""
+    """What is saved at the moment; None without both costs, or before there are batches enough."""
     costs, others = columns.get(ratio.now, {}), columns.get(ratio.before, {})
+    batches = [batch for batch in costs if others.get(batch)]
     curve: list[CurvePoint] = [
-        (batch, 1 - cost / others[batch], None, None)
-        for batch, cost in costs.items()
-        if others.get(batch)
+        (batch, 1 - costs[batch] / others[batch], None, None) for batch in batches
     ]
-    if not curve:
+    newest = batches[-ratio.recent :]
+    found = saved(
+        [costs[batch] for batch in newest],
+        [others[batch] for batch in newest],
+        last_batches(len(newest)),
+    )
+    if found is None or (ratio.recent > 1 and found.low is None):
         return None
-    share = curve[-1][1]
-    lead = ratio.saves if share > 0 else ratio.loses
-    tone: Tone = "gain" if share > 0 else "loss"
-    basis = f"{ratio.against}, estimated on the profile"
-    figure = percent(abs(share))
-    if round(share, 3) == 0:
-        lead, figure, basis, tone = ratio.nothing, "", f"0{THIN}% {basis}", "quiet"
-    return Gain(lead, figure, basis, tone, "share saved", "pct", curve)
+    lead, figure, tone = claim(ratio, found)
+    basis = f"{ratio.against}, {found.stretch}{found.interval}, estimated on the profile"
+    share = show(found.share, "pct").replace("-", "−")
+    basis = basis if figure else f"{share} {basis}"
+    return Gain(lead, figure, basis, tone, "share saved in each batch", "pct", curve)
+
+
+def claim(ratio: Ratio, found: SavedShare) -> tuple[str, str, Tone]:
+    """What two costs come to, as every page says it: lead, figure ('' = nothing to claim), tone."""
+    if found.effect == "nothing":
+        return ratio.nothing, "", "quiet"
+    figure = percent(abs(found.share))
+    return (ratio.saves, figure, "gain") if found.share > 0 else (ratio.loses, figure, "loss")
 
 
 def percent(share: float) -> str:

@@ -14,6 +14,7 @@ from dashboard.components.formats import duration, show, stamp
 from dashboard.components.names import named
 from dashboard.views.decisions import LEVELS, followed, sampled
 from dashboard.views.gaps import gaps_of
+from dashboard.views.saved import changed
 from storage.tables.rows import DecisionEntry, StoredEvent
 from storage.vocabulary.records import Batch, Command, Run
 
@@ -185,15 +186,16 @@ def _cost(entry: DecisionEntry) -> str:
     new, old = outcome.sample_new, outcome.counterfactual_old
     detail = entry.decision.detail or {}
     unit = str(detail.get("cost_unit", "visits per tuple")).replace("us ", "µs ")
-    word = "saved" if new <= old else "cost"
     n = show(outcome.n_sample, "int")
     if unit in LEVELS:
         held, without = show(new, "bytes"), show(old, "bytes")
         return f"; {held} held since, {without} without it, over {n} {followed(entry.decision)}"
-    return (
-        f"; it {word} {abs(old - new):.2f} {unit} ({new:.2f} against {old:.2f} of the plan before, "
-        f"on the same {n} {sampled(entry.decision)})"
-    )
+    effect, before, after = changed(old, new)
+    basis = f"on the same {n} {sampled(entry.decision)}"
+    if effect == "nothing":
+        return f"; it brought nothing ({after} {unit}, as the plan before, {basis})"
+    amount = show(abs(old - new), "f2") if abs(old - new) >= 0.01 else f"{abs(old - new):.1g}"
+    return f"; it {effect} {amount} {unit} ({after} against {before} of the plan before, {basis})"
 
 
 def _aside(sentence: Sentence, sentences: Sequence[Sentence]) -> str:

@@ -16,6 +16,7 @@ from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet
 from dashboard.systems.asc.regret_figure import HEIGHT, draw_regret
 from dashboard.systems.asc.regret_view import LINES, PROPERTIES, RegretView, build_regret
 from dashboard.views.book import Book, by_property
+from dashboard.views.saved import NOISE
 from storage.reader import Reader
 
 MAX_POINTS: Final = 1000
@@ -40,10 +41,15 @@ def draw(view: RegretView, sheet: Sheet) -> Drawing:
 def _note(view: RegretView) -> list[Any]:
     words: list[Any] = [badge(view.verdict, view.tone)]
     if view.gap is not None:
-        words.append(
-            f" running order {show(view.gap, 'pct')} above the best fixed order in hindsight"
-        )
+        words.append(f" running order {_apart(view.gap)} the best fixed order in hindsight")
     return [*words, " · estimated on the sampled tuples"]
+
+
+def _apart(gap: float) -> str:
+    """'2.0 % above': what never changes may well be dearer than what does."""
+    if abs(gap) < NOISE:
+        return "as dear as"
+    return f"{show(abs(gap), 'pct')} {'above' if gap > 0 else 'below'}"
 
 
 def _table(view: RegretView, context: Context) -> Component:

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from dashboard.components.formats import show
 from dashboard.views.numbers import Z_95
+from dashboard.views.saved import WHOLE
 from storage.tables.rows import SeriesData
 
 TOTAL: Final = "regret_saved_total"
@@ -106,7 +107,8 @@ def _verdict(row: RegretRow) -> tuple[str, str]:
     spread = show(row.high - row.saved, "si")
     if row.low <= 0 <= row.high:
         amount = f"{show(row.saved, 'si')} ± {spread}"
-        return f"neither saved nor lost: {amount} visits against the first order", "quiet"
+        words = f"neither saved nor lost: {amount} visits against the first order {WHOLE}"
+        return words, "quiet"
     verb, tone = ("saved", "ok") if row.saved > 0 else ("lost", "warning")
     amount = show(abs(row.saved), "si")
-    return f"{verb} {amount} ± {spread} visits against the first order", tone
+    return f"{verb} {amount} ± {spread} visits against the first order {WHOLE}", tone

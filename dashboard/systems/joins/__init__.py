@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from dashboard.base.face import Face
-from dashboard.systems.joins import caches, lanes, ledger, matrices, pipelines, words
+from dashboard.systems.joins import caches, lanes, ledger, ledger_view, matrices, pipelines, words
 
 FACE: Final = Face(
     folder=Path(__file__).parent,
@@ -23,4 +23,5 @@ FACE: Final = Face(
     unreplayed=words.UNREPLAYED,
     chosen=words.CHOSEN,
     gains=words.GAINS,
+    verdict=ledger_view.VERDICT,
 )

@@ -12,26 +12,13 @@ const costs = (value, unit) => `${value === null ? "—" : shortNumber(value)}\u
 
 const Caches = ({ join, run, disabled }) => h("section", { className: "pw-caches", "data-join": join.join, "aria-label": `Caches of the join of ${join.name}` }, headline(join), cacheList(join, run, disabled));
 
-/* What caches save, as far as that can be told: an estimate, and never of caches that hold nothing. */
-function verdict({ saving, entries }) {
-  if (saving === null) return "Not measured yet";
-  const { times, low, high } = saving;
-  if (!entries) return "Nothing is cached yet";
-  if (low <= 1 && high >= 1) return "Caches neither save nor lose";
-  return `${times > 1 ? "Caches save" : "Caches lose"} ${show(times > 1 ? times : 1 / times, "f2")}\u2009×`;
-}
-
 function headline(join) {
   const { plain, cached, cost, saving, name } = join;
-  const estimate = () => {
-    const { times, low, high, n } = saving;
-    const each = `${costs(cached, cost)} for each element, ${costs(plain, cost)} without caches`;
-    return `${each}: ${show(times, "f2")}\u2009×, 95\u2009% interval ${show(low, "f2")} to ${show(high, "f2")}, over ${n} batches`;
-  };
+  const estimate = () => `${costs(cached, cost)} for each element, ${costs(plain, cost)} without caches: ${saving.words}`;
   return h(
     "header",
     { className: "pw-market-head" },
-    h("h3", null, verdict(join), h("span", { className: "pw-dim" }, ` query ${name}`)),
+    h("h3", null, join.verdict, h("span", { className: "pw-dim" }, ` query ${name}`)),
     saving && h("p", null, h("span", { className: "pw-badge" }, "estimated"), " ", estimate())
   );
 }

@@ -9,6 +9,7 @@ from dash.development.base_component import Component
 
 from dashboard.base.context import Context
 from dashboard.components.drawn import PanelDrawing, knob_row
+from dashboard.components.formats import show
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_role
@@ -18,13 +19,13 @@ from dashboard.systems.joins.caches_view import (
     FORBID_KNOB,
     PIN_KNOB,
     POOL,
-    SMOOTHED,
     CacheBid,
     CachesView,
     build_caches,
 )
 from dashboard.views.book import Book
 from dashboard.views.knobs import NAMES_SEPARATOR
+from dashboard.views.saved import RECENT, SavedShare
 from storage.reader import Reader
 
 DRAWING: Final = "pw-caches-drawing"
@@ -49,11 +50,11 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> list[CachesVie
 def _courses(
     reader: Reader, run: str, at: int | None, entities: Sequence[str]
 ) -> dict[tuple[str, str], list[float]]:
-    """What is followed of pools and caches, over the batches that are smoothed."""
+    """What is followed of pools and caches, over the recent batches."""
     if at is None:
         return {}
     keys = [(entity, name) for entity in entities for name in COURSES]
-    series = reader.many_series(run, keys, since_batch=at - SMOOTHED + 1, until_batch=at)
+    series = reader.many_series(run, keys, since_batch=at - RECENT + 1, until_batch=at)
     return {
         key: [point for point in series[key].value.tolist() if point == point] for key in series
     }
@@ -71,13 +72,20 @@ def draw(joins: list[CachesView], sheet: Sheet) -> Drawing:
 def _sent(join: CachesView) -> dict[str, Any]:
     sent = join._asdict()
     sent["bids"] = [bid._asdict() for bid in join.bids]
-    sent["saving"] = None if join.saving is None else join.saving._asdict()
+    sent["verdict"], saving = join.verdict, join.saving
+    sent["saving"] = None if saving is None else {"n": saving.n, "words": _words(saving)}
     names = {"pin": PIN_KNOB, "forbid": FORBID_KNOB}
     sent["knobs"] = {
         role: knob_row(join.knobs[name]) for role, name in names.items() if name in join.knobs
     }
     sent["separator"] = NAMES_SEPARATOR
     return sent
+
+
+def _words(saving: SavedShare) -> str:
+    """'61.6 % saved, 95 % interval 50.2 % to 73.0 %, last 10 batches'."""
+    share = f"{show(abs(saving.share), 'pct')} {'saved' if saving.share >= 0 else 'lost'}"
+    return f"{share}{saving.interval}, {saving.stretch}"
 
 
 _COLUMNS: Final = (

@@ -6,15 +6,16 @@ consumers is on the market of the run (dashboard/panels/common/market.py).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from dashboard.systems.joins.words import CACHES
 from dashboard.views.book import Book
+from dashboard.views.gain import claim
 from dashboard.views.knobs import named_in
-from dashboard.views.numbers import Z_95
+from dashboard.views.saved import SavedShare, last_batches, saved
 from storage.vocabulary.joins import CACHE_STATES
 from storage.vocabulary.records import Entity, Knob
 
@@ -25,13 +26,11 @@ PIN_KNOB: Final = "pinned_caches"
 FORBID_KNOB: Final = "forbidden_caches"
 #: The knob that says what costs are.
 COST_KNOB: Final = "join_costs"
-#: Batches over which bids and costs are smoothed: estimates of single batches jump.
-SMOOTHED: Final = 10
-#: What is followed of pools and of caches over these batches.
+#: What is followed of pools and of caches over the recent batches.
 COURSES: Final = ("plain_cost", "cached_cost", "cache_bid", "granted_bytes")
 
 Values = Mapping[str, Mapping[str, float | None]]
-#: (Entity, property of COURSES) -> values of the last SMOOTHED batches, oldest first.
+#: (Entity, property of COURSES) -> values of the last RECENT batches, oldest first.
 Courses = Mapping[tuple[str, str], Sequence[float]]
 
 
@@ -63,21 +62,11 @@ class CacheBid(NamedTuple):
     under: float | None = None
 
 
-class Saving(NamedTuple):
-    """How many times dearer the join would be without its caches, with a 95 % interval over
-    n batches. All of it is estimated on the profile."""
-
-    times: float
-    low: float
-    high: float
-    n: int
-
-
 class CachesView(NamedTuple):
     """The caches of one join. name: of its queries. price: cost a tuple and KB, None while memory
     is left; plain, cached: cost a tuple without caches and with them, in ``cost``, means of the
-    last batches; saving: what follows from them; entries: in the caches in use. bids: the highest
-    first; knobs: by name."""
+    last batches; saving: what follows from them, None before there are two; entries: in the caches
+    in use. bids: the highest first; knobs: by name."""
 
     pool: str
     join: str
@@ -89,8 +78,18 @@ class CachesView(NamedTuple):
     cost: str
     bids: tuple[CacheBid, ...]
     knobs: Mapping[str, Knob]
-    saving: Saving | None
+    saving: SavedShare | None
     entries: float
+
+    @property
+    def verdict(self) -> str:
+        """What caches save, as the headline has it; nothing where none holds anything."""
+        if self.saving is None:
+            return "Not measured yet"
+        if not self.entries:
+            return "Nothing is cached yet"
+        lead, figure, _ = claim(CACHES, self.saving)
+        return f"{lead} {figure}".rstrip()
 
 
 def build_caches(
@@ -116,7 +115,7 @@ def build_caches(
                 cost_unit(in_unit),
                 bids,
                 {n: in_unit[n] for n in (PIN_KNOB, FORBID_KNOB) if n in in_unit},
-                saving_of(plain, cached),
+                _saving(plain, cached),
                 sum(bid.entries or 0.0 for bid in bids if bid.state == "used"),
             )
         )
@@ -127,16 +126,10 @@ def _average(course: Sequence[float], now: float | None) -> float | None:
     return float(np.mean(course)) if len(course) else now
 
 
-def saving_of(plain: Sequence[float], cached: Sequence[float]) -> Saving | None:
-    """Of costs of the same batches; None without two of them. A ratio: it is its logarithm that has
-    a mean and an interval."""
-    pairs = [(a, b) for a, b in zip(plain, cached, strict=False) if a > 0 and b > 0]
-    if len(pairs) < 2:
-        return None
-    logs = np.log([a / b for a, b in pairs])
-    mean, half = float(logs.mean()), float(Z_95 * logs.std(ddof=1) / math.sqrt(len(logs)))
-    times, low, high = (math.exp(mean + side) for side in (0.0, -half, half))
-    return Saving(times, low, high, len(pairs))
+def _saving(plain: Sequence[float], cached: Sequence[float]) -> SavedShare | None:
+    """Of costs of the same batches; None without two of them."""
+    found = saved(cached, plain, last_batches(min(len(plain), len(cached))))
+    return found if found is not None and found.low is not None else None
 
 
 def cost_unit(knobs: Mapping[str, Knob]) -> str:

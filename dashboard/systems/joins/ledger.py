@@ -8,6 +8,7 @@ from dashboard.base.context import Context
 from dashboard.components.badges import badge
 from dashboard.components.formats import clock
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
+from dashboard.components.states import empty
 from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.systems.joins.caches_view import POOL, cost_unit
@@ -26,7 +27,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> list[CachingVi
     book = Book(reader.entities(run, until), scope.unit)
     pools, knobs = book.of(POOL), reader.knobs(run, until)
     keys = [(pool.id, name) for pool in pools for name in PROPERTIES]
-    series = reader.many_series(run, keys, until_batch=until, max_points=MAX_POINTS)
+    series = reader.many_series(run, keys, until_batch=until, max_points=MAX_POINTS, sampled=True)
     titles = {
         pool.id: (
             book.title(str(pool.properties["join"])),
@@ -39,7 +40,11 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> list[CachingVi
 
 def draw(joins: list[CachingView], sheet: Sheet) -> Drawing:
     """Two lines for each join; the table twin: one row a batch, newest first."""
-    figure, table = draw_caching(joins, sheet.theme), _table(joins, sheet.context)
+    table = _table(joins, sheet.context)
+    if all(join.is_blank for join in joins):
+        words = "The joins cost what they would without caches."
+        return Drawing(empty("Caching neither saved nor lost anything so far", words), table=table)
+    figure = draw_caching(joins, sheet.theme)
     return Drawing(figure=figure, height=HEIGHT, table=table, note=_note(joins))
 
 

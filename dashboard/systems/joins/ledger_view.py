@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from dashboard.base.face import VerdictSource
 from dashboard.components.formats import show
 from dashboard.systems.joins.caches_view import POOL
 from dashboard.views.book import Book
+from dashboard.views.gain import percent
+from dashboard.views.saved import NOISE, WHOLE, Effect, saved
 from storage.tables.rows import SeriesData
 
 ELEMENTS: Final = "caching_elements_total"
@@ -15,11 +18,15 @@ SPENT: Final = "caching_spent_total"
 PLAIN: Final = "caching_plain_total"
 BEST: Final = "caching_best_total"
 PROPERTIES: Final = (ELEMENTS, SPENT, PLAIN, BEST)
+#: Below this share of the cost without caches a difference of totals is that of rounded sums.
+_ROUNDING: Final = 1e-9
+_TONES: Final[Mapping[Effect, str]] = {"saved": "ok", "nothing": "quiet", "cost": "warning"}
 
 
 class CachingRow(NamedTuple):
     """Up to a batch, since the run began. elements: of the join; costs in the unit of its knobs.
-    saved: against no caches; regret: against the best caches in hindsight."""
+    saved: against no caches; regret: against the best caches in hindsight, never below 0: what was
+    in force is known in hindsight, too."""
 
     batch: int
     time: float
@@ -42,14 +49,43 @@ class CachingView(NamedTuple):
         """What it came to in a sentence, and its tone: ok, warning or quiet."""
         last = self.rows[-1]
         plain = last.saved + last.spent
-        if not plain:
+        words, tone = caching_words(last.spent, plain)
+        if not words:
             return "nothing came so far", "quiet"
-        share = f"{show(abs(last.saved) / plain, 'pct')} of the cost without caches"
-        regret = f"{show(last.regret / plain, 'pct')} above the best caches in hindsight"
-        if abs(last.saved) < 0.0005 * plain:
-            return f"neither saved nor lost; {regret}", "quiet"
-        verb, tone = ("saved", "ok") if last.saved > 0 else ("lost", "warning")
-        return f"{verb} {share}; {regret}", tone
+        above = last.regret / plain
+        regret = f"{show(above, 'pct')} above" if above >= NOISE else "no dearer than"
+        return f"{words}; {regret} the best caches in hindsight", tone
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether both lines stay at nothing."""
+        return not any(row.saved or row.regret for row in self.rows)
+
+
+def caching_words(spent: float, plain: float) -> tuple[str, str]:
+    """What totals come to, and its tone: ('saved 62 % of the cost without caches since the run
+    began', 'ok'); ('', 'quiet') where nothing was to spend."""
+    found = saved([spent], [plain], WHOLE)
+    if found is None:
+        return "", "quiet"
+    tone, share = _TONES[found.effect], percent(abs(found.share))
+    if found.effect == "nothing":
+        return f"neither saved nor lost {found.stretch}", tone
+    verb = "saved" if found.effect == "saved" else "lost"
+    return f"{verb} {share} of the cost without caches {found.stretch}", tone
+
+
+def caching_verdict(series: Mapping[str, SeriesData]) -> str:
+    """Of the caches of a join over the run, '' where nothing is known."""
+    spent, plain = (_by_batch(series.get(name)) for name in (SPENT, PLAIN))
+    last = max(set(spent) & set(plain), default=None)
+    return "" if last is None else caching_words(spent[last][1], plain[last][1])[0]
+
+
+#: In the headline of a post-mortem.
+VERDICT: Final = VerdictSource(
+    (SPENT, PLAIN), caching_verdict, POOL, "by the estimates of each batch", apart=True
+)
 
 
 def build_caching(
@@ -80,4 +116,6 @@ def _by_batch(data: SeriesData | None) -> dict[int, tuple[float, float]]:
 def _row(batch: int, columns: Mapping[str, Mapping[int, tuple[float, float]]]) -> CachingRow:
     elements, spent, plain, best = (columns[name][batch][1] for name in PROPERTIES)
     time = columns[ELEMENTS][batch][0]
-    return CachingRow(batch, time, elements, spent, plain - spent, spent - best)
+    least = _ROUNDING * abs(plain)
+    won, regret = (0.0 if abs(apart) < least else apart for apart in (plain - spent, spent - best))
+    return CachingRow(batch, time, elements, spent, won, max(0.0, regret))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from dashboard.views.gain import Ratio, ratio_source
+from dashboard.views.saved import RECENT
 from dashboard.views.unreplayed import MARKET, SAME, SAMPLING, WINDOW
 
 WORDS: Final[Mapping[str, str]] = {
@@ -60,5 +61,6 @@ CACHES: Final = Ratio(
     "Caches lose",
     "Caches save nothing now",
     "of what the join would cost without them",
+    RECENT,
 )
 GAINS: Final = (ratio_source(CACHES),)

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dashboard.systems.joins.caches_view import build_caches, saving_of, state_of
+from dashboard.panels.contract import Sheet
+from dashboard.systems.joins.caches_view import build_caches, state_of
 from dashboard.systems.joins.lanes_figure import draw_lanes
 from dashboard.systems.joins.lanes_view import build_lanes
+from dashboard.systems.joins.ledger import draw
 from dashboard.systems.joins.ledger_figure import draw_caching
 from dashboard.systems.joins.ledger_view import BEST, ELEMENTS, PLAIN, SPENT, build_caching
 from dashboard.systems.joins.matrices_view import build_candidates, build_join_view
@@ -20,6 +22,7 @@ from dashboard.views.takes import build_takes
 from storage.tables.rows import SeriesData, StoredMatrix
 from storage.vocabulary.records import Entity, Knob, Matrix
 from tests.unit.dashboard_pages.figures import checked
+from tests.unit.dashboard_shell.samples import context
 
 UNIT = "u"
 
@@ -116,16 +119,21 @@ def test_costs_and_bids_are_means_of_the_last_batches_and_a_saving_has_its_inter
     }
     (join,) = build_caches(BOOK, VALUES, [], courses)
     assert (join.plain, join.cached) == (12.0, 4.5)
-    saving = join.saving
-    assert saving is not None
-    assert saving.n == 4
-    assert saving.times == pytest.approx(8**0.5)
-    assert saving.low < saving.times < saving.high
+    found = join.saving
+    assert found is not None
+    assert (found.n, found.stretch) == (4, "last 4 batches")
+    assert found.share == pytest.approx(1 - 4.5 / 12)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < found.share < found.high
     c1 = next(one for one in join.bids if one.id == "c1")
     assert c1.bid == 0.5
     assert c1.smooth == pytest.approx(0.3)
     assert (c1.granted, c1.under) == (8192, 4096)
-    assert saving_of([1.0], [2.0]) is None
+    assert join.verdict == "Nothing is cached yet"
+    assert join._replace(entries=7.0).verdict == "Caches save 62\u2009%"
+    (one,) = build_caches(BOOK, VALUES, [], {key: value[:1] for key, value in courses.items()})
+    assert (one.saving, one.verdict) == (None, "Not measured yet")
 
 
 def test_what_caching_saved_and_lost_since_the_run_began() -> None:
@@ -142,7 +150,22 @@ def test_what_caching_saved_and_lost_since_the_run_began() -> None:
     assert tone == "ok"
     assert words.startswith("saved 25")
     assert len(checked(draw_caching([join])).data) == 2
+    assert "25\u2009% of the cost without caches since the run began; 5.0" in words
     assert build_caching(BOOK, {"pool": ("four", "probes")}, {}) == []
+
+
+@pytest.mark.parametrize("best", [101.0, 100.0 + 4e-13, 100.0])
+def test_what_ran_is_never_above_the_best_in_hindsight_by_less_than_nothing(best: float) -> None:
+    totals = {ELEMENTS: [10.0], PLAIN: [100.0 + 4e-13], SPENT: [100.0], BEST: [best]}
+    told = {("pool", name): series("pool", values) for name, values in totals.items()}
+    (join,) = build_caching(BOOK, {"pool": ("four", "probes")}, told)
+    assert (join.rows[0].saved, join.rows[0].regret) == (0, 0)
+    assert join.is_blank
+    regret = "no dearer than the best caches in hindsight"
+    assert join.verdict == (f"neither saved nor lost since the run began; {regret}", "quiet")
+    sheet = Sheet(context())
+    assert "neither saved nor lost anything" in str(draw([join], sheet).body)
+    assert draw([join], sheet).figure is None
 
 
 @pytest.mark.parametrize(

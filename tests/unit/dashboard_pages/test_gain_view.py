@@ -62,14 +62,17 @@ def test_an_order_or_caches_save_a_share_now() -> None:
     assert gain is not None
     assert (gain.lead, gain.figure) == ("This order saves", "25\u2009%")
     assert [point[1] for point in gain.curve] == [0.0, 0.25]
-    worse = ratio_gain(caches, {caches.now: {1: 1.1}, caches.before: {1: 1.0}})
+    assert "this batch" in gain.basis
+    assert ratio_gain(caches, {caches.now: {1: 1.1}, caches.before: {1: 1.0}}) is None
+    worse = ratio_gain(caches, {caches.now: {1: 1.1, 2: 1.2}, caches.before: {1: 1.0, 2: 1.0}})
     assert worse is not None
     assert (worse.lead, worse.tone) == ("Caches lose", "loss")
     assert ratio_gain(order, {order.now: {1: 9.0}}) is None
-    same = ratio_gain(caches, {caches.now: {1: 1.0}, caches.before: {1: 1.0}})
+    assert "last 2 batches, 95\u2009% interval" in worse.basis
+    same = ratio_gain(caches, {caches.now: {1: 1.0, 2: 1.0}, caches.before: {1: 1.0, 2: 1.0}})
     assert same is not None
     assert (same.lead, same.figure, same.tone) == ("Caches save nothing now", "", "quiet")
-    assert same.basis.startswith("0\u2009% of what the join would cost")
+    assert same.basis.startswith("0.0\u2009% of what the join would cost")
 
 
 def test_the_newest_value_is_exact() -> None:

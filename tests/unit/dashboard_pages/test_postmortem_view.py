@@ -42,6 +42,10 @@ def test_a_switch_tells_what_it_brought_on_the_same_tuples() -> None:
     assert aside == ""
     ((text, _),) = told(events, switch(4, 20, 4.5, 4.0, 240))
     assert "it cost 0.50" in text
+    ((text, _),) = told(events, switch(4, 20, 4.221, 4.223, 240))
+    assert "it brought nothing (4.22 visits per tuple, as the plan before, on the same 240" in text
+    ((text, _),) = told(events, switch(4, 20, 0.0021, 0.0042, 240))
+    assert "it saved 0.002 visits per tuple (0.0021 against 0.0042 of the plan before" in text
     ((text, _),) = told(events, switch(4, 20, 3.0, 4.0, 7))
     assert "not enough samples to say what it brought (n = 7)" in text
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dashboard.panels.contract import Sheet
+from dashboard.systems.asc.regret import draw
 from dashboard.systems.asc.regret_figure import draw_regret
 from dashboard.systems.asc.regret_view import LINES, RegretView, build_regret
 from storage.tables.rows import SeriesData
 from tests.unit.dashboard_pages.figures import checked
+from tests.unit.dashboard_shell.samples import context
 
 NAN = float("nan")
 
@@ -55,6 +58,20 @@ def test_a_total_within_its_band_of_zero_is_neither(
     assert view.tone == tone
     assert view.rows[-1].low == pytest.approx(saved - 1.96 * error)
     assert view.rows[-1].high == pytest.approx(saved + 1.96 * error)
+
+
+@pytest.mark.parametrize(
+    ("gap", "words"),
+    [
+        (0.02, "2.0\u2009% above the"),
+        (-0.01, "1.0\u2009% below the"),
+        (-1e-9, "as dear as the"),
+    ],
+)
+def test_the_running_order_is_above_or_below_the_best_fixed_one(gap: float, words: str) -> None:
+    view = a_view([NAN, 1.0, 2.0], [NAN, 1.0, 1.0])._replace(gap=gap)
+    note = "".join(map(str, draw(view, Sheet(context())).note))
+    assert f"running order {words} best fixed order in hindsight" in note
 
 
 def test_the_figure_has_all_four_lines_and_the_band() -> None:
