@@ -124,7 +124,7 @@ def test_queues_within_the_batch_and_chains_are_drawn(
 def test_a_small_batch_has_no_curve_and_says_so(open_page: OpenPage) -> None:
     page = open_page(f"/matrix?run={RUN}&unit={UNIT}")
     panel = page.locator("#pw-queue-curves")
-    expect(panel).to_contain_text("at one instant")
+    expect(panel).to_contain_text("between the instants on record alone")
     expect(panel.get_by_role("row", name="Trips → [Rows 20]").first).to_be_visible()
 
 
