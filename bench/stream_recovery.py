@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from backend.operators.network.core.job import NetworkJob
-from backend.operators.network.shards.input_manager import Arrived
 from backend.operators.network.shards.shard import NetworkTask, Places, run_shard
 from backend.operators.network.shards.shard_reports import ShardReport
+from backend.operators.network.shards.timed import Arrived
 from bench.stream_data import SCHEMA, TICKS, DifferentResults, aggregate
 from bench.stream_lanes import UNIT, network_job
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -33,6 +34,8 @@ from backend.systems.stream.sysstream import SYS_ARRIVING, SYS_TIME
 from backend.workloads.sysstream import SYSSTREAM
 from storage.reading.resume import LastState
 from storage.vocabulary.records import Entity, Event, KeptState, Sample, Unit
+
+log = logging.getLogger(__name__)
 
 
 class UnitSet:
@@ -165,6 +168,9 @@ class UnitSet:
             if id in self._units:
                 ran = BatchRan(result.batch_id, part, ms, backlog)
                 recorded = recorded.then(stamped(self._units[id].unit.executed(ran), id))
+        for event in recorded.events:
+            if event.kind == "input":
+                log.warning("%s (%s)", event.title, event.detail)
         self.share_memory(settings)
         events = tuple(e for unit in self._units.values() for e in unit.exactness_events())
         return recorded.then(Recorded(events=events))

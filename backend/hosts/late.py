@@ -20,11 +20,14 @@ LEFT_OUT: Final = "left out of windows; "
 
 
 class _Late(NamedTuple):
-    """The tuples of an input that are late for a unit. first: some of them; parts: their files."""
+    """The tuples of an input that are late for a unit. first: some of them; parts: their files;
+    missed: those that only some of its queries take."""
 
     n: int = 0
     first: tuple[KeptAside, ...] = ()
     parts: tuple[str, ...] = ()
+    n_missed: int = 0
+    missed: tuple[KeptAside, ...] = ()
 
     @classmethod
     def of(cls, unit: MergedShards, input: str) -> _Late:
@@ -33,7 +36,14 @@ class _Late(NamedTuple):
             report.n_late.get(input, 0),
             report.late.get(input, ()),
             unit.late_parts.get(input, ()),
+            report.n_missed.get(input, 0),
+            report.missed.get(input, ()),
         )
+
+    @property
+    def n_left_out(self) -> int:
+        """Those that some query of the unit does not take."""
+        return self.n + self.n_missed
 
 
 def with_late(
@@ -48,7 +58,7 @@ def with_late(
     for name, input in inputs.items():
         readers = [networks[task.unit] for task in job.networks if name in task.job.streams]
         late = sorted((_Late.of(unit, name) for unit in readers), key=lambda one: one.n)
-        if late and late[-1].n:
+        if any(one.n_left_out for one in late):
             operators = job.tasks.inputs[name].operators.values()
             is_taken = any(operator.selects for operator in operators)
             with_them[name] = _told(input, late, _Late() if is_taken else late[0])
@@ -59,7 +69,7 @@ def _told(input: Merged, late: Sequence[_Late], aside: _Late) -> Merged:
     """late: for each network, fewest first; aside: what no query takes."""
     unwanted = tuple(part for one in late if one.parts != aside.parts for part in one.parts)
     return input._replace(
-        result=_counted(input.result, late[-1], aside),
+        result=_counted(input.result, max(late, key=lambda one: one.n_left_out), aside),
         parts=(*input.parts, *aside.parts),
         unwanted=unwanted,
     )
@@ -67,8 +77,9 @@ def _told(input: Merged, late: Sequence[_Late], aside: _Late) -> Merged:
 
 def _counted(result: InputResult, most: _Late, aside: _Late) -> InputResult:
     raws = {one.raw for one in aside.first}
-    missed = [replace(one, error=LEFT_OUT + one.error) for one in most.first if one.raw not in raws]
-    n_missed = most.n - aside.n
+    left_out = [one for one in (*most.first, *most.missed) if one.raw not in raws]
+    missed = [replace(one, error=LEFT_OUT + one.error) for one in left_out]
+    n_missed = most.n_left_out - aside.n
     return replace(
         result,
         n_tuples=result.n_tuples - aside.n,

@@ -12,8 +12,8 @@ from backend.hosts.publish import FolderSink
 from backend.operators.contract import UnitResult
 from backend.operators.network.core.job import NetworkJob
 from backend.operators.network.shards.homes import MemoryShard, ShardHome
-from backend.operators.network.shards.input_manager import Arrived
 from backend.operators.network.shards.shard import NetworkTask, run_shard
+from backend.operators.network.shards.timed import Arrived
 from backend.workloads.sysstream import SYSSTREAM
 
 _NOTHING: Final[tuple[str, ...]] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 import uuid
 from collections.abc import Collection, Mapping, Sequence
@@ -17,7 +18,6 @@ from backend.operators.network.core.contract import Watch
 from backend.operators.network.core.job import NetworkJob
 from backend.operators.network.expressions.arrow import answer_schema
 from backend.operators.network.shards.homes import ShardHome
-from backend.operators.network.shards.input_manager import Arrived
 from backend.operators.network.shards.redo_log import Pack, RedoLog
 from backend.operators.network.shards.shard import (
     NetworkTask,
@@ -26,11 +26,15 @@ from backend.operators.network.shards.shard import (
     run_shard,
 )
 from backend.operators.network.shards.shard_reports import MergedShards, ShardReport, merged_shards
+from backend.operators.network.shards.timed import Arrived
 from backend.operators.task import Arrivals, TaskJob, typed, unfit
 from backend.workloads.spec import SinkSpec
 
-#: A stream may be so many tuples ahead of the slowest that a network reads together with it.
+log = logging.getLogger(__name__)
+#: A stream may be so many tuples ahead of the slowest that queries read together with it.
 AHEAD_OF_OTHERS: Final = 20_000
+#: And so many where other queries wait for nothing but this stream, and would have to wait, too.
+AHEAD_OF_SOME: Final = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,7 @@ class Networks:
         self._lengths = {input.name: input.replay for input in inputs}
         self._known: dict[str, tuple[NetworkJob, NetworkJob, str]] = {}
         self._jobs: dict[str, NetworkJob] = {}
+        self._held: set[str] = set()
         self._logs: dict[str, RedoLog] = {}
         self._sinks: dict[str, tuple[tuple[Attribute, ...], FolderSink]] = {}
         #: Inputs that have given their last tuple.
@@ -161,6 +166,21 @@ class Networks:
             by_unit.setdefault(report.unit, []).append(report)
         return {unit: merged_shards(reports) for unit, reports in by_unit.items()}
 
+    def rooms(self, found: Mapping[str, MergedShards]) -> dict[str, int]:
+        """As ``rooms``; streams that are held although some queries wait for nothing else are told
+        of, once."""
+        pending = [unit.result.report.pending for unit in found.values()]
+        held = {name for own in pending for name, n in own.items() if n >= AHEAD_OF_SOME}
+        for name in sorted(held - self._held):
+            log.warning(
+                "stream %s is held: %d of its tuples wait for other streams that some queries read "
+                "beside it; all queries that read it wait until these go on",
+                name,
+                AHEAD_OF_SOME,
+            )
+        self._held = held
+        return rooms(found)
+
     def publish(self, tasks: Sequence[NetworkTask], found: Mapping[str, MergedShards]) -> None:
         """Put the files of answers into place, once and for all."""
         if not self._sink.path:
@@ -197,7 +217,10 @@ def rooms(networks: Mapping[str, MergedShards]) -> dict[str, int]:
     stream_rooms: dict[str, int] = {}
     for unit in networks.values():
         for name, n_pending in unit.result.report.pending.items():
-            if name not in unit.slowest and len(unit.result.report.pending) > 1:
-                room = max(0, AHEAD_OF_OTHERS - n_pending)
+            clocks = unit.result.report.clocks.items()
+            waited_for = [name in own.slowest for clock, own in clocks if name in clock]
+            if not all(waited_for):
+                most = AHEAD_OF_SOME if any(waited_for) else AHEAD_OF_OTHERS
+                room = max(0, most - n_pending)
                 stream_rooms[name] = min(room, stream_rooms.get(name, room))
     return stream_rooms

@@ -25,8 +25,8 @@ from backend.model.schema import Schema, ValidTimes
 from backend.operators.digest import package_digest
 from backend.operators.network.core.job import NetworkJob, StreamTime
 from backend.operators.network.shards.homes import MemoryShard
-from backend.operators.network.shards.input_manager import Arrived
 from backend.operators.network.shards.shard import NetworkTask, run_shard
+from backend.operators.network.shards.timed import Arrived
 from backend.processes.children import LIFELINE, hold_lifeline
 from backend.systems.cores import BringsOperators, CoreKind
 from backend.systems.registry import CORES

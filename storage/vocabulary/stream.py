@@ -76,9 +76,19 @@ STREAM: Final = Vocabulary(
         "view_offset_tuples": Property(
             "tuples", ("synopsis",), "how far the stub's view is behind its store"
         ),
-        "heartbeat": Property("ticks", ("system",), "the first tick that is not over"),
+        "heartbeat": Property(
+            "ticks", ("system",), "the first tick that is not over for all queries"
+        ),
         "heartbeat_lag": Property(
-            "ticks", ("system",), "from the heartbeat to the newest timestamp seen"
+            "ticks",
+            ("system", "query"),
+            "from the first tick that is not over for a query to the newest timestamp of the "
+            "streams it reads; of the unit the most of any query",
+        ),
+        "waits_s": Property(
+            "s",
+            ("query",),
+            "how long the oldest tuple has waited for another stream that the query reads",
         ),
         "log_bytes": Property("bytes", ("system",), "bytes of the batch's log of tuples"),
         "shards": Property("shards", ("system",), "parts the network runs in"),

@@ -22,8 +22,8 @@ from backend.operators.contract import Chunk, UnitResult
 from backend.operators.network.core.job import NetworkJob, StreamTime
 from backend.operators.network.core.reports import NetworkReport
 from backend.operators.network.shards.homes import MemoryShard
-from backend.operators.network.shards.input_manager import Arrived
 from backend.operators.network.shards.shard import NetworkTask, run_shard
+from backend.operators.network.shards.timed import Arrived
 from backend.systems.contract import BatchRan, Observation, Recorded, System, SystemUnit, UnitJob
 from backend.systems.registry import SYSTEMS
 from backend.workloads.queries import read_query

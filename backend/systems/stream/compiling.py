@@ -12,7 +12,7 @@ from backend.cql.nodes import Call, Table
 from backend.cql.types import expressions_in
 from backend.model.conditions import ContinuousQuery
 from backend.model.functions import Functions
-from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer, ShardGroup
+from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer, ShardGroup, Streams
 from backend.operators.network.core.work import (
     EVERYWHERE,
     JoinTrees,
@@ -41,11 +41,12 @@ def compile_queries(
     """The operators of all queries; what several do alike is one operator.
 
     queries: with a plan, of different names. since: query -> the batch it was registered at;
-    queries share operators with those of the same batch only, whose windows began as empty. sharing
-    is told to the plan: it is about what operators keep. tick_us: of all streams, for windows in
-    seconds. joins: of more than two inputs. keyed: tuples may go to several shards by the values of
-    an attribute; queries then share only what is spread by the same one. kinds: of cores, some of
-    which bring operators of their own.
+    queries share operators with those of the same batch only, whose windows began as empty, and
+    with those that read the same streams, whose time goes on as theirs does. sharing is told to the
+    plan: it is about what operators keep. tick_us: of all streams, for windows in seconds. joins:
+    of more than two inputs. keyed: tuples may go to several shards by the values of an attribute;
+    queries then share only what is spread by the same one. kinds: of cores, some of which bring
+    operators of their own.
 
     What a query comes to depends on the query and ``since`` alone, not on the others.
     """
@@ -55,7 +56,8 @@ def compile_queries(
         tree, is_stream, why = operator_tree(query.plan, tick_us, implicit_istream, joins, kinds)
         if not keyed:
             tree, why = whole(tree), f"There is one shard. {why}"
-        answers[query.name] = PlannedAnswer(making.made(tree, since[query.name], why), is_stream)
+        top = making.made(tree, read_by(tree), since[query.name], why)
+        answers[query.name] = PlannedAnswer(top, is_stream)
     return NetworkPlan(tuple(making.operators.values()), answers, making.groups(), sharing)
 
 
@@ -82,8 +84,8 @@ def operator_tree(
 
 
 class _Making:
-    """The operators made so far, by id. Those of different batches, and those whose inputs are
-    spread by other keys, have other ids."""
+    """The operators made so far, by id. Those of different batches, those that go by the time of
+    other streams, and those whose inputs are spread by other keys, have other ids."""
 
     def __init__(self) -> None:
         self.operators: dict[str, PlannedOperator] = {}
@@ -91,10 +93,13 @@ class _Making:
         self._why: dict[str, str] = {}
         self._group: dict[str, str] = {}
 
-    def made(self, tree: OperatorTree, since: int, why: str) -> str:
-        """Make the operators of a tree that are not there yet; the id of the topmost one."""
-        inputs = tuple(self.made(input, since, why) for input in tree.inputs)
+    def made(self, tree: OperatorTree, clock: Streams, since: int, why: str) -> str:
+        """Make the operators of a tree that are not there yet; the id of the topmost one. clock:
+        all streams that its query reads."""
+        inputs = tuple(self.made(input, clock, since, why) for input in tree.inputs)
         said = repr((tree.work, tree.fields, tree.key, inputs))
+        if not inputs and clock != read_by(tree):
+            said += f" beside {sorted(clock)}"
         digest = hashlib.sha256(said.encode()).hexdigest()[:_DIGITS]
         id = f"{tree.work.named(len(inputs))}-{digest}-{since}"
         if id not in self.operators:
@@ -124,6 +129,12 @@ class _Making:
         while self._group[id] != id:
             id = self._group[id]
         return id
+
+
+def read_by(tree: OperatorTree) -> Streams:
+    """The streams that a query reads, by the tree of its operators."""
+    works = [part.work for part in tree.walk()]
+    return frozenset(work.reads for work in works if work.reads and not work.is_stored)
 
 
 def called_functions(plan: NetworkPlan, known: Functions) -> Functions:

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from backend.model.conditions import ContinuousQuery
 from backend.model.ids import entity_id, source_id, source_queue, unit_entity
 from backend.operators.network.core.job import queue_id
-from backend.operators.network.core.plan import NetworkPlan
+from backend.operators.network.core.plan import NetworkPlan, Streams
 from backend.systems.publishing import query_entity
 from backend.systems.stream.capacities import Capacities
 from backend.systems.stream.describing import DescribedOperator, described
 from backend.systems.stream.holdings import Holding, holdings
+from backend.systems.stream.waiting import Wait
 from backend.workloads.sysstream import SYSSTREAM
 from storage.vocabulary.graph import PlanEdge, PlanGraph, PlanNode
 from storage.vocabulary.kinds import EntityKind
@@ -27,7 +28,8 @@ from storage.vocabulary.records import Entity, Json
 class NetworkLayout:
     """A plan with its operators in words, and the ids of what belongs to them. words: of operators
     that are no inputs; streams, relations: name -> the operators that read it; holdings: what
-    operators keep; queries: what it answers, by name."""
+    operators keep; queries: what it answers, by name; clocks: query -> the streams whose time it
+    goes by."""
 
     unit_id: str
     plan: NetworkPlan
@@ -36,6 +38,7 @@ class NetworkLayout:
     relations: Mapping[str, tuple[str, ...]]
     holdings: tuple[Holding, ...]
     queries: Mapping[str, ContinuousQuery] = field(default_factory=dict)
+    clocks: Mapping[str, Streams] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -51,7 +54,9 @@ class NetworkLayout:
         words = described(plan)
         kept = holdings(unit_id, plan, words, _names(words, streams, relations))
         by_name = {query.name: query for query in queries}
-        return cls(unit_id, plan, words, streams, relations, kept, by_name)
+        goes_by = {id: clock for clock, ids in plan.clocks.items() for id in ids}
+        clocks = {query: goes_by[answer.operator] for query, answer in plan.answers.items()}
+        return cls(unit_id, plan, words, streams, relations, kept, by_name, clocks)
 
     def node(self, id: str) -> str:
         """The entity of an operator, or of what it reads."""
@@ -180,8 +185,8 @@ class NetworkLayout:
     ) -> Entity:
         return Entity(id, kind, name, dict(facts or {}), query, unit_id=self.unit_id, role=role)
 
-    def query(self, query: ContinuousQuery, since: int) -> Entity:
-        """A query that runs. since: the batch it was registered at."""
+    def query(self, query: ContinuousQuery, since: int, wait: Wait | None = None) -> Entity:
+        """A query that runs. since: the batch it was registered at; wait: what it waits for."""
         answer, words = self.plan.answers[query.name], self.words.items()
         return query_entity(
             self.unit_id,
@@ -190,6 +195,8 @@ class NetworkLayout:
             streams=list(query.reads),
             answers=_kind(answer.is_stream),
             registered_at=since,
+            waits_for=[] if wait is None else list(wait.streams),
+            waits_since=None if wait is None else wait.batch,
             operators=[self.node(id) for id, word in words if query.name in word.facts["queries"]],
         )
 

@@ -6,10 +6,17 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from backend.model.ids import entity_id, unit_entity
-from backend.operators.network.core.reports import NetworkReport, OperatorCounts, QueueCurve
+from backend.operators.network.core.plan import Streams
+from backend.operators.network.core.reports import (
+    ClockReport,
+    NetworkReport,
+    OperatorCounts,
+    QueueCurve,
+)
 from backend.systems.publishing import Values, samples_of
 from backend.systems.stream.holdings import Holding
 from backend.systems.stream.layout import NetworkLayout
+from backend.systems.stream.waiting import Wait
 from storage.vocabulary.load import load_matrix, skew
 from storage.vocabulary.records import Matrix, Sample
 
@@ -52,6 +59,26 @@ def samples(
     return all_samples + samples_of(
         unit_entity(layout.unit_id), _unit(layout, report, n_shards, busy)
     )
+
+
+def query_times(
+    layout: NetworkLayout, report: NetworkReport, waits: Mapping[Streams, Wait]
+) -> list[Sample]:
+    """How far the time of each query is behind, and how long it has waited for a stream."""
+    found: list[Sample] = []
+    for query, clock in layout.clocks.items():
+        if clock in report.clocks:
+            wait = waits.get(clock)
+            times: Values = {
+                "heartbeat_lag": (_lag(report.clocks[clock]), "ticks"),
+                "waits_s": (0.0 if wait is None else wait.seconds, "s"),
+            }
+            found += samples_of(entity_id(layout.unit_id, "query", query), times)
+    return found
+
+
+def _lag(clock: ClockReport) -> int | None:
+    return max(0, clock.newest - clock.heartbeat) if clock.has_begun else None
 
 
 def _answer_value(report: NetworkReport, query: str) -> float | None:
@@ -151,11 +178,12 @@ def _queue(curve: QueueCurve, seconds: float | None) -> Values:
 
 
 def _unit(layout: NetworkLayout, report: NetworkReport, n_shards: int, busy_ns: int) -> Values:
+    lags = [_lag(clock) or 0 for clock in report.clocks.values()]
     n_in = sum(arrived(layout, report).values())
     visits = sum(counts.n_in for id, counts in report.operators.items() if id in layout.words)
     return {
         "heartbeat": (report.heartbeat, "ticks"),
-        "heartbeat_lag": (max(0, report.newest - report.heartbeat), "ticks"),
+        "heartbeat_lag": (max(lags, default=0), "ticks"),
         "pending_tuples": (sum(report.pending.values()), "tuples"),
         "state_bytes": (report.state_bytes, "bytes"),
         "saved_bytes": (sum(store.n_bytes_saved for store in report.stores.values()), "bytes"),

@@ -29,11 +29,13 @@ from backend.systems.stream.published import (
     arrived,
     curve_matrix,
     decision_words,
+    query_times,
     samples,
     shard_load,
 )
 from backend.systems.stream.registered import RegisteredQuery, tick_of
 from backend.systems.stream.state_limit import StateLimit
+from backend.systems.stream.waiting import Waits
 from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.memory import Bid, Grant, MemoryUse
@@ -59,7 +61,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         super().__init__(job)
         self._settings, self._knobs, self._kinds = settings, StreamKnobs.of(settings), cores
         self._capacities = Capacities(self._knobs.queue_capacity)
-        self._state = StateLimit(self._knobs.state_limit_bytes)
+        self._state, self._waits = StateLimit(self._knobs.state_limit_bytes), Waits()
         self._tick_us = tick_of(job)
         self._queries = {query.name: RegisteredQuery(query, job.batch) for query in job.queries}
         self.layout, self._claims = self._laid_out(self._queries, self._knobs)
@@ -129,7 +131,8 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         n = sum(arrived(self.layout, report).values())
         backlog = {s: n for s, n in event.backlog.items() if s in self.layout.streams}
         ran = NetworkRan(event.batch_id, n, report, event.ms, backlog)
-        records: list[Any] = []
+        waits = event.batch_id, event.ms, report.clocks
+        records: list[Any] = [*self._waits.ran(*waits, self.layout.clocks)]
         for core in self.cores:
             records += self._adopted(event.batch_id, core.observe(ran))
         return self._recorded(records)
@@ -217,7 +220,8 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         return decision_words(self.layout, operator, waiting)
 
     def entities(self, paused: Mapping[str, ContinuousQuery]) -> Sequence[Entity]:
-        key = (self._version, self._knobs, self._capacities, *paused)
+        told = {clock: wait._replace(seconds=0) for clock, wait in self._waits.told.items()}
+        key = (self._version, self._knobs, self._capacities, told, *paused)
         if self._shown is None or self._shown[0] != key:
             self._shown = (key, self._entities(paused))
         return self._shown[1]
@@ -316,13 +320,16 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         facts: dict[str, Json] = {"shards": knobs.shards, "tick_us": self._tick_us}
         entities = layout.entities("Operator network", self._capacities, facts)
         entities += [entity for core in self.cores for entity in core.entities()]
-        entities += [layout.query(query.query, query.since) for query in self._queries.values()]
+        for query in self._queries.values():
+            wait = self._waits.told.get(layout.clocks[query.query.name])
+            entities.append(layout.query(query.query, query.since, wait))
         return [*entities, *(query_entity(id, query, "paused") for query in paused.values())]
 
     def _samples(self, result: UnitResult) -> list[Sample]:
         sizes = {name: self._sizes.get(query.start) for name, query in self._queries.items()}
         report = result.report
         of_all = samples(self.layout, report, self._knobs.shards, self._seconds, sizes)
+        of_all += query_times(self.layout, report, self._waits.waits)
         return [*of_all, *(sample for core in self.cores for sample in core.samples(report))]
 
     def _matrices(self) -> tuple[Matrix, ...]:

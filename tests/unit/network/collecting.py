@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from backend.operators.network.core.blocks import NEVER, Block, concat, empty
 from backend.operators.network.core.contract import NetworkOperator, Surroundings
 from backend.operators.network.core.job import NetworkJob
-from backend.operators.network.core.network import Network
+from backend.operators.network.core.network import Network, Ticks
 from backend.operators.network.core.reports import NetworkReport
 
 
@@ -44,6 +44,12 @@ class CollectingNetwork(Network):
             if answer.operator in members
         }
         super().__init__(job, members, operators, surroundings, self._collected)
+        self._begin = surroundings.clock.begin
+        self._read = [one.id for one in job.plan.operators if not one.inputs and one.id in members]
+
+    def ticks(self, heartbeat: int) -> dict[str, Ticks]:
+        """Of all inputs alike."""
+        return dict.fromkeys(self._read, Ticks(self._begin, heartbeat))
 
     def answers(self) -> dict[str, Block]:
         """Query -> the elements of its answer so far."""
@@ -52,6 +58,6 @@ class CollectingNetwork(Network):
     def played(
         self, arrivals: Mapping[str, Block], heartbeat: int
     ) -> tuple[dict[str, Block], NetworkReport]:
-        """A step: the elements of each answer, and the report."""
-        report = self.step(arrivals, heartbeat)
+        """A step in which all inputs have one time: the elements of each answer, and the report."""
+        report = self.step(arrivals, self.ticks(heartbeat))
         return self.answers(), report

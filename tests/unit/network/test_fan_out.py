@@ -31,9 +31,9 @@ from backend.operators.network.relational import open_tick
 from backend.operators.network.relational.netting import net
 from backend.operators.network.shards import answers, homes
 from backend.operators.network.shards.answers import Answer
-from backend.operators.network.shards.input_manager import Arrived
 from backend.operators.network.shards.shard import NetworkTask, Places, run_shard
 from backend.operators.network.shards.shard_reports import ShardReport
+from backend.operators.network.shards.timed import Arrived
 from tests.oracles.network_operators import Element
 from tests.unit.network.playing import FIELDS, block_of, elements_of, histories
 

@@ -17,8 +17,8 @@ from backend.operators.network.core.regions import MemoryRegions, Regions
 from backend.operators.network.core.strings import Strings
 from backend.operators.network.shards import homes
 from backend.operators.network.shards.homes import MemoryShard, ShardHome
-from backend.operators.network.shards.input_manager import Arrived
 from backend.operators.network.shards.shard import NetworkTask, Places, query_folder, run_shard
+from backend.operators.network.shards.timed import Arrived
 from backend.operators.parts import STAGING
 from backend.systems.stream.compiling import compile_queries
 

@@ -14,21 +14,58 @@ from hypothesis import strategies as st
 
 from backend.model.schema import Schema
 from backend.operators.network.core.job import NetworkJob, StreamTime
-from backend.operators.network.core.plan import NetworkPlan
+from backend.operators.network.core.plan import NetworkPlan, ShardGroup
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.kinds.inputs import StreamInput
+from backend.operators.network.shards.clocks import Span
 from backend.operators.network.shards.input_manager import (
     Advance,
-    Arrived,
     InputState,
     advance,
 )
+from backend.operators.network.shards.timed import Arrived
 from backend.workloads.ticks import ANY_LEAP
 from tests.oracles.input_manager import in_time
 
 SCHEMA = Schema.parse("n bigint, at bigint")
 
 
-def job(**streams: StreamTime) -> NetworkJob:
-    return NetworkJob(NetworkPlan(), dict.fromkeys(streams, SCHEMA), streams)
+def reading(*clocks: str) -> NetworkPlan:
+    """Queries that read these streams, each a letter."""
+    inputs = [
+        PlannedOperator(f"{name} of {clock}", StreamInput(name, (0,)), (), ())
+        for clock in clocks
+        for name in clock
+    ]
+    groups = [
+        ShardGroup(tuple(f"{name} of {clock}" for name in clock), {}, "one shard")
+        for clock in clocks
+    ]
+    return NetworkPlan(tuple(inputs), {}, tuple(groups))
+
+
+def job(*clocks: str, schema: Schema = SCHEMA, **streams: StreamTime) -> NetworkJob:
+    """Queries that read these streams; without any one that reads all."""
+    plan = reading(*(clocks or ("".join(streams),)))
+    return NetworkJob(plan, dict.fromkeys(streams, schema), streams)
+
+
+def span_of(one: Advance) -> Span:
+    """Of the only clock."""
+    (span,) = one.released.spans.values()
+    return span
+
+
+def slowest_of(one: Advance) -> frozenset[str]:
+    """The streams that the only clock waits for."""
+    (clock,) = one.clocks.values()
+    return clock.slowest
+
+
+def beat_of(state: InputState) -> int:
+    """Of the only clock."""
+    (clock,) = state.clocks.values()
+    return clock.heartbeat
 
 
 def rows(ticks: Sequence[int], first: int = 0, numbered: bool = True) -> Arrived:
@@ -42,10 +79,10 @@ def taken(advances: Sequence[Advance], stream: str) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for one in advances:
         timed = one.released.rows[stream]
-        assert one.released.first[stream] == len(found)
+        assert span_of(one).first[stream] == len(found)
         assert timed.tuples.column("n").to_pylist() == timed.arrivals.tolist()
         for tau in timed.tau.tolist():
-            assert one.released.begin <= tau < one.released.heartbeat
+            assert span_of(one).begin <= tau < span_of(one).heartbeat
         found += zip(timed.tau.tolist(), timed.arrivals.tolist(), strict=True)
     return found
 
@@ -76,8 +113,8 @@ def streams(rng: random.Random) -> tuple[dict[str, StreamTime], dict[str, list[i
 def test_as_by_definition_whatever_the_batches(seed: int) -> None:
     rng = random.Random(seed)
     times, ticks = streams(rng)
-    whole, state, advances = job(**times), InputState(), []
-    position, ended = dict.fromkeys(times, 0), set[str]()
+    whole, state, advances = job(schema=SCHEMA, **times), InputState(), []
+    beat, position, ended = 0, dict.fromkeys(times, 0), set[str]()
     while len(ended) < len(times):
         arrived: dict[str, list[Arrived]] = {}
         for name, own in ticks.items():
@@ -88,10 +125,9 @@ def test_as_by_definition_whatever_the_batches(seed: int) -> None:
             if position[name] == len(own):
                 ended.add(name)
         advances.append(advance(whole, state, arrived, ended))
-        beats = state.heartbeat, advances[-1].released.heartbeat
-        assert beats[0] <= beats[1]
-        assert advances[-1].released.begin == beats[0]
-        state = advances[-1].state
+        span, state = span_of(advances[-1]), advances[-1].state
+        assert span.begin == beat <= span.heartbeat
+        beat = span.heartbeat
     highest = 0
     for name, time in times.items():
         expected, late = in_time(ticks[name], time)
@@ -100,7 +136,7 @@ def test_as_by_definition_whatever_the_batches(seed: int) -> None:
         assert found == [tau for tau, _ in late]
         highest = max([highest, *(tau + 1 for tau, _ in expected)])
         assert len(state.pending[name]) == 0
-    assert state.heartbeat == highest
+    assert beat == highest
 
 
 def stepped(
@@ -130,20 +166,20 @@ def test_time_waits_for_the_slowest_stream() -> None:
         {"T": rows([5])},
         {"T": rows([12], 1)},
     )
-    assert (first.released.heartbeat, first.slowest) == (0, frozenset("T"))
-    assert (second.released.heartbeat, second.slowest) == (3, frozenset("T"))
+    assert (first.released.heartbeat, slowest_of(first)) == (0, frozenset("T"))
+    assert (second.released.heartbeat, slowest_of(second)) == (3, frozenset("T"))
     assert second.released.rows["S"].tau.tolist() == [1, 2]
     assert len(second.state.pending["T"]) == 1
-    assert (third.released.heartbeat, third.slowest) == (9, frozenset("S"))
+    assert (third.released.heartbeat, slowest_of(third)) == (9, frozenset("S"))
     assert third.released.rows["T"].tau.tolist() == [5]
 
 
 def test_a_stream_that_ended_holds_nothing_up() -> None:
     whole = job(S=StreamTime("at"), T=StreamTime("at"))
     state = advance(whole, InputState(), {"S": [rows([3])], "T": [rows([1, 8])]}, ["S"]).state
-    assert state.heartbeat == 8
+    assert beat_of(state) == 8
     last = advance(whole, state, {}, ["S", "T"])
-    assert (last.released.heartbeat, last.slowest) == (9, frozenset())
+    assert (last.released.heartbeat, slowest_of(last)) == (9, frozenset())
     assert last.released.rows["T"].tau.tolist() == [8]
 
 
@@ -176,7 +212,7 @@ def test_times_without_end_are_kept_aside(n_tuples: int | None) -> None:
 def test_a_stream_that_begins_anew_after_it_had_ended_goes_on_with_time() -> None:
     whole = job(S=StreamTime("at", n_tuples=2), T=StreamTime("at"))
     state = advance(whole, InputState(), {"S": [rows([0, 4])], "T": [rows([50])]}, ["S"]).state
-    assert state.heartbeat == 50
+    assert beat_of(state) == 50
     again = advance(whole, state, {"S": [rows([0, 4], 2)]}, [])
     assert not again.late
     assert again.state.pending["S"].tau.tolist() == [50, 54]
@@ -194,7 +230,7 @@ def test_tuples_without_numbers_are_numbered() -> None:
     first = advance(whole, InputState(), {"S": [rows([9, 9], numbered=False)]}, [])
     second = advance(whole, first.state, {"S": [rows([9], numbered=False)] * 2}, [])
     assert second.released.rows["S"].tau.tolist() == [2, 3]
-    assert second.released.first["S"] == 2
+    assert span_of(second).first["S"] == 2
 
 
 @pytest.mark.parametrize(
@@ -212,19 +248,17 @@ def test_timestamps_in_ticks(
     schema = Schema.parse(f"n bigint, at {type_name}")
     kinds = {"timestamp": pa.timestamp("us", tz="UTC"), "date": pa.date32(), "int": pa.int32()}
     table = pa.table({"n": [0], "at": pa.array(values, kinds[type_name])})
-    whole = NetworkJob(NetworkPlan(), {"S": schema}, {"S": StreamTime("at", tick_us)})
+    whole = job(schema=schema, S=StreamTime("at", tick_us))
     found = advance(whole, InputState(), {"S": [Arrived(table)]}, ["S"])
     assert found.released.rows["S"].tau.tolist() == ticks
     begin = ticks[0] if type_name in ("timestamp", "date") else 0
-    assert (found.released.begin, found.released.heartbeat) == (begin, ticks[0] + 1)
+    assert (span_of(found).begin, found.released.heartbeat) == (begin, ticks[0] + 1)
 
 
 def test_times_begin_with_the_first_tick_that_is_seen() -> None:
     schema = Schema.parse("n bigint, at date")
-    whole = NetworkJob(
-        NetworkPlan(),
-        {"S": schema, "T": schema},
-        {"S": StreamTime("at", 86_400_000_000), "T": StreamTime("at", 86_400_000_000)},
+    whole = job(
+        schema=schema, S=StreamTime("at", 86_400_000_000), T=StreamTime("at", 86_400_000_000)
     )
 
     def days(*numbers: int) -> Arrived:
@@ -232,7 +266,39 @@ def test_times_begin_with_the_first_tick_that_is_seen() -> None:
         return Arrived(table)
 
     first, second, third = stepped(whole, {"S": days(100, 101)}, {"T": days(90)}, {"T": days(102)})
-    assert not first.released.has_begun
-    assert not second.released.has_begun
-    assert third.released.has_begun
-    assert (third.released.begin, third.released.heartbeat) == (90, 101)
+    assert not span_of(first).has_begun
+    assert not span_of(second).has_begun
+    assert span_of(third).has_begun
+    assert (span_of(third).begin, third.released.heartbeat) == (90, 101)
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 1 << 32))
+def test_each_clock_takes_what_it_would_if_it_were_alone(seed: int) -> None:
+    rng = random.Random(seed)
+    times, ticks = streams(rng)
+    names = "".join(times)
+    clocks = [names, *{"".join(sorted(rng.sample(names, rng.randint(1, len(names)))))} - {names}]
+    whole, state = job(*clocks, schema=SCHEMA, **times), InputState()
+    alone = {c: job(c, schema=SCHEMA, **{n: times[n] for n in c}) for c in clocks}
+    states = dict.fromkeys(clocks, state)
+    position, ended = dict.fromkeys(times, 0), set[str]()
+    while len(ended) < len(times):
+        arrived: dict[str, list[Arrived]] = {}
+        for name in rng.sample(names, rng.randint(1, len(names))):
+            at, count = position[name], rng.randint(0, 9)
+            arrived[name] = [rows(ticks[name][at : at + count], at)]
+            position[name] = min(len(ticks[name]), at + count)
+            ended |= {name} if position[name] == len(ticks[name]) else set()
+        step = advance(whole, state, arrived, ended)
+        state = step.state
+        for clock, own in alone.items():
+            found = advance(own, states[clock], {n: arrived.get(n, []) for n in clock}, ended)
+            states[clock] = found.state
+            assert step.released.spans[frozenset(clock)] == span_of(found)
+            taken_of = step.released.taken(frozenset(clock))
+            for name, timed in found.released.rows.items():
+                assert taken_of[name].arrivals.tolist() == timed.arrivals.tolist()
+                assert taken_of[name].tau.tolist() == timed.tau.tolist()
+                assert name not in found.late or len(found.late[name]) <= len(step.late[name])
+    assert not any(len(timed) for timed in state.pending.values())

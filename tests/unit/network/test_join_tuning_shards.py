@@ -24,9 +24,9 @@ from backend.operators.network.kinds.inputs import StreamInput
 from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.kinds.windows import WindowOp
 from backend.operators.network.shards import homes
-from backend.operators.network.shards.input_manager import Arrived
 from backend.operators.network.shards.shard import NetworkTask, Places, run_shard
 from backend.operators.network.shards.shard_reports import ShardReport
+from backend.operators.network.shards.timed import Arrived
 from storage.vocabulary.memory import PAGE_BYTES
 
 FIELDS = (Attribute("k", "bigint"), Attribute("v", "bigint"))

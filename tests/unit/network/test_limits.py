@@ -28,9 +28,9 @@ from backend.operators.network.kmon.tuning import (
     constraint_ids,
 )
 from backend.operators.network.shards import homes
-from backend.operators.network.shards.input_manager import Arrived
 from backend.operators.network.shards.shard import NetworkTask, Places, run_shard
 from backend.operators.network.shards.shard_reports import ShardReport
+from backend.operators.network.shards.timed import Arrived
 from backend.operators.network.shedding.options import ShedAlgorithm, ShedOptions
 from backend.operators.network.temporal.shed_tuning import ShedProfile, ShedTuning
 from backend.systems.amri.core import AMRI

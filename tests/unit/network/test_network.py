@@ -137,7 +137,7 @@ def test_too_much_work_makes_queues_grow_and_the_end_of_the_batch_empties_them()
     held = np.sum([curve.tuples for curve in report.queues.values()], axis=0)
     assert len(held) == 4
     assert held[-1] > held[0] > 0
-    idle = network(replace(schedule, load=0.5)).step(arrivals, n)
+    idle = network(replace(schedule, load=0.5)).played(arrivals, n)[1]
     assert sum(int(curve.tuples.sum()) for curve in idle.queues.values()) == 0
 
 
@@ -162,8 +162,8 @@ def test_a_full_queue_holds_up_who_fills_it() -> None:
     schedule = Schedule(
         policy="greedy", slopes={"both": (1.0, 0), "odd": (0.5, 1)}, block_tuples=64
     )
-    free = network(schedule).step(arrivals, n)
-    held = network(replace(schedule, capacity={queue: 64})).step(arrivals, n)
+    free = network(schedule).played(arrivals, n)[1]
+    held = network(replace(schedule, capacity={queue: 64})).played(arrivals, n)[1]
     assert free.queues[queue].high > 64
     assert held.queues[queue].high == 64
     assert held.operators["last"].n_out == free.operators["last"].n_out == n
@@ -174,7 +174,7 @@ def test_work_beyond_the_time_of_an_instant_is_owed() -> None:
     n = 65_536
     arrivals = {"S": block(range(n), [1] * n), "T": block([], [])}
     schedule = Schedule(work=3.0, load=2.0)
-    report = network(schedule).step(arrivals, n)
+    report = network(schedule).played(arrivals, n)[1]
     held = np.sum([curve.tuples for curve in report.queues.values()], axis=0)
     assert len(held) == 32
     assert held[-1] >= n // 2
@@ -204,14 +204,14 @@ def test_round_robin_goes_on_from_instant_to_instant() -> None:
     n = 4096
     arrivals = {"S": block(range(n), [1] * n), "T": block(range(n), [1] * n)}
     schedule = Schedule(policy="round_robin", work=1.0, load=4.0, block_tuples=64)
-    ran = list(network(schedule).decisions(arrivals, n))
+    ran = list((one := network(schedule)).decisions(arrivals, one.ticks(n)))
     assert ran[:60] == ["odd", "both", "last"] * 20
 
 
 def test_one_decision_at_a_time() -> None:
     arrivals = {"S": block([1, 2], [1, 2]), "T": block([1], [3])}
     one = network(Schedule())
-    ran = list(one.decisions(arrivals, 5))
+    ran = list(one.decisions(arrivals, one.ticks(5)))
     assert set(ran) == {"odd", "both", "last"}
     assert pairs(one.answers()["all"]) == [(1, 1), (1, 3)]
 

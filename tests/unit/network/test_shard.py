@@ -12,7 +12,7 @@ from lark import Token
 from pyspark import cloudpickle
 
 from backend.cql.nodes import At
-from backend.hosts.networks import rooms
+from backend.hosts.networks import AHEAD_OF_SOME, rooms
 from backend.model.functions import Function, Functions, Parameter
 from backend.model.schema import Attribute, Schema
 from backend.operators.contract import UnitResult
@@ -20,6 +20,7 @@ from backend.operators.network.core.job import NetworkJob
 from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer, ShardGroup
 from backend.operators.network.core.reports import (
     AnswerElement,
+    ClockReport,
     NetworkReport,
     OperatorCounts,
     QueueCurve,
@@ -31,8 +32,8 @@ from backend.operators.network.kinds.inputs import RelationInput, StreamInput
 from backend.operators.network.kinds.select_project import ProjectOp
 from backend.operators.network.kinds.windows import WindowOp
 from backend.operators.network.shards import homes
+from backend.operators.network.shards.clocks import Released
 from backend.operators.network.shards.homes import Done, MemoryShard
-from backend.operators.network.shards.input_manager import Arrived, Released
 from backend.operators.network.shards.redo_log import RedoSegment, StateDamaged, StateLost
 from backend.operators.network.shards.shard import (
     NetworkTask,
@@ -46,6 +47,7 @@ from backend.operators.network.shards.shard_reports import (
     ShardReport,
     merged_network,
 )
+from backend.operators.network.shards.timed import Arrived
 from tests.network_toys import make, sums_job
 
 
@@ -245,7 +247,7 @@ def test_large_states_are_written_out_less_often(
         found = []
         for batch in range(13):
             with home.attached(batch, lambda *replayed: 0) as state:
-                segment = RedoSegment("v", Released(0, 0, False, {}, {}), state.how == "new")
+                segment = RedoSegment("v", Released({}, {}), state.how == "new")
                 home.done(batch, Done(segment, state.inputs, n_tuples, n_made))
             image = tmp_path / "state" / unit / "images" / "0" / f"{batch:08d}"
             found += [batch] if image.exists() else []
@@ -309,15 +311,18 @@ def test_reports_of_shards_add_up() -> None:
 
 
 def test_streams_ahead_of_others_have_less_room() -> None:
-    def unit(pending: dict[str, int], slowest: str) -> MergedShards:
-        result = UnitResult(0, 0, {}, NetworkReport(pending=pending))
-        return MergedShards(result, {}, {}, frozenset([slowest]))
+    def unit(pending: dict[str, int], **slowest: str) -> MergedShards:
+        clocks = {frozenset(one): ClockReport(0, 9, frozenset(s)) for one, s in slowest.items()}
+        report = NetworkReport(pending=pending, clocks=clocks)
+        return MergedShards(UnitResult(0, 0, {}, report), {}, {})
 
-    one = unit({"S": 5_000, "T": 30_000, "U": 10}, "U")
-    other = unit({"S": 12_000, "V": 1}, "V")
+    one = unit({"S": 5_000, "T": 30_000, "U": 10}, STU="U")
+    other = unit({"S": 12_000, "V": 1}, SV="V")
     assert rooms({"one": one}) == {"S": 15_000, "T": 0}
     assert rooms({"one": one, "other": other}) == {"S": 8_000, "T": 0}
-    assert rooms({"alone": unit({"S": 50_000}, "")}) == {}
+    assert rooms({"alone": unit({"S": 50_000}, S="S")}) == {}
+    both = unit({"S": 30_000, "T": 5_000}, S="S", ST="T")
+    assert rooms({"both": both}) == {"S": AHEAD_OF_SOME - 30_000}
 
 
 def test_a_query_that_was_away_begins_with_empty_windows() -> None:

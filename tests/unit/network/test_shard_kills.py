@@ -27,7 +27,6 @@ from backend.operators.network.expressions.arrow import answer_schema
 from backend.operators.network.shards import homes
 from backend.operators.network.shards.answers import answer_fields
 from backend.operators.network.shards.homes import MemoryShard, ShardHome
-from backend.operators.network.shards.input_manager import Arrived
 from backend.operators.network.shards.shard import (
     NetworkTask,
     Places,
@@ -35,6 +34,7 @@ from backend.operators.network.shards.shard import (
     run_shard,
 )
 from backend.operators.network.shards.shard_reports import ShardReport
+from backend.operators.network.shards.timed import Arrived
 from tests.network_toys import make, sums_job
 
 N_BATCHES = 40

@@ -10,7 +10,8 @@ import pytest
 from backend.model.schema import Schema, ValidTimes
 from backend.operators.network.core.job import NetworkJob, StreamTime
 from backend.operators.network.core.plan import NetworkPlan
-from backend.operators.network.shards.input_manager import Arrived, InputState, advance
+from backend.operators.network.shards.input_manager import InputState, advance
+from backend.operators.network.shards.timed import Arrived
 from backend.workloads.spec import WorkloadError, load_workload
 
 STREAM = """

@@ -27,10 +27,10 @@ Watch: TypeAlias = Callable[[str, Mapping[str, int]], None]
 
 @dataclass
 class Clock:
-    """What a batch says of time. begin: its first tick, where operators that are new begin; of the
-    first batch the first tick there is. arrived: stream -> the number of the first tuple of the
-    batch in it, and the timestamps of all its tuples in all shards: windows [Rows n] count those of
-    other shards, too."""
+    """What a batch says of the time of some operators. begin: its first tick, where those that are
+    new begin; of the first batch the first tick there is. arrived: stream -> the number of the
+    first tuple of the batch in it, and the timestamps of all its tuples in all shards: windows
+    [Rows n] count those of other shards, too."""
 
     begin: int = 0
     arrived: dict[str, tuple[int, Ints]] = field(default_factory=dict)

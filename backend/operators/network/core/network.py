@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,13 @@ from backend.operators.network.core.work import PlannedOperator
 
 class LeftInQueues(Exception):
     """An operator did not run although elements waited for it: the batch must not count."""
+
+
+class Ticks(NamedTuple):
+    """The ticks begin .. heartbeat - 1, which a batch is to an input."""
+
+    begin: int
+    heartbeat: int
 
 
 class Network:
@@ -82,24 +89,29 @@ class Network:
         return [self._queues[id] for id in ids]
 
     def step(
-        self, arrivals: Mapping[str, Block], heartbeat: int, watch: Watch | None = None
+        self,
+        arrivals: Mapping[str, Block],
+        ticks: Mapping[str, Ticks],
+        watch: Watch | None = None,
     ) -> NetworkReport:
-        """Take the tuples of a batch and go on to a heartbeat.
+        """Take the tuples of a batch and go on to the heartbeats of the inputs.
 
-        arrivals: input -> its elements in this shard, all with τ < heartbeat. watch: told of every
-        scheduling decision.
+        arrivals: input -> its elements in this shard, all with τ before its heartbeat; ticks: of
+        all inputs. watch: told of every scheduling decision.
         """
-        for id in self.decisions(arrivals, heartbeat):
+        for id in self.decisions(arrivals, ticks):
             if watch is not None:
                 watch(id, {queue: len(held) for queue, held in self._queues.items()})
-        return self.report(heartbeat)
+        return self.report()
 
-    def decisions(self, arrivals: Mapping[str, Block], heartbeat: int) -> Iterator[str]:
+    def decisions(self, arrivals: Mapping[str, Block], ticks: Mapping[str, Ticks]) -> Iterator[str]:
         """The same, one scheduling decision after the other: ids of the operators that run."""
-        incoming = {**arrivals, **self._relations(heartbeat)}
-        for end, due, work in instants(incoming, heartbeat, self._schedule):
+        incoming = {**arrivals, **self._relations(ticks)}
+        last = max((own.heartbeat for own in ticks.values()), default=0)
+        for end, due, work in instants(incoming, last, self._schedule):
             for operator in self._inputs:
-                self._exits[operator.id].put(due.get(operator.id) or empty(operator.fields), end)
+                block = due.get(operator.id) or empty(operator.fields)
+                self._exits[operator.id].put(block, min(end, ticks[operator.id].heartbeat))
             yield from self._run_for(work)
             self._curves.sample(end)
         yield from self._run_for(float("inf"))
@@ -112,13 +124,13 @@ class Network:
         if waiting:
             raise LeftInQueues(f"the batch ended while elements waited in queues: {waiting}")
 
-    def _relations(self, heartbeat: int) -> dict[str, Block]:
+    def _relations(self, ticks: Mapping[str, Ticks]) -> dict[str, Block]:
         """The tuples of stored relations that were not read before, at this batch's first tick."""
         blocks: dict[str, Block] = {}
         for operator in self._inputs:
             if operator.work.is_stored:
                 read = self._surroundings.regions.scope(operator.id).array("read", "int64", 1)
-                begin = self._surroundings.clock.begin
+                begin, heartbeat = ticks[operator.id]
                 if not read[0] and heartbeat > begin:
                     read[0] = 1
                     block = self._surroundings.relations[operator.id]
@@ -151,13 +163,13 @@ class Network:
             yield chosen.id
         self._owed = work
 
-    def report(self, heartbeat: int) -> NetworkReport:
+    def report(self) -> NetworkReport:
         """What was done so far."""
         counts = {running.id: running.counts() for running in self._running}
         for operator in self._inputs:
             n = self._exits[operator.id].n_out
             counts[operator.id] = OperatorCounts(n_in=n, n_out=n)
-        return NetworkReport(heartbeat=heartbeat, operators=counts, queues=self._curves.told())
+        return NetworkReport(operators=counts, queues=self._curves.told())
 
 
 class _Exit:

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from backend.model.sending import SentOnce
 from backend.operators.network.core.layouts import StorePlan
 from backend.operators.network.core.work import PlannedOperator, Work
+
+#: A clock: the streams that some queries read, each of them all, whose time goes on together.
+Streams: TypeAlias = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,17 @@ class NetworkPlan(SentOnce):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_by_id", {operator.id: operator for operator in self.operators})
+
+    @property
+    def clocks(self) -> dict[Streams, tuple[str, ...]]:
+        """The streams that are read together -> the operators that go by their time: operators that
+        are connected do so by one."""
+        clocks: dict[Streams, tuple[str, ...]] = {}
+        for group in self.groups:
+            works = [self._by_id[id].work for id in group.operators]
+            read = frozenset(work.reads for work in works if work.reads and not work.is_stored)
+            clocks[read] = (*clocks.get(read, ()), *group.operators)
+        return clocks
 
     def operator(self, id: str) -> PlannedOperator:
         """Raises KeyError."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from backend.operators.contract import KeptAside
 from backend.operators.network.core.blocks import Ints
+from backend.operators.network.core.plan import Streams
 from backend.operators.network.core.tuning import Profile
 
 
@@ -70,6 +71,16 @@ class StoreReport:
     n_bytes_saved: int
 
 
+class ClockReport(NamedTuple):
+    """Where the time of some streams that are read together is. newest: the largest timestamp of
+    any of them; slowest: those that it waits for; has_begun: it has had a first tick."""
+
+    heartbeat: int
+    newest: int
+    slowest: frozenset[str]
+    has_begun: bool = True
+
+
 class ShardLoad(NamedTuple):
     """What a shard had to do in a batch, and keeps. n_in: elements its operators took."""
 
@@ -82,16 +93,19 @@ class ShardLoad(NamedTuple):
 class NetworkReport:
     """What a unit's network did in a batch, all shards together.
 
-    heartbeat: the first tick that is not over. operators: by id. queues: by ``queue_id``. answers:
+    heartbeat: the first tick that is not over for all queries. clocks: by the streams that queries
+    read. operators: by id. queues: by ``queue_id``. answers:
     query -> elements of its answer; net: query -> those with sign + less those with sign -. recent:
-    query -> its last elements. late: of inputs, tuples kept aside, and the first of them. pending:
+    query -> its last elements. late: of inputs, tuples kept aside, and the first of them; missed:
+    those that only some queries take. pending:
     input -> tuples that wait for time to go on. state_bytes: of all arenas; attached: how shards
     came to their state ('arena', 'caught up', 'rebuilt', 'new') -> how often. log_bytes: written.
-    newest: the largest timestamp seen. stores: by id, as they are at the end. shards: by number,
+    stores: by id, as they are at the end. shards: by number,
     where several were put together.
     """
 
     heartbeat: int = 0
+    clocks: Mapping[Streams, ClockReport] = field(default_factory=dict)
     operators: Mapping[str, OperatorCounts] = field(default_factory=dict)
     queues: Mapping[str, QueueCurve] = field(default_factory=dict)
     answers: Mapping[str, int] = field(default_factory=dict)
@@ -99,11 +113,12 @@ class NetworkReport:
     recent: Mapping[str, tuple[AnswerElement, ...]] = field(default_factory=dict)
     n_late: Mapping[str, int] = field(default_factory=dict)
     late: Mapping[str, tuple[KeptAside, ...]] = field(default_factory=dict)
+    n_missed: Mapping[str, int] = field(default_factory=dict)
+    missed: Mapping[str, tuple[KeptAside, ...]] = field(default_factory=dict)
     pending: Mapping[str, int] = field(default_factory=dict)
     state_bytes: int = 0
     log_bytes: int = 0
     attached: Mapping[str, int] = field(default_factory=dict)
-    newest: int = 0
     stores: Mapping[str, StoreReport] = field(default_factory=dict)
     shards: tuple[ShardLoad, ...] = ()
 

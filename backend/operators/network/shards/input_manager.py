@@ -1,10 +1,9 @@
 """The input manager: puts the tuples of all streams in order of time, and tells when time goes on.
 
 Thesis, section 2.2.5, and card A7. A stream's watermark is its largest timestamp less its bound on
-disorder; the heartbeat is the smallest watermark of the streams that have not ended, and the tick
-after the last one of all when every stream has ended. Tuples from it on wait. Which tuples are
-late or too far ahead, and what time each tuple has, depends on the streams alone, not on how they
-are cut into batches; that decides only when the heartbeat goes on.
+disorder; heartbeats follow from those (see ``clocks``). Tuples from a heartbeat on wait. Which
+tuples are late or too far ahead, and what time each tuple has, depends on the streams alone, not on
+how they are cut into batches; that decides only when a heartbeat goes on.
 """
 
 from __future__ import annotations
@@ -21,80 +20,36 @@ from backend.model.schema import Schema, ValidTimes
 from backend.operators.contract import KeptAside
 from backend.operators.network.core.blocks import FOREVER, NEVER, Bools, Ints
 from backend.operators.network.core.job import NetworkJob, StreamTime
+from backend.operators.network.core.plan import Streams
+from backend.operators.network.core.reports import ClockReport
 from backend.operators.network.expressions.arithmetic import DAY_US
+from backend.operators.network.shards.clocks import (
+    TIMES,
+    ClockState,
+    Released,
+    is_calendar,
+    moved,
+    read_by,
+    released,
+    taken_up,
+)
+from backend.operators.network.shards.timed import Arrived, StreamState, Timed, merged
 from backend.operators.network.shards.valid_intervals import what_is_invalid, without_instant
 from backend.operators.values import json_lines
 from backend.workloads.text_values import ARROW_TYPES
 
-#: Types of timestamps that are times: their first tick is the first one seen, not tick 0.
-TIMES: Final = ("date", "timestamp")
 #: Tuples with a time from this tick on are kept aside: windows add their sizes to times.
 TICKS_END: Final = FOREVER >> 1
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
-    """Tuples of a stream in order of arrival. tuples: its attributes; timestamps are not NULL.
-    arrivals: int64[n], their numbers in the input; None where it does not number them."""
-
-    tuples: pa.Table
-    arrivals: Ints | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Timed:
-    """Tuples in order of (τ, arrival). tau, arrivals: int64[n]."""
-
-    tuples: pa.Table
-    tau: Ints
-    arrivals: Ints
-
-    def __len__(self) -> int:
-        return len(self.tau)
-
-    def take(self, rows: Any) -> Timed:
-        """Some of them: an index array or a slice."""
-        if isinstance(rows, slice):
-            start, stop, _ = rows.indices(len(self))
-            tuples = self.tuples.slice(start, max(0, stop - start))
-        else:
-            tuples = self.tuples.take(pa.array(rows))
-        return Timed(tuples, self.tau[rows], self.arrivals[rows])
-
-
-@dataclass(frozen=True, slots=True)
-class StreamState:
-    """Where a stream is. n_arrived: the number of its next tuple; n_released: tuples that went into
-    the network; high: largest τ; turn: how often the stream began anew, NEVER before its first
-    tuple; offset: what its timestamps have grown by since."""
-
-    n_arrived: int = 0
-    n_released: int = 0
-    high: int = NEVER
-    turn: int = NEVER
-    offset: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class InputState:
-    """What the input manager knows between batches. has_begun: there is a first tick."""
+    """What the input manager knows between batches. pending: by stream the tuples that some clock
+    has still to take."""
 
-    heartbeat: int = 0
-    has_begun: bool = False
+    clocks: Mapping[Streams, ClockState] = field(default_factory=dict)
     streams: Mapping[str, StreamState] = field(default_factory=dict)
     pending: Mapping[str, Timed] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Released:
-    """What goes into the network: by stream the tuples with begin <= τ < heartbeat, and the number
-    of the first of them in its stream. has_begun: without it there is nothing to do."""
-
-    begin: int
-    heartbeat: int
-    has_begun: bool
-    first: Mapping[str, int]
-    rows: Mapping[str, Timed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +92,27 @@ def _what_is_wrong(tau: int, awaited: int, of_calendar: bool) -> str:
 
 
 class Advance(NamedTuple):
-    """What a batch comes to. slowest: streams that time waits for; late: by stream, where any."""
+    """What a batch comes to. late: by stream those that no clock takes, where any; missed: those
+    that only some take."""
 
     state: InputState
     released: Released
     late: Mapping[str, Late]
-    slowest: frozenset[str]
+    missed: Mapping[str, Late]
+    clocks: Mapping[Streams, ClockReport]
+
+
+class Beats(NamedTuple):
+    """How far the clocks are that read a stream: the slowest and the fastest of them."""
+
+    least: int
+    most: int
+
+    @classmethod
+    def of(cls, clocks: Mapping[Streams, ClockState], job: NetworkJob, stream: str) -> Beats | None:
+        """None: no clock reads it."""
+        own = [c.heartbeat for clock, c in clocks.items() if stream in read_by(job, clock)]
+        return cls(min(own), max(own)) if own else None
 
 
 def advance(
@@ -153,77 +123,50 @@ def advance(
 ) -> Advance:
     """Take the tuples of a batch, and let time go on as far as they allow. ended: streams that give
     no more tuples."""
-    streams, late = {}, {}
+    clocks = taken_up(job, state.clocks, state.streams)
+    streams, late, missed = {}, {}, {}
     waiting: dict[str, Timed] = {}
     for name, time in job.streams.items():
         before = state.streams.get(name, StreamState())
         fresh = _numbered(arrived.get(name, ()), before, job.schemas[name])
-        stamped = _stamped(fresh, job.schemas[name], time, before, state)
+        beats = Beats.of(clocks, job, name) or Beats(0, 0)
+        stamped = _stamped(fresh, job.schemas[name], time, before, beats)
         streams[name] = stamped.after
         if len(stamped.late):
             late[name] = stamped.late
-        waiting[name] = _merged(state.pending.get(name), stamped.timed)
-    heartbeat, slowest = _heartbeat(job, state, streams, ended)
-    first_tick = min((int(w.tau[0]) for w in waiting.values() if len(w)), default=FOREVER)
-    has_begun = state.has_begun or not _reads_times(job) or first_tick < heartbeat
-    if not has_begun:
-        heartbeat = state.heartbeat
-    begin = state.heartbeat
-    if has_begun and not state.has_begun and _reads_times(job):
-        begin = first_tick
-    cuts = {name: int(np.searchsorted(w.tau, heartbeat)) for name, w in waiting.items()}
-    released = Released(
-        begin,
-        heartbeat,
-        has_begun,
-        {name: streams[name].n_released for name in waiting},
-        {name: w.take(slice(cuts[name])) for name, w in waiting.items()},
+        if len(stamped.missed):
+            missed[name] = stamped.missed
+        waiting[name] = merged(state.pending.get(name), stamped.timed)
+    steps = {
+        clock: moved(job, own, {n: streams[n] for n in read_by(job, clock)}, waiting, ended)
+        for clock, own in clocks.items()
+    }
+    after = {clock: step.after for clock, step in steps.items()}
+    return Advance(
+        InputState(after, streams, _pending(job, after, waiting)),
+        released({clock: step.span for clock, step in steps.items()}, waiting),
+        late,
+        missed,
+        {clock: step.report for clock, step in steps.items()},
     )
-    after = InputState(
-        heartbeat,
-        has_begun,
-        {n: replace(s, n_released=s.n_released + cuts[n]) for n, s in streams.items()},
-        {name: w.take(slice(cuts[name], None)) for name, w in waiting.items()},
-    )
-    return Advance(after, released, late, slowest)
+
+
+def _pending(
+    job: NetworkJob, clocks: Mapping[Streams, ClockState], waiting: Mapping[str, Timed]
+) -> dict[str, Timed]:
+    """Of the tuples that waited those that some clock has still to take."""
+    pending = {}
+    for name, timed in waiting.items():
+        beats = Beats.of(clocks, job, name)
+        begin = TICKS_END if beats is None else beats.least
+        pending[name] = timed.take(timed.places(begin, TICKS_END))
+    return pending
 
 
 def no_tuples(schema: Schema) -> pa.Table:
     """None, with the columns of a schema."""
     fields = [pa.field(a.name, ARROW_TYPES[a.type]) for a in schema.attributes]
     return pa.schema(fields).empty_table()
-
-
-def _reads_times(job: NetworkJob) -> bool:
-    """Whether ticks are times of a calendar, so that tick 0 is long ago."""
-    return any(_is_calendar(job.schemas[name], time) for name, time in job.streams.items())
-
-
-def _is_calendar(schema: Schema, time: StreamTime) -> bool:
-    attribute = schema.find(time.timestamp) if time.timestamp else None
-    return attribute is not None and attribute.type in TIMES
-
-
-def _heartbeat(
-    job: NetworkJob,
-    state: InputState,
-    streams: Mapping[str, StreamState],
-    ended: Collection[str],
-) -> tuple[int, frozenset[str]]:
-    """The new heartbeat, and the streams it waits for."""
-    marks = {n: _watermark(job.streams[n], s) for n, s in streams.items() if n not in ended}
-    if marks:
-        least = min(marks.values())
-        slowest = frozenset(name for name, mark in marks.items() if mark == least)
-        return max(state.heartbeat, least), slowest
-    return max([state.heartbeat, *(stream.high + 1 for stream in streams.values())]), frozenset()
-
-
-def _watermark(time: StreamTime, state: StreamState) -> int:
-    """No later tuple of the stream has a smaller timestamp."""
-    if state.high == NEVER:
-        return NEVER
-    return state.high + 1 if time.timestamp is None else state.high - time.disorder
 
 
 def _numbered(chunks: Sequence[Arrived], state: StreamState, schema: Schema) -> Arrived:
@@ -243,6 +186,7 @@ def _numbered(chunks: Sequence[Arrived], state: StreamState, schema: Schema) -> 
 class _Stamped(NamedTuple):
     timed: Timed
     late: Late
+    missed: Late
     after: StreamState
 
 
@@ -251,19 +195,20 @@ def _stamped(
     schema: Schema,
     time: StreamTime,
     before: StreamState,
-    state: InputState,
+    beats: Beats,
 ) -> _Stamped:
-    """The tuples in order of time, those that are late, or out of range, apart."""
+    """The tuples in order of time; apart those that are late, or out of range, and among both those
+    that some clocks have left behind."""
     arrivals = fresh.arrivals
     assert arrivals is not None
     if not len(arrivals):
         nothing = Late(fresh.tuples, arrivals, arrivals)
-        return _Stamped(Timed(fresh.tuples, arrivals, arrivals), nothing, before)
+        return _Stamped(Timed(fresh.tuples, arrivals, arrivals), nothing, nothing, before)
     if time.timestamp is None:
         tau, after, least = arrivals, before, 0
     else:
         raw = _ticks(fresh.tuples.column(time.timestamp), schema, time)
-        tau, after = _turned(raw, arrivals, time, before, state)
+        tau, after = _turned(raw, arrivals, time, before, beats)
         least = before.high - time.disorder
     timed = Timed(fresh.tuples, tau, arrivals)
     counted = _counted(tau, before.high, time)
@@ -275,9 +220,10 @@ def _stamped(
     )
     is_ordered = bool((tau[1:] >= tau[:-1]).all()) and bool((counted == tau).all())
     is_ordered &= invalid is None
-    if is_ordered and tau[0] >= max(least, state.heartbeat, 0):
-        return _Stamped(timed, Late(fresh.tuples.slice(0, 0), tau[:0], tau[:0]), after)
-    awaited = np.full(len(tau), max(state.heartbeat, 0))
+    if is_ordered and tau[0] >= max(least, beats.most, 0):
+        none = Late(fresh.tuples.slice(0, 0), tau[:0], tau[:0])
+        return _Stamped(timed, none, none, after)
+    awaited = np.full(len(tau), max(beats.least, 0))
     aside: Bools = counted != tau
     if time.timestamp is not None:
         reached = _reached(counted, before.high)
@@ -285,24 +231,21 @@ def _stamped(
         awaited[aside] = (reached + time.max_leap)[aside]
     aside |= tau < awaited
     order = np.lexsort((arrivals, tau))
-    late = _late(timed, aside, awaited, invalid, schema, time)
-    return _Stamped(timed.take(order[~aside[order]]), late, after)
+    late = replace(_late(timed, aside, awaited, invalid), valid=schema.valid)
+    missed = _late(timed, ~aside & (tau < beats.most), np.full(len(tau), beats.most), None)
+    of_calendar = is_calendar(schema, time)
+    return _Stamped(
+        timed.take(order[~aside[order]]),
+        replace(late, of_calendar=of_calendar),
+        replace(missed, of_calendar=of_calendar),
+        after,
+    )
 
 
-def _late(
-    timed: Timed,
-    aside: Bools,
-    awaited: Ints,
-    invalid: Bools | None,
-    schema: Schema,
-    time: StreamTime,
-) -> Late:
-    """The tuples that are kept aside."""
-    places = np.flatnonzero(aside)
+def _late(timed: Timed, which: Bools, awaited: Ints, invalid: Bools | None) -> Late:
+    places = np.flatnonzero(which)
     wrong = None if invalid is None else invalid[places]
-    tuples = timed.tuples.take(pa.array(places))
-    of_calendar = _is_calendar(schema, time)
-    return Late(tuples, timed.tau[places], awaited[places], wrong, schema.valid, of_calendar)
+    return Late(timed.tuples.take(pa.array(places)), timed.tau[places], awaited[places], wrong)
 
 
 def _reached(counted: Ints, high: int) -> Ints:
@@ -345,7 +288,7 @@ def _turned(
     arrivals: Ints,
     time: StreamTime,
     before: StreamState,
-    state: InputState,
+    beats: Beats,
 ) -> tuple[Ints, StreamState]:
     """Ticks of a stream that may have begun anew, which go on after those of the turn before.
 
@@ -363,33 +306,17 @@ def _turned(
             continue
         if turn != after.turn:
             first = int(raw[own[0]]) - time.disorder
-            offset = _offset(first, turn, replace(after, high=high), state)
+            offset = _offset(first, turn, replace(after, high=high), beats)
             after = replace(after, turn=turn, offset=offset)
         tau[own] = raw[own] + after.offset
         high = max(high, int(_counted(tau[own], high, time).max()))
     return tau, after
 
 
-def _offset(first: int, turn: int, stream: StreamState, state: InputState) -> int:
+def _offset(first: int, turn: int, stream: StreamState, beats: Beats) -> int:
     """What the ticks of a new turn grow by. Time is ahead of the turn before only where the stream
     had ended with it."""
     if stream.turn != NEVER:
-        return max(stream.high + 1, state.heartbeat) - first
-    is_behind = turn > 0 and first < state.heartbeat
-    return state.heartbeat - first if is_behind else 0
-
-
-def _merged(pending: Timed | None, timed: Timed) -> Timed:
-    """Both, in order of (τ, arrival)."""
-    if pending is None or not len(pending):
-        return timed
-    if not len(timed):
-        return pending
-    together = Timed(
-        pa.concat_tables([pending.tuples, timed.tuples]),
-        np.concatenate([pending.tau, timed.tau]),
-        np.concatenate([pending.arrivals, timed.arrivals]),
-    )
-    if pending.tau[-1] <= timed.tau[0]:
-        return together
-    return together.take(np.lexsort((together.arrivals, together.tau)))
+        return max(stream.high + 1, beats.most) - first
+    is_behind = turn > 0 and first < beats.most
+    return beats.most - first if is_behind else 0

@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import pickle
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -29,21 +28,32 @@ from numpy.typing import NDArray
 from pyarrow import fs
 
 from backend.operators.network.core.job import NetworkJob
+from backend.operators.network.core.plan import Streams
 from backend.operators.network.core.regions import Regions
-from backend.operators.network.shards.input_manager import InputState, Released, StreamState, Timed
+from backend.operators.network.shards.clocks import ClockState, Released, Span
+from backend.operators.network.shards.input_manager import InputState
+from backend.operators.network.shards.redo_files import (
+    exactly,
+    facts_of,
+    head_of,
+    ipc,
+    ipc_bytes,
+    timed_of,
+    with_times,
+    write_ipc,
+)
+from backend.operators.network.shards.timed import StreamState, Timed
 from backend.operators.parts import file_system
 from backend.workloads.flushing import flush
 
 _NUMBER_DIGITS: Final = 8
-#: Columns beside a stream's own; no attribute begins with an underscore.
-_TAU: Final = "_tau"
-_ARRIVAL: Final = "_arrival"
 #: Files of a batch that has been left behind by so many are of no use: one batch may come again.
 _INPUTS_KEPT: Final = 2
 
 #: What whoever started the run can do about a state that is not whole.
 WAY_OUT: Final = "put the folder back as it was, or begin another run with --fresh"
 
+_Clock = TypeVar("_Clock", ClockState, Span)
 #: Pickles a job.
 Pack: TypeAlias = Callable[[NetworkJob], bytes]
 
@@ -84,7 +94,7 @@ class RedoLog:
         """Keep a job, unless it is there; its version. pack: pickles it for whoever rebuilds state,
         its relations apart."""
         relations = {name: self._keep_relation(table) for name, table in job.relations.items()}
-        data = _head({"relations": relations}) + pack(replace(job, relations={}))
+        data = head_of({"relations": relations}) + pack(replace(job, relations={}))
         version = hashlib.sha256(data).hexdigest()[:16]
         if not self._exists(f"jobs/{version}"):
             self._write(f"jobs/{version}", lambda out: out.write(data))
@@ -93,7 +103,7 @@ class RedoLog:
     def _keep_relation(self, table: pa.Table) -> str:
         """Keep a relation, unless it is there; its digest."""
         if id(table) not in self._digests:
-            content = _ipc(table)
+            content = ipc(table)
             digest = hashlib.sha256(content).hexdigest()[:16]
             self._digests[id(table)] = table, digest
             if not self._exists(f"relations/{digest}"):
@@ -104,7 +114,7 @@ class RedoLog:
         """A job that was kept. Raises StateDamaged."""
         if version not in self._jobs:
             source = io.BytesIO(self._read_kept("jobs", version))
-            digests: dict[str, str] = _facts(source)["relations"]
+            digests: dict[str, str] = facts_of(source)["relations"]
             relations = {
                 name: pa.ipc.open_stream(self._read_kept("relations", digest)).read_all()
                 for name, digest in digests.items()
@@ -126,10 +136,7 @@ class RedoLog:
         facts = {
             "version": segment.version,
             "is_first": segment.is_first,
-            "begin": released.begin,
-            "heartbeat": released.heartbeat,
-            "has_begun": released.has_begun,
-            "first": dict(released.first),
+            "clocks": _written(released.spans),
         }
         return self._write_rows(f"segments/{_number(batch)}", facts, released.rows)
 
@@ -140,17 +147,28 @@ class RedoLog:
     def segment(self, batch: int) -> RedoSegment:
         """Raises StateDamaged."""
         facts, rows = self._read_rows(f"segments/{_number(batch)}")
-        version, is_first = facts.pop("version"), facts.pop("is_first")
-        return RedoSegment(version, Released(rows=rows, **facts), is_first)
+        version, clocks = facts["version"], facts.get("clocks")
+        if clocks is None:
+            names = ("begin", "heartbeat", "has_begun")
+            clocks = self._of_one_time(version, {name: facts[name] for name in names})
+            clocks = [{**own, "first": _of_these(own, facts["first"])} for own in clocks]
+        return RedoSegment(version, Released(_read(clocks, Span), rows), facts["is_first"])
+
+    def _of_one_time(self, version: str, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The clocks of a job as an earlier version of the program wrote them: all alike. Raises
+        StateLost where operators of several streams go by one of them: these are others now."""
+        plan = self.job(version).plan
+        for group in plan.groups:
+            if len({plan.operator(id).work.reads for id in group.operators} - {""}) > 1:
+                raise StateLost(
+                    "the state was kept by an earlier version, in which all streams had one time"
+                )
+        return [{"streams": sorted(clock), **facts} for clock in plan.clocks]
 
     def write_inputs(self, batch: int, state: InputState) -> int:
         """Bytes written. What is not needed any more goes."""
         streams = {name: asdict(stream) for name, stream in state.streams.items()}
-        facts = {
-            "heartbeat": state.heartbeat,
-            "has_begun": state.has_begun,
-            "streams": streams,
-        }
+        facts = {"clocks": _written(state.clocks), "streams": streams}
         pending = {name: timed for name, timed in state.pending.items() if len(timed)}
         n_bytes = self._write_rows(f"inputs/{_number(batch)}", facts, pending)
         self._delete(f"inputs/{_number(batch - _INPUTS_KEPT)}")
@@ -187,8 +205,15 @@ class RedoLog:
     def inputs(self, batch: int) -> InputState:
         """Raises StateDamaged."""
         facts, pending = self._read_rows(f"inputs/{_number(batch)}")
-        streams = {name: StreamState(**state) for name, state in facts.pop("streams").items()}
-        return InputState(streams=streams, pending=pending, **facts)
+        streams, clocks = facts["streams"], facts.get("clocks")
+        if clocks is None:
+            n_released = {name: state.pop("n_released") for name, state in streams.items()}
+            names = ("heartbeat", "has_begun")
+            version = self.segment(batch).version
+            clocks = self._of_one_time(version, {name: facts[name] for name in names})
+            clocks = [{**own, "n_released": _of_these(own, n_released)} for own in clocks]
+        states = {name: StreamState(**state) for name, state in streams.items()}
+        return InputState(_read(clocks, ClockState), states, pending)
 
     def write_image(
         self, shard: int, batch: int, version: str, arrays: Iterable[tuple[str, NDArray[Any]]]
@@ -196,7 +221,7 @@ class RedoLog:
         """Bytes written. version: of the job whose state it is."""
         held = list(arrays)
         regions = [(name, array.dtype.str, len(array)) for name, array in held]
-        head = _head({"version": version, "regions": regions})
+        head = head_of({"version": version, "regions": regions})
 
         def write(out: Any) -> None:
             out.write(head)
@@ -218,10 +243,10 @@ class RedoLog:
             self._whole(name),
             self._files.open_input_stream(f"{self._folder}/{name}") as source,
         ):
-            facts = _facts(source)
+            facts = facts_of(source)
             for region, dtype, size in facts["regions"]:
                 array = regions.array(region, dtype, size)
-                array[:] = np.frombuffer(_exactly(source, array.nbytes), dtype)
+                array[:] = np.frombuffer(exactly(source, array.nbytes), dtype)
         version: str = facts["version"]
         return version
 
@@ -268,21 +293,21 @@ class RedoLog:
                 self._whole(name),
                 self._files.open_input_stream(f"{self._folder}/{name}") as source,
             ):
-                head = _facts(source)
+                head = facts_of(source)
         except StateDamaged:
             return ""
         version: str = head.get("facts", head)["version"]
         return version
 
     def _write_rows(self, name: str, facts: Mapping[str, Any], rows: Mapping[str, Timed]) -> int:
-        tables = {stream: _with_times(timed) for stream, timed in rows.items()}
-        sizes = {stream: _ipc_bytes(table) for stream, table in tables.items()}
-        head = _head({"facts": facts, "tables": sizes})
+        tables = {stream: with_times(timed) for stream, timed in rows.items()}
+        sizes = {stream: ipc_bytes(table) for stream, table in tables.items()}
+        head = head_of({"facts": facts, "tables": sizes})
 
         def write(out: Any) -> None:
             out.write(head)
             for table in tables.values():
-                _write_ipc(out, table)
+                write_ipc(out, table)
 
         self._write(name, write)
         return len(head) + sum(sizes.values())
@@ -290,8 +315,8 @@ class RedoLog:
     def _read_rows(self, name: str) -> tuple[dict[str, Any], dict[str, Timed]]:
         with self._whole(name):
             source = io.BytesIO(self._read(name))
-            head = _facts(source)
-            tables = {stream: _timed(_exactly(source, n)) for stream, n in head["tables"].items()}
+            head = facts_of(source)
+            tables = {stream: timed_of(exactly(source, n)) for stream, n in head["tables"].items()}
         return head["facts"], tables
 
     @contextmanager
@@ -348,51 +373,18 @@ def _number(batch: int) -> str:
     return f"{batch:0{_NUMBER_DIGITS}d}"
 
 
-def _head(facts: Mapping[str, Any]) -> bytes:
-    content = json.dumps(facts).encode()
-    return len(content).to_bytes(8, "little") + content
+def _written(clocks: Mapping[Streams, _Clock]) -> list[dict[str, Any]]:
+    return [{"streams": sorted(clock), **asdict(own)} for clock, own in clocks.items()]
 
 
-def _facts(source: Any) -> dict[str, Any]:
-    length = int.from_bytes(source.read(8), "little")
-    facts: dict[str, Any] = json.loads(_exactly(source, length))
-    return facts
+def _read(clocks: Sequence[Mapping[str, Any]], kind: type[_Clock]) -> dict[Streams, _Clock]:
+    """What ``_written`` made of them."""
+    return {
+        frozenset(own["streams"]): kind(**{k: v for k, v in own.items() if k != "streams"})
+        for own in clocks
+    }
 
 
-def _exactly(source: Any, n_bytes: int) -> bytes:
-    """So many bytes. Raises EOFError where there are fewer."""
-    data: bytes = source.read(n_bytes)
-    if len(data) != n_bytes:
-        raise EOFError(f"it ends {n_bytes - len(data)} bytes early")
-    return data
-
-
-def _with_times(timed: Timed) -> pa.Table:
-    table = timed.tuples.append_column(_TAU, pa.array(timed.tau))
-    return table.append_column(_ARRIVAL, pa.array(timed.arrivals))
-
-
-def _write_ipc(out: Any, table: pa.Table) -> None:
-    """As it lies in memory: to compress it would take longer than to write it."""
-    with pa.ipc.new_stream(out, table.schema) as writer:
-        writer.write_table(table)
-
-
-def _ipc(table: pa.Table) -> pa.Buffer:
-    out = pa.BufferOutputStream()
-    _write_ipc(out, table)
-    return out.getvalue()
-
-
-def _ipc_bytes(table: pa.Table) -> int:
-    """How many there will be; nothing is copied."""
-    out = pa.MockOutputStream()
-    _write_ipc(out, table)
-    n_bytes: int = out.size()
-    return n_bytes
-
-
-def _timed(data: bytes) -> Timed:
-    table = pa.ipc.open_stream(data).read_all()
-    tau, arrivals = (np.array(table.column(name)) for name in (_TAU, _ARRIVAL))  # to be written to
-    return Timed(table.drop_columns([_TAU, _ARRIVAL]), tau, arrivals)
+def _of_these(clock: Mapping[str, Any], numbers: Mapping[str, int]) -> dict[str, int]:
+    """The numbers of a clock's streams."""
+    return {name: number for name, number in numbers.items() if name in clock["streams"]}

@@ -7,7 +7,7 @@ batch's tuples and of the plan; it may be run again, elsewhere, with the same ou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -26,8 +26,8 @@ from backend.operators.network.core.contract import (
     Watch,
 )
 from backend.operators.network.core.job import NetworkJob
-from backend.operators.network.core.network import Network
-from backend.operators.network.core.plan import NetworkPlan
+from backend.operators.network.core.network import Network, Ticks
+from backend.operators.network.core.plan import NetworkPlan, Streams
 from backend.operators.network.core.regions import Regions
 from backend.operators.network.core.reports import NetworkReport
 from backend.operators.network.core.strings import Strings
@@ -37,11 +37,13 @@ from backend.operators.network.expressions.arrow import answer_schema, columns64
 from backend.operators.network.kinds.inputs import RelationInput, StreamInput
 from backend.operators.network.kinds.shedding import ShedOp
 from backend.operators.network.shards.answers import Net, NetworkAnswers, answer_fields
+from backend.operators.network.shards.clocks import Released
 from backend.operators.network.shards.homes import Attached, Done, DurableShard, ShardHome
-from backend.operators.network.shards.input_manager import Advance, Arrived, Released, advance
+from backend.operators.network.shards.input_manager import Advance, advance
 from backend.operators.network.shards.keyed import shards_of
 from backend.operators.network.shards.redo_log import RedoLog, RedoSegment
 from backend.operators.network.shards.shard_reports import ShardReport
+from backend.operators.network.shards.timed import Arrived, Timed
 from backend.operators.parts import Parts
 from backend.operators.reports import MISFITS_SHOWN
 from backend.operators.task import stream_folder
@@ -177,11 +179,21 @@ class _Player:
         """As it is run: with the probe orders that joins have now."""
         return self._job.plan
 
-    @property
-    def queries(self) -> tuple[str, ...]:
-        """Those whose answer, or a part of it, is made in this shard."""
-        members, answers = _members(self.plan, self._shard), self.plan.answers
-        return tuple(query for query, answer in answers.items() if answer.operator in members)
+    def queries(self, released: Released) -> tuple[str, ...]:
+        """Those whose answer, or a part of it, is made in this shard, and whose time has begun."""
+        made = {id for ids in self._at_work(released).values() for id in ids}
+        return tuple(
+            query for query, answer in self.plan.answers.items() if answer.operator in made
+        )
+
+    def _at_work(self, released: Released) -> dict[Streams, frozenset[str]]:
+        """The operators of this shard by their clock, of those that have begun."""
+        members = _members(self.plan, self._shard)
+        return {
+            clock: members.intersection(operators)
+            for clock, operators in self.plan.clocks.items()
+            if released.spans[clock].has_begun
+        }
 
     def net(self, query: str) -> Net | None:
         """Nets whole ticks of a query's answer; None: they are net."""
@@ -192,39 +204,49 @@ class _Player:
         self, released: Released, answers: Mapping[str, AnswerTaker], watch: Watch | None = None
     ) -> NetworkReport:
         """Have tuples go through the network. answers: who takes those of queries."""
-        job = self._job
-        if not released.has_begun:
-            return NetworkReport(heartbeat=released.heartbeat)
-        if not any(job.plan.working(ShedOp)):  # which keeps its window as text
+        at_work = self._at_work(released)
+        if not at_work:
+            return NetworkReport()
+        if not any(self.plan.working(ShedOp)):  # which keeps its window as text
             self.strings.sweep(self._regions)
-        arrived = {name: (released.first[name], timed.tau) for name, timed in released.rows.items()}
-        surroundings = Surroundings(
-            job.plan,
+        around = Surroundings(
+            self.plan,
             self._regions,
             self.strings,
-            Clock(released.begin, arrived),
-            _Relations(job, self._shard, self.strings, self._key_of),
-            job.functions,
-            job.decided,
+            Clock(),
+            _Relations(self._job, self._shard, self.strings, self._key_of),
+            self._job.functions,
+            self._job.decided,
         )
-        self._synopses(surroundings, "")  # stores follow the plan, also where none is left
-        members = _members(job.plan, self._shard)
-        own = [operator for operator in job.plan.operators if operator.id in members]
-        operators = {
-            operator.id: self._make(operator, surroundings) for operator in own if operator.inputs
-        }
-        network = Network(job, members, operators, surroundings, answers)
-        arrivals = {
-            operator.id: self._arrivals(operator, work, released)
-            for operator, work in job.plan.working(StreamInput)
-            if operator.id in members
-        }
-        return network.step(arrivals, released.heartbeat, watch)
+        self._synopses(around, "")  # stores follow the plan, also where none is left
+        operators: dict[str, NetworkOperator] = {}
+        arrivals: dict[str, Block] = {}
+        ticks: dict[str, Ticks] = {}
+        for clock, ids in at_work.items():
+            span, rows = released.spans[clock], released.taken(clock)
+            arrived = {name: (span.first[name], timed.tau) for name, timed in rows.items()}
+            timely = replace(around, clock=Clock(span.begin, arrived))
+            for operator in self._planned(ids):
+                if operator.inputs:
+                    operators[operator.id] = self._make(operator, timely)
+                    continue
+                ticks[operator.id] = Ticks(span.begin, span.heartbeat)
+                if isinstance(operator.work, StreamInput):
+                    own = span.first[operator.work.stream], rows[operator.work.stream]
+                    arrivals[operator.id] = self._arrivals(operator, operator.work, *own)
+        members = frozenset[str]().union(*at_work.values())
+        network = Network(self._job, members, operators, around, answers)
+        return network.step(arrivals, ticks, watch)
 
-    def _arrivals(self, operator: PlannedOperator, work: StreamInput, released: Released) -> Block:
-        """What a stream's input takes in of a batch, in this shard."""
-        timed = released.rows[work.stream]
-        seq = released.first[work.stream] + np.arange(len(timed), dtype=np.int64)
+    def _planned(self, ids: Collection[str]) -> Iterable[PlannedOperator]:
+        return (operator for operator in self.plan.operators if operator.id in ids)
+
+    def _arrivals(
+        self, operator: PlannedOperator, work: StreamInput, first: int, timed: Timed
+    ) -> Block:
+        """What a stream's input takes in of a batch, in this shard. first: the number of the first
+        of its tuples."""
+        seq = first + np.arange(len(timed), dtype=np.int64)
         schema = self._job.schemas[work.stream]
         table = timed.tuples.select([schema.names[place] for place in work.columns])
         tau = timed.tau
@@ -303,8 +325,7 @@ def _answers(task: NetworkTask, shard: int, player: _Player, released: Released)
         folder = query_folder(task.folder, query)
         return Parts(folder, task.format, schema, task.batch_id, shard)
 
-    queries = player.queries if released.has_begun else ()
-    nets = {query: player.net(query) for query in queries}
+    nets = {query: player.net(query) for query in player.queries(released)}
     return NetworkAnswers(player.plan, player.strings, nets, parts if task.folder else None)
 
 
@@ -317,14 +338,16 @@ def _told(
     scopes = state.regions.scope(_OPERATORS)
     return replace(
         played,
+        heartbeat=moved.released.heartbeat,
+        clocks=moved.clocks,
         answers={query: answer.n for query, answer in sink.answers.items()},
         net={query: answer.net for query, answer in sink.answers.items()},
         recent=sink.recent(),
         n_late={name: len(late) for name, late in moved.late.items()},
+        n_missed={name: len(missed) for name, missed in moved.missed.items()},
         pending={name: len(timed) for name, timed in moved.state.pending.items()},
         state_bytes=state.regions.n_bytes,
         attached={state.how: 1},
-        newest=max((stream.high for stream in moved.state.streams.values()), default=0),
         stores={store.id: store for store in store_reports(player.plan, scopes)},
     )
 
@@ -339,20 +362,23 @@ def _report(
 ) -> ShardReport:
     """What all shards know alike is told by shard 0."""
     if shard:
-        report = replace(report, n_late={}, pending={})
+        report = replace(report, n_late={}, n_missed={}, pending={})
         return ShardReport(task.unit, shard, report, parts)
     kept = {name: late.kept_aside() for name, late in moved.late.items()}
-    shown = {name: tuple(tuples[:MISFITS_SHOWN]) for name, tuples in kept.items()}
+    missed = {name: late.kept_aside() for name, late in moved.missed.items()}
     n_tuples = sum(chunk.tuples.num_rows for chunks in arrived.values() for chunk in chunks)
     return ShardReport(
         task.unit,
         shard,
-        replace(report, late=shown),
+        replace(report, late=_first(kept), missed=_first(missed)),
         parts,
         {name: _keep_aside(task, name, tuples) for name, tuples in kept.items()},
         n_tuples - sum(map(len, moved.late.values())),
-        moved.slowest,
     )
+
+
+def _first(tuples: Mapping[str, Sequence[KeptAside]]) -> dict[str, tuple[KeptAside, ...]]:
+    return {name: tuple(some[:MISFITS_SHOWN]) for name, some in tuples.items()}
 
 
 def _keep_aside(task: NetworkTask, stream: str, late: Sequence[KeptAside]) -> tuple[str, ...]:

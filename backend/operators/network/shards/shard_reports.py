@@ -33,7 +33,7 @@ class ShardReport:
     """What a shard did. parts: query -> files of its answer in the staging folder.
 
     What follows is told by shard 0 alone. late_parts: stream -> files of late tuples; n_tuples:
-    tuples it was given, late ones not counted; slowest: streams that time waits for.
+    tuples it was given, late ones not counted.
     """
 
     unit: str
@@ -42,7 +42,6 @@ class ShardReport:
     parts: Mapping[str, tuple[str, ...]]
     late_parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     n_tuples: int = 0
-    slowest: frozenset[str] = frozenset()
 
     def packed(self) -> bytes:
         """For the way to the driver."""
@@ -52,12 +51,11 @@ class ShardReport:
 @dataclass(frozen=True)
 class MergedShards:
     """What the shards of a unit did. parts: query -> files to publish; late_parts: stream -> files
-    of late tuples; slowest: streams that time waits for."""
+    of late tuples."""
 
     result: UnitResult
     parts: Mapping[str, tuple[str, ...]]
     late_parts: Mapping[str, tuple[str, ...]]
-    slowest: frozenset[str]
 
 
 def merged_shards(reports: Sequence[ShardReport]) -> MergedShards:
@@ -70,13 +68,14 @@ def merged_shards(reports: Sequence[ShardReport]) -> MergedShards:
     first = reports[0]
     matched = {query: n for query, n in report.answers.items() if n}
     result = UnitResult(first.n_tuples, sum(matched.values()), matched, report)
-    return MergedShards(result, parts, first.late_parts, first.slowest)
+    return MergedShards(result, parts, first.late_parts)
 
 
 def merged_network(reports: Sequence[NetworkReport]) -> NetworkReport:
     """The reports of a unit's shards as one; at least one."""
     return NetworkReport(
         heartbeat=max(report.heartbeat for report in reports),
+        clocks=reports[0].clocks,
         operators=_together((report.operators for report in reports), _added),
         queues=_together((report.queues for report in reports), _summed),
         answers=_counted(report.answers for report in reports),
@@ -84,11 +83,12 @@ def merged_network(reports: Sequence[NetworkReport]) -> NetworkReport:
         recent=_together((report.recent for report in reports), _last),
         n_late=_counted(report.n_late for report in reports),
         late={name: tuples for report in reports for name, tuples in report.late.items()},
+        n_missed=_counted(report.n_missed for report in reports),
+        missed={name: tuples for report in reports for name, tuples in report.missed.items()},
         pending=_counted(report.pending for report in reports),
         state_bytes=sum(report.state_bytes for report in reports),
         log_bytes=sum(report.log_bytes for report in reports),
         attached=_counted(report.attached for report in reports),
-        newest=max(report.newest for report in reports),
         stores=_together((report.stores for report in reports), _store),
         shards=tuple(_load(report) for report in reports) if len(reports) > 1 else (),
     )
