@@ -38,7 +38,8 @@ class QueryRow(NamedTuple):
     size: of the relation; output: its node in the plan, and unit_id: the unit of that.
 
     pending: the request under way for it, '' when there is none. is_inexact: answers of its unit
-    may differ from those of its text.
+    may differ from those of its text. waits: for which stream it waits and since when, '' while it
+    does not.
     """
 
     entity: str
@@ -58,6 +59,7 @@ class QueryRow(NamedTuple):
     output: str = ""
     unit_id: str = ""
     is_inexact: bool = False
+    waits: str = ""
 
 
 class RequestRow(NamedTuple):
@@ -307,7 +309,14 @@ def _query_row(
         unit=title(entity.unit_id),
         answers=answers,
         size=counts.get("relation_tuples"),
+        waits=_waits(properties),
     )
+
+
+def _waits(properties: Mapping[str, Any]) -> str:
+    streams = [str(stream) for stream in properties.get("waits_for") or ()]
+    since = properties.get("waits_since")
+    return f"waits for {' and '.join(streams)} since batch {since}" if streams else ""
 
 
 def _visited(

@@ -191,8 +191,11 @@ def _mark(row: QueryRow, here: bool) -> dict[str, Any]:
 
 
 def _badges(row: QueryRow) -> list[list[str]]:
-    """[text, tone] of the state, of approximate answers, of a duplicate, of a request under way."""
+    """[text, tone] of the state, of what it waits for, of approximate answers, of a duplicate, of a
+    request under way."""
     marks = [[row.state, tone_of(row.state)]]
+    if row.waits:
+        marks.append([row.waits, "warning"])
     if row.is_inexact:
         marks.append(["approximate", "warning"])
     if row.duplicate_of:

@@ -66,6 +66,15 @@ def test_queries_of_a_unit_whose_answers_are_approximate_are_marked() -> None:
     ]
 
 
+def test_a_query_that_waits_says_for_what_and_since_when() -> None:
+    waiting = a_query("both", waits_for=["A", "B"], waits_since=7)
+    view = build_results([waiting, a_query("alone")], {}, [], [], a_run(), 9)
+    assert {row.name: row.waits for row in view.queries} == {
+        "both": "waits for A and B since batch 7",
+        "alone": "",
+    }
+
+
 def test_before_the_first_batch_counts_are_unknown_not_zero() -> None:
     view = build_results(ENTITIES[:1], {}, [], [], a_run(), None)
     assert (view.queries[0].total, view.queries[0].share, view.queries[0].in_batch) == (None,) * 3
