@@ -22,8 +22,9 @@ import pyarrow as pa
 from backend.hosts.agreement import Mark, Upcoming, check_agreement, check_state
 from backend.hosts.batches import Batches, Timings, batch_result
 from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
-from backend.hosts.networks import Gathered, HostJob, rooms
+from backend.hosts.networks import Gathered, HostJob
 from backend.hosts.pacing import Pacing
+from backend.hosts.silence import Silences
 from backend.operators.network.core.contract import Watch
 from backend.operators.network.shards.homes import MemoryShard, ShardHome
 from backend.operators.network.shards.shard import NetworkTask, Places
@@ -80,6 +81,7 @@ class LocalHost:
         self._cursors = {input.name: _Cursor(input, loop, once) for input in inputs}
         self._batch_tuples, self._next, self._cuts = batch_tuples, first_batch, cuts
         paced = list(self._cursors) if keeps_rate and cuts is None else []
+        self._silences = Silences(inputs if cuts is None else ())
         self._pacing = Pacing({name: partial(_rate, loop, name) for name in paced})
         self._shards: dict[tuple[str, int], MemoryShard] = {}
         self._read: frozenset[str] = frozenset()
@@ -136,6 +138,7 @@ class LocalHost:
                 break
             if is_held:
                 self._pacing.hold()
+                self._silences.hold()
             time.sleep(POLL_S)
             self._loop.between_batches()
             self._loop.idle()
@@ -166,8 +169,12 @@ class LocalHost:
         """No stream gives tuples at the moment, and networks know which rest."""
         if self._cuts is not None or not all(map(self._is_quiet, self._cursors)):
             return False
-        resting = {name for name, cursor in self._cursors.items() if cursor.rests}
-        return self._read & resting <= self._batches.networks.ended
+        return self._read & self._resting <= self._batches.networks.ended
+
+    @property
+    def _resting(self) -> frozenset[str]:
+        """Inputs that give no tuples, or have given none for so long that nobody waits for them."""
+        return self._silences.over().union(n for n, c in self._cursors.items() if c.rests)
 
     def _is_quiet(self, name: str) -> bool:
         """The input has no tuples by now, or networks take none before other streams speak."""
@@ -193,7 +200,7 @@ class LocalHost:
             timings.lap("plan_ms")
             reports = self._run(job)
             batch = self._batches.merge(job, reports)
-            self._rooms = rooms(batch.networks)
+            self._rooms = self._batches.networks.rooms(batch.networks)
             timings.lap("job_ms")
             self._batches.publish(job, batch)
             timings.lap("publish_ms")
@@ -228,9 +235,9 @@ class LocalHost:
                 cursor.feed_exactly(take, cuts.get(name, 0))
             if cursor.failure and not had_failed:
                 task.fail(name, cursor.failure)
-            if cursor.rests:
-                gathered.end(name)
-        self._batches.networks.ended = frozenset(n for n, c in self._cursors.items() if c.rests)
+        self._batches.networks.ended = self._resting
+        for name in self._batches.networks.ended:
+            gathered.end(name)
         return [task.report(), *(report.packed() for report in self._run_networks(job, gathered))]
 
     def _feed(self, name: str, cursor: _Cursor, take: Taking) -> None:
@@ -239,6 +246,8 @@ class LocalHost:
         due = self._pacing.due(name)
         taken = cursor.feed(take, most if due is None else min(most, due))
         self._pacing.took(name, taken)
+        if taken or not most or cursor.rests:
+            self._silences.heard([name])
 
     def _run_networks(self, job: HostJob, gathered: Gathered) -> list[ShardReport]:
         return [

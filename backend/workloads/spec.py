@@ -33,6 +33,7 @@ from backend.workloads.ticks import (
     ANY_LEAP,
     DEFAULT_TICK_US,
     disorder_ticks,
+    idle_after_s,
     leap_ticks,
     replay_rate,
     tick_us,
@@ -87,7 +88,8 @@ class StreamSpec:
     timestamp: the attribute that carries event time, or None for the arrival number. rate: tuples
     per second, 0 as fast as possible, None when the file does not say. tick_us: microseconds of a
     tick, where the timestamp is a time; disorder: ticks by which a tuple may be older than one
-    before; max_leap: ticks by which it may be ahead of all before.
+    before; max_leap: ticks by which it may be ahead of all before. idle_after: seconds for which
+    queries wait for it while it is silent, None: for ever.
     """
 
     name: str
@@ -98,6 +100,7 @@ class StreamSpec:
     tick_us: int = DEFAULT_TICK_US
     disorder: int = 0
     max_leap: int = ANY_LEAP
+    idle_after: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +207,8 @@ def _streams(table: TomlTable) -> tuple[StreamSpec, ...]:
 
 
 def _stream(name: str, table: TomlTable) -> StreamSpec:
-    table.only(("schema", "key", "source", "timestamp", "rate", *OF_VALID_TIMES, *OF_TIME))
+    of_all = ("schema", "key", "source", "timestamp", "rate", "idle_after")
+    table.only((*of_all, *OF_VALID_TIMES, *OF_TIME))
     schema, source = _sourced(table)
     timestamp = timestamp_attribute(table, schema)
     schema = dated(table, schema, timestamp)
@@ -213,7 +217,8 @@ def _stream(name: str, table: TomlTable) -> StreamSpec:
         raise table.refuse(f"has no timestamp, so tuples are in order: leave out {keys}")
     ticks, disorder = tick_us(table), disorder_ticks(table)
     leap = leap_ticks(table, usual_leap(schema, timestamp, ticks), disorder)
-    return StreamSpec(name, schema, source, timestamp, replay_rate(table), ticks, disorder, leap)
+    times = ticks, disorder, leap, idle_after_s(table)
+    return StreamSpec(name, schema, source, timestamp, replay_rate(table), *times)
 
 
 def _sourced(table: TomlTable) -> tuple[Schema, SourceSpec]:

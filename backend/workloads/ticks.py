@@ -37,11 +37,16 @@ def tick_us(table: TomlTable) -> int:
     text = table.text("tick")
     if text is None:
         return DEFAULT_TICK_US
+    return _length_us("tick", text, table)
+
+
+def _length_us(key: str, text: str, table: TomlTable) -> int:
+    """A length of time in microseconds, at most a year."""
     number, _, unit = text.strip().lower().partition(" ")
     size = UNITS_US.get(unit.strip(), UNITS_US.get(unit.strip().removesuffix("s")))
     if size is None or not number.isdecimal() or not 0 < int(number) * size <= _DAYS_US:
         known = "us, ms, second, minute, hour or day"
-        raise table.refuse(f'tick = "{text}" is not a number of {known}, as in "1 second"')
+        raise table.refuse(f'{key} = "{text}" is not a number of {known}, as in "1 second"')
     return int(number) * size
 
 
@@ -74,6 +79,13 @@ def usual_leap(schema: Schema, timestamp: str | None, tick_us: int) -> int:
     attribute = schema.find(timestamp) if timestamp else None
     is_time = attribute is not None and attribute.type in ("date", "timestamp")
     return USUAL_LEAP_DAYS * UNITS_US["day"] // tick_us if is_time else ANY_LEAP
+
+
+def idle_after_s(table: TomlTable) -> float | None:
+    """The key ``idle_after`` of a stream's table, "30 seconds": how long queries wait for it while
+    it is silent; None: for ever. Raises WorkloadError."""
+    text = table.text("idle_after")
+    return None if text is None else _length_us("idle_after", text, table) / UNITS_US["second"]
 
 
 def timestamp_attribute(table: TomlTable, schema: Schema) -> str | None:

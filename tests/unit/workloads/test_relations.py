@@ -120,6 +120,10 @@ def test_ticks_and_disorder_belong_to_a_timestamp(tmp_path: Path) -> None:
     assert "0 or more" in refused(tmp_path, f"{timed}disorder = -1\n")
     assert "whole number" in refused(tmp_path, f'{timed}disorder = "x"\n')
     assert stream.max_leap == 3653 * 24 // 2
+    assert stream.idle_after is None
+    (left,) = load_workload(write(tmp_path, f'{STREAM}idle_after = "2 minutes"\n')).streams
+    assert left.idle_after == 120.0
+    assert 'idle_after = "soon" is not' in refused(tmp_path, f'{STREAM}idle_after = "soon"\n')
     (number,) = load_workload(write(tmp_path, f"{STREAM}timestamp = 'a'\n")).streams
     assert number.max_leap == ANY_LEAP
     (bounded,) = load_workload(write(tmp_path, f"{timed}max_leap = 7200\n")).streams

@@ -23,9 +23,9 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from backend.hosts.agreement import Mark
 from backend.hosts.batches import BatchFound, Timings, batch_result
 from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
-from backend.hosts.networks import rooms
 from backend.hosts.spark.run.inputs import Inputs
 from backend.hosts.spark.run.jobs import BatchJobs
+from backend.hosts.spark.run.left_behind import LeftBehind
 from backend.hosts.spark.run.source_log import CHECKPOINT, COMPACTED_EVERY, forget_gone
 from backend.hosts.spark.run.taken import TakenSoFar, flush_plan
 from backend.hosts.spark.run.tasks import tag_of
@@ -109,6 +109,7 @@ class RunHost:
         self._taken = TakenSoFar(self._spool / TAKEN, sink.durable)
         self._jobs.networks.ended = self._taken.ended
         self._rooms: Mapping[str, int] = {}
+        self._left = LeftBehind(self._sources, self._spool, self._times)
         self._read = self._taken.read
         self._feeders = {
             input.name: self._feeder(input) for input in inputs if input.replay is not None
@@ -156,6 +157,7 @@ class RunHost:
                 self._begins(self._phase_between(query))
             self._loop.idle()
             self._loop.between_batches()
+            self._left.mark(self._read - self._jobs.networks.ended)
             time.sleep(POLL_S)
 
     def _begins(self, phase: Phase) -> None:
@@ -248,6 +250,7 @@ class RunHost:
         while not self._loop.may_begin():
             if self._is_stopped:
                 raise RunFailed("the run was stopped while paused")  # the batch is not done
+            self._left.silences.hold()
             time.sleep(POLL_S)
         begun, timings = time.monotonic(), Timings(self._begins)
         plan = self._loop.begin_batch(batch_id)
@@ -282,10 +285,13 @@ class RunHost:
 
     def _note_time(self, batch: BatchFound) -> None:
         """Which streams are ahead of others that a network reads, and which have ended."""
-        self._rooms = rooms(batch.networks)
+        self._rooms = self._jobs.networks.rooms(batch.networks)
         inputs = batch.inputs.items()
         again = {name for name, merged in inputs if merged.through or merged.result.n_tuples}
         ended = {name for name, merged in inputs if merged.ended or merged.result.failure}
+        held = {name for name, room in self._rooms.items() if not room}
+        off = {n for n in self._read if self._loop.input_knob(n, "intake") != "on"}
+        self._left.silences.heard(again | held | off)
         before = self._jobs.networks.ended - again
         self._jobs.networks.ended = before | ended | self._failures.keys()
 
@@ -301,6 +307,7 @@ class RunHost:
             feeder.consumed_to(merged.through)
         self._note_failures()
         facts: dict[str, object] = {"failure": self._failures.get(name, "")}
+        facts |= {"ended": False} if name in self._left.names else {}
         if feeder is not None:
             is_over = feeder.finished and feeder.backlog == 0
             facts |= {"backlog_tuples": feeder.backlog, "ended": is_over}
