@@ -19,8 +19,8 @@ EntityKind: TypeAlias = Literal[
 #: One meaning each: a plan was adopted; a better one was found and not taken (kept, cool-down); a
 #: knob was turned; the set of queries changed; the run began, was resumed, paused, stepped or asked
 #: to stop; tuples were kept aside; some queries could not take tuples that others took; an input
-#: failed, ended or keeps queries waiting; a replayed input began anew at its end; the statistics changed; another
-#: algorithm took over; answers became approximate, or exact again.
+#: failed, ended or keeps queries waiting; a replayed input began anew at its end; the statistics
+#: changed; another algorithm took over; answers became approximate, or exact again.
 EventKind: TypeAlias = Literal[
     "rearrangement",
     "held back",

@@ -91,7 +91,7 @@ def streams(rng: random.Random) -> tuple[dict[str, StreamTime], list[Batch]]:
         steps = [rng.choice([-1, 0, 1, 1, 2, 5]) for _ in range(rng.randint(0, 9))]
         ticks = (start + np.cumsum(steps, dtype=int)).tolist()
         tuples[name] = [(max(0, tick), rng.randint(0, 3)) for tick in ticks]
-    position, batches = dict.fromkeys(SCHEMAS, 0), []
+    position, batches = dict.fromkeys(SCHEMAS, 0), list[Batch]()
     for number in range(rng.randint(2, 9)):
         arrived = {}
         for name in SCHEMAS:
