@@ -56,7 +56,7 @@ def test_queries_go_on_without_a_stream_once_it_was_silent_for_long(tmp_path: Pa
     put(tmp_path, "S/a.csv", [(t, t % 7) for t in range(200)])
     put(tmp_path, "Q/a.csv", [(t, t % 7) for t in range(50)])
     with going(tmp_path, workload) as started:
-        wait_for(lambda: last_of(tmp_path, "both") >= 195, started)
+        wait_for(lambda: last_of(tmp_path, "both") >= 75, started)
         put(tmp_path, "Q/b.csv", [(t, t % 7) for t in range(60, 90)])
         aside = tmp_path / "out"
         wait_for(lambda: list(aside.glob("run=*/stream=Q/_misfits/*.json")), started)
