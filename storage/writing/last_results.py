@@ -1,8 +1,12 @@
-"""Which results are kept: the last few of each query, counted in memory."""
+"""Which results are kept: the last few of each query as of each of the last batches, in memory.
+
+Who looks at a moment looks a little behind the newest batch: what was the last of a query there is
+still kept when others have come.
+"""
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -10,6 +14,15 @@ from typing import Final, NamedTuple
 from storage.vocabulary.records import ResultTuple
 
 RESULTS_PER_QUERY: Final = 20
+#: Batches as of each of which a query has its last RESULTS_PER_QUERY.
+RECENT_BATCHES: Final = 8
+
+
+class KeptResult(NamedTuple):
+    """A result that a query keeps, by its number, and the batch it was in."""
+
+    number: int
+    batch: int
 
 
 class Turnover(NamedTuple):
@@ -26,47 +39,80 @@ class Turnover(NamedTuple):
 
 @dataclass(slots=True)
 class LastResults:
-    """The numbers of the results each query keeps, oldest first; n: results numbered so far."""
+    """The results each query keeps, oldest first; n: results numbered so far. uses: queries that
+    keep a result."""
 
     n: int = 0
-    kept: dict[str, deque[int]] = field(default_factory=dict)
+    kept: dict[str, tuple[KeptResult, ...]] = field(default_factory=dict)
     uses: Counter[int] = field(default_factory=Counter)
 
     @classmethod
-    def of_links(cls, links: Iterable[tuple[str, int]]) -> LastResults:
-        """What stored (query, number) links say, in any order."""
+    def of_links(cls, links: Iterable[tuple[str, int, int]]) -> LastResults:
+        """What stored (query, number, batch) links say, in any order."""
         last = cls()
-        for query, number in sorted(links, key=lambda link: link[1]):
-            last.kept.setdefault(query, deque()).append(number)
+        found: dict[str, list[KeptResult]] = {}
+        for query, number, batch in sorted(links, key=lambda link: link[1]):
+            found.setdefault(query, []).append(KeptResult(number, batch))
             last.uses[number] += 1
             last.n = number
+        last.kept = {query: tuple(results) for query, results in found.items()}
         return last
 
     def copy(self) -> LastResults:
         """A copy to change within a transaction that may fail."""
-        kept = {query: deque(numbers) for query, numbers in self.kept.items()}
-        return LastResults(self.n, kept, Counter(self.uses))
+        return LastResults(self.n, dict(self.kept), Counter(self.uses))
 
-    def add(self, results: Sequence[ResultTuple]) -> Turnover:
-        """Number the results, keep the last RESULTS_PER_QUERY of each query."""
+    def add(self, results: Sequence[ResultTuple], batch: int) -> Turnover:
+        """Number the results of a batch; keep of each query what ``still_kept`` tells."""
         before = self.n
-        pushed_out = []
-        for result in results:
-            self.n += 1
+        came: dict[str, list[KeptResult]] = {}
+        for number, result in enumerate(results, start=before + 1):
             for query in result.query_ids:
-                numbers = self.kept.setdefault(query, deque())
-                numbers.append(self.n)
-                self.uses[self.n] += 1
-                if len(numbers) > RESULTS_PER_QUERY:
-                    pushed_out.append((query, numbers.popleft()))
+                came.setdefault(query, []).append(KeptResult(number, batch))
+        self.n += len(results)
+        pushed_out: list[tuple[str, int]] = []
+        for query, fresh in came.items():
+            own = (*self.kept.get(query, ()), *fresh)
+            self.kept[query] = still_kept(own, batch)
+            stay = set(self.kept[query])
+            pushed_out += [(query, one.number) for one in own if one not in stay]
+            self.uses.update(one.number for one in fresh)
+        return self._turnover(results, before, sorted(came), pushed_out)
+
+    def _turnover(
+        self,
+        results: Sequence[ResultTuple],
+        before: int,
+        queries: Sequence[str],
+        pushed_out: Sequence[tuple[str, int]],
+    ) -> Turnover:
+        """before: results numbered before the batch. queries: of the batch, sorted."""
         for _, number in pushed_out:
             self.uses[number] -= 1
         gone = {number for _, number in pushed_out if not self.uses[number]}
         for number in gone:
             del self.uses[number]
-        fresh = [(before + place, result) for place, result in enumerate(results, start=1)]
+        fresh = enumerate(results, start=before + 1)
         added = [(number, result) for number, result in fresh if number in self.uses]
-        queries = {query for _, result in added for query in result.query_ids}
-        links = [(q, number) for q in sorted(queries) for number in self.kept[q] if number > before]
+        links = [
+            (query, one.number)
+            for query in queries
+            for one in self.kept[query]
+            if one.number > before
+        ]
         lost_links = [(query, number) for query, number in pushed_out if number <= before]
         return Turnover(added, links, lost_links, sorted(n for n in gone if n <= before))
+
+
+def still_kept(results: Sequence[KeptResult], batch: int) -> tuple[KeptResult, ...]:
+    """Of the results of a query, oldest first, the last few as of each of the last RECENT_BATCHES
+    up to ``batch``: of a batch as many as are shown, of those before all of them together."""
+    since = batch - RECENT_BATCHES + 1
+    newer_in: Counter[int] = Counter()
+    kept = []
+    for one in reversed(results):
+        place = max(one.batch, since - 1)
+        newer_in[place] += 1
+        if newer_in[place] <= RESULTS_PER_QUERY:
+            kept.append(one)
+    return tuple(reversed(kept))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, func, insert, select, update
 
 from storage.errors import BadRecord, UnknownRun
 from storage.tables import decode
@@ -98,10 +98,16 @@ class RunCache:
         self.load_series(connection, run_id)
         self.load_inputs(connection, run_id)
         self.load_entities(connection, run_id)
-        links = select(ResultQueryRow.query, ResultQueryRow.result_id).where(
-            ResultQueryRow.run_id == run_id
+        of_result = and_(
+            ResultRow.run_id == ResultQueryRow.run_id, ResultRow.id == ResultQueryRow.result_id
         )
-        self.results = LastResults.of_links((row[0], row[1]) for row in connection.execute(links))
+        links = (
+            select(ResultQueryRow.query, ResultQueryRow.result_id, ResultRow.batch_id)
+            .join(ResultRow, of_result)
+            .where(ResultQueryRow.run_id == run_id)
+        )
+        rows = connection.execute(links)
+        self.results = LastResults.of_links((row[0], row[1], row[2]) for row in rows)
         self.loaded = True
 
     def load_series(self, connection: Connection, run_id: str) -> None:
@@ -339,7 +345,7 @@ def _write_results(
     cache: RunCache,
 ) -> None:
     cache.results = cache.results.copy()
-    turn = cache.results.add(results)
+    turn = cache.results.add(results, batch_id)
     rows = [
         row_of(result, run_id=run_id, batch_id=batch_id, id=place) for place, result in turn.added
     ]
