@@ -91,11 +91,12 @@ def added(series: Mapping[tuple[str, str], SeriesData]) -> dict[str, SeriesData]
 def _sum(several: Sequence[SeriesData]) -> SeriesData:
     """A series is 0 before it begins, and between its points as at the last one."""
     longest = max(several, key=lambda data: len(data.batch))
-    total = np.zeros(len(longest.batch))
+    total = np.zeros((3, len(longest.batch)))
     for data in several:
         places = np.searchsorted(data.batch, longest.batch, side="right")
-        total += np.concatenate([[0.0], np.nan_to_num(data.value)])[places]
-    return longest._replace(value=total)
+        points = np.nan_to_num(np.vstack([data.value, data.low, data.high]))
+        total += np.hstack([np.zeros((3, 1)), points])[:, places]
+    return longest._replace(value=total[0], low=total[1], high=total[2])
 
 
 def by_property(series: Mapping[tuple[str, str], SeriesData]) -> dict[str, SeriesData]:

@@ -7,15 +7,15 @@ from their beginnings, or by the time of the stream they read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.base.face import told
 from dashboard.components.names import named
-from dashboard.views.effects import KnobEffect, before_and_after
-from dashboard.views.numbers import known
+from dashboard.views.effects import KnobEffect, changed
+from dashboard.views.numbers import MeanInterval, known, pooled_interval
 from storage.tables.rows import DecisionEntry, SeriesData
 from storage.vocabulary.records import Batch, PlanVersion, Run
 
@@ -32,6 +32,8 @@ _PARTS: Final = "~"
 
 #: Where a batch is laid, None: nowhere.
 Places: TypeAlias = Callable[[int], float | str | None]
+#: First and last batch.
+Ends: TypeAlias = tuple[int, int]
 
 
 class ComparedStretch(NamedTuple):
@@ -55,11 +57,25 @@ class ComparedPair(NamedTuple):
     branch: str = ""
 
 
+class CommonPart(NamedTuple):
+    """What two stretches have in common, over which all numbers are taken.
+
+    first, last: places; a, b: the batches of each that lie there. unlike: one of the stretches goes
+    on where the other does not.
+    """
+
+    first: float | str
+    last: float | str
+    a: ComparedStretch
+    b: ComparedStretch
+    unlike: bool
+
+
 class ComparedLine(NamedTuple):
     """A property of both stretches over batches since their begin (or the stream's time).
 
-    x: places; a, b: values there, None = unknown. change: of the mean from A to B. shared: first
-    and last place that both reach, over which means are taken; None: one side has nothing.
+    x: places; a, b: values there, None = unknown. mean_a, mean_b: over what both have, None = not
+    known. change: of the mean from A to B.
     """
 
     property: str
@@ -72,7 +88,6 @@ class ComparedLine(NamedTuple):
     mean_b: float | None
     change: KnobEffect
     tone: str
-    shared: tuple[float | str, float | str] | None = None
 
 
 class ComparedPlan(NamedTuple):
@@ -131,30 +146,73 @@ def address(asked: ComparedPair) -> str:
     return _PARTS.join((*sides, asked.align, *filter(None, [asked.branch])))
 
 
+def ends_of(side: ComparedStretch, first: int | None, last: int | None) -> Ends | None:
+    """First and last batch that a stretch has of its run's; None without any. first, last: of the
+    run."""
+    if first is None or last is None:
+        return None
+    ends = max(side.first, first), last if side.last is None else min(side.last, last)
+    return ends if ends[0] <= ends[1] else None
+
+
+def common_by_batch(
+    asked: ComparedPair, ends: tuple[Ends | None, Ends | None]
+) -> CommonPart | None:
+    """What both have, laid by batch. ends: as ends_of() tells them."""
+    (one, other), (a, b) = (asked.a, asked.b), ends
+    if a is None or b is None:
+        return None
+    laid = (a[0] - one.first, a[1] - one.first), (b[0] - other.first, b[1] - other.first)
+    first, last = max(laid[0][0], laid[1][0]), min(laid[0][1], laid[1][1])
+    if first > last:
+        return None
+    parts = [
+        side._replace(first=side.first + first, last=side.first + last) for side in (one, other)
+    ]
+    return CommonPart(first, last, parts[0], parts[1], laid[0] != laid[1])
+
+
+def common_by_time(
+    asked: ComparedPair, batches: tuple[Sequence[Batch], Sequence[Batch]]
+) -> CommonPart | None:
+    """What both have, laid by the time of the stream."""
+    timed = [
+        {batch.id or 0: batch.stream_time for batch in side if batch.stream_time}
+        for side in batches
+    ]
+    if not all(timed):
+        return None
+    first = max(min(times.values()) for times in timed)
+    last = min(max(times.values()) for times in timed)
+    inside = [[batch for batch, at in times.items() if first <= at <= last] for times in timed]
+    if not all(inside):
+        return None
+    parts = [
+        side._replace(first=min(ids), last=max(ids))
+        for side, ids in zip((asked.a, asked.b), inside, strict=True)
+    ]
+    unlike = [len(ids) for ids in inside] != [len(times) for times in timed]
+    return CommonPart(first, last, parts[0], parts[1], unlike)
+
+
 def aligned(
     name: str,
     series: tuple[SeriesData | None, SeriesData | None],
     places: tuple[Places, Places],
+    counted: tuple[SeriesData | None, SeriesData | None],
 ) -> ComparedLine | None:
     """Both series over common places; None when neither has a value. places: batch -> place.
 
-    Means are taken where both have batches: what only the longer one went through says nothing
-    about the other.
+    counted: the same property over what both have, from which means and their change are taken:
+    what only the longer one went through says nothing about the other.
     """
     words, unit, smaller = NUMBERS[name] if name in NUMBERS else told("compared")[name]
     sides = [_by_place(data, place) for data, place in zip(series, places, strict=True)]
     if all(value is None for side in sides for value in side.values()):
         return None
     x = sorted({*sides[0], *sides[1]}, key=lambda place: (isinstance(place, str), place))
-    shared = _shared(*sides)
-    values = [
-        [v for place, v in side.items() if v is not None and _holds(shared, place)]
-        for side in sides
-    ]
-    means = [_mean(data, place, shared) for data, place in zip(series, places, strict=True)]
-    change = KnobEffect(None, None, min(map(len, values)), paired=False)
-    if not any(data is not None and data.thinned for data in series):
-        change = before_and_after(values[0], values[1])
+    n = min(0 if data is None else int(data.n.sum()) for data in counted)
+    change = changed(_interval(counted[0]), _interval(counted[1]), n)
     return ComparedLine(
         name,
         words,
@@ -162,26 +220,23 @@ def aligned(
         x,
         [sides[0].get(place) for place in x],
         [sides[1].get(place) for place in x],
-        means[0],
-        means[1],
+        _mean(counted[0]),
+        _mean(counted[1]),
         change,
         _tone(change, smaller),
-        shared,
     )
 
 
-def _shared(
-    a: Mapping[Any, float | None], b: Mapping[Any, float | None]
-) -> tuple[float | str, float | str] | None:
-    """The first and the last place between the ends of both."""
-    if not a or not b:
+def _mean(series: SeriesData | None) -> float | None:
+    """Over all batches, however many lie behind a point."""
+    if series is None or not series.n.any():
         return None
-    first, last = max(min(a), min(b)), min(max(a), max(b))
-    return (first, last) if first <= last else None
+    has = series.n > 0
+    return float(np.average(series.value[has], weights=series.n[has]))
 
 
-def _holds(shared: tuple[Any, Any] | None, place: Any) -> bool:
-    return shared is None or shared[0] <= place <= shared[1]
+def _interval(series: SeriesData | None) -> MeanInterval | None:
+    return None if series is None else pooled_interval(series)
 
 
 def _tone(change: KnobEffect, smaller: bool | None) -> str:
@@ -189,20 +244,6 @@ def _tone(change: KnobEffect, smaller: bool | None) -> str:
     if share is None or smaller is None or share.low <= 0 <= share.high:
         return "quiet"
     return "ok" if (share.mean < 0) == smaller else "warning"
-
-
-def _mean(
-    series: SeriesData | None, places: Places, shared: tuple[Any, Any] | None
-) -> float | None:
-    """Over all batches that are laid between two places, however many lie behind a point."""
-    if series is None:
-        return None
-    placed = [places(batch) for batch in series.batch.tolist()]
-    laid = np.array([place is not None and _holds(shared, place) for place in placed], bool)
-    counted = laid & ~np.isnan(series.value)
-    if not counted.any():
-        return None
-    return float(np.average(series.value[counted], weights=series.n[counted]))
 
 
 def _by_place(series: SeriesData | None, places: Places) -> dict[float | str, float | None]:

@@ -11,12 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-import numpy as np
-
 from dashboard.components.formats import THIN, show
 from dashboard.views.choices import RecordedChoices
 from dashboard.views.decisions import MIN_SAMPLES
-from dashboard.views.numbers import FEWEST, Z_95, MeanInterval, mean_interval
+from dashboard.views.numbers import MeanInterval, mean_interval
 from storage.reader import Reader
 
 #: What is told of where nothing else is said: mean visits of a tuple.
@@ -163,13 +161,18 @@ def before_and_after(
     before: Sequence[float], after: Sequence[float], quantity: str = VISITS
 ) -> KnobEffect:
     """The means of both sides, one value a batch; their difference with a 95 % interval."""
-    n = min(len(before), len(after))
-    base = float(np.mean(before)) if len(before) else 0.0
-    if n < FEWEST or not base:
+    old, new = (mean_interval([(value, 1.0) for value in side]) for side in (before, after))
+    return changed(old, new, min(len(before), len(after)), quantity)
+
+
+def changed(
+    before: MeanInterval | None, after: MeanInterval | None, n: int, quantity: str = VISITS
+) -> KnobEffect:
+    """By what share a mean changed, both sides being independent; n: values behind the fewer."""
+    if before is None or after is None or not before.mean:
         return KnobEffect(None, None, n, False, quantity)
-    sides = (np.asarray(before), np.asarray(after))
-    half = Z_95 * math.sqrt(sum(float(np.var(side, ddof=1)) / len(side) for side in sides)) / base
-    mean = float(np.mean(after)) / base - 1
+    half = math.hypot(*(side.high - side.mean for side in (before, after))) / before.mean
+    mean = after.mean / before.mean - 1
     return KnobEffect(MeanInterval(mean, mean - half, mean + half), None, n, False, quantity)
 
 

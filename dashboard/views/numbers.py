@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.components.formats import Format, with_mu
+from storage.tables.rows import SeriesData
 
 T = TypeVar("T")
 #: Standard errors to either side of a 95 % interval.
@@ -87,6 +88,24 @@ def mean_interval(weighted: Sequence[tuple[float, float]]) -> MeanInterval | Non
     spread = math.sqrt(sum((weight * (value - mean)) ** 2 for value, weight in weighted)) / total
     n = len(weighted)
     half = Z_95 * spread * math.sqrt(n / (n - 1))
+    return MeanInterval(mean, mean - half, mean + half)
+
+
+def pooled_interval(series: SeriesData) -> MeanInterval | None:
+    """Mean of all values behind the points of a series and its interval; None for few values.
+
+    Where points are many values each and too few to tell how far these scatter, the interval is as
+    wide as the extremes of the points allow.
+    """
+    has = series.n > 0
+    values, n = series.value[has], series.n[has].astype(np.float64)
+    total = float(n.sum())
+    if len(values) >= FEWEST or total < FEWEST:
+        return mean_interval(list(zip(values.tolist(), n.tolist(), strict=True)))
+    mean = float(np.average(values, weights=n))
+    within = (series.high[has] - values) * (values - series.low[has])
+    squares = float((n * ((values - mean) ** 2 + within)).sum())
+    half = Z_95 * math.sqrt(squares / (total - 1) / total)
     return MeanInterval(mean, mean - half, mean + half)
 
 

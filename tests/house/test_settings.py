@@ -15,7 +15,7 @@ from backend.systems.stream.capacities import CAPACITY
 from backend.systems.stream.knobs import StreamKnobs
 from backend.systems.stream.system import NetworkSystem
 from dashboard.base.face import told
-from dashboard.systems.asc.whatif_view import REPLAYED
+from dashboard.systems.asc.recorded_trials import REPLAYED
 from tests.house.tree import ROOT, texts
 
 SETTINGS = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")

@@ -23,7 +23,8 @@ from dashboard.systems.asc.ghost_view import (
 )
 from dashboard.systems.asc.replay import PRICE, trials_of
 from dashboard.systems.asc.whatif_figure import HEIGHT, draw_ghost
-from dashboard.systems.asc.whatif_view import REPLAYED, GhostStep, redecide, told
+from dashboard.systems.asc.recorded_trials import REPLAYED, told
+from dashboard.systems.asc.whatif_view import UNKNOWN, GhostStep, redecide
 from dashboard.views.decisions import MIN_SAMPLES
 from storage.reader import Reader
 from storage.vocabulary.records import Knob
@@ -40,7 +41,13 @@ def ghost_numbers(compared: GhostComparison, tried: str, steps: list[GhostStep])
     real, ghost = compared.real, compared.ghost
     columns = (TableColumn("Run"), *(_COLUMNS))
     rows: list[list[CellData]] = [
-        ["as recorded", known(real.visits, thin), "", real.switched, real.rebuilt],
+        [
+            f"as recorded{_until(compared)}",
+            known(real.visits, thin),
+            "",
+            real.switched,
+            real.rebuilt,
+        ],
         [here, known(ghost.visits, thin), _saved(compared), ghost.switched, ghost.rebuilt],
     ]
     words = "The recorded run and the ghost run, estimated"
@@ -65,26 +72,40 @@ def _saved(compared: GhostComparison) -> str:
     if saved is None:
         return ""
     if saved.low == saved.high == 0:
-        return "the same plans throughout"
+        return "the same plans throughout" if compared.is_same else "plans that cost the same"
     low, high = f"{saved.low:+.3f}", f"{saved.high:+.3f}"
     return f"{saved.mean:+.3f} ({low} … {high})".replace("-", "−")
 
 
 def _evidence(compared: GhostComparison, thin: str, steps: list[GhostStep]) -> Component:
     if compared.ghost.visits is None:
-        return html.P(thin, className="pw-whatif-words")
+        return html.P(" · ".join([thin, *_undecided(compared)]), className="pw-whatif-words")
+    n_real = compared.real.switched
     marks = (
-        f"{compared.vanish} would vanish, {compared.appear} would appear, {compared.common} stay"
+        f"{compared.vanish} would vanish, {compared.appear} would appear, "
+        f"{compared.common} of {show(n_real, 'int')} stay{_until(compared)}"
     )
     n = f"n = {show(compared.n, 'int')} sampled tuples of {show(compared.n_tuples, 'int')}"
-    parts = [f"Rearrangements: {marks}", n]
+    parts = [f"Rearrangements: {marks}", *_undecided(compared), n]
     if len(steps) >= MAX_DECISIONS:
         parts.append(f"the last {show(len(steps), 'int')} evaluations")
-    if compared.n_unknown:
-        parts.append(f"{compared.n_unknown} evaluations cannot be decided")
     if any(step.ghost_plan != step.real_plan and step.ghost_plan.digest for step in steps):
         parts.append("micro-arrows of plans long out of force count as macro-arrows")
     return html.P(" · ".join(parts), className="pw-whatif-words", role="status")
+
+
+def _until(compared: GhostComparison) -> str:
+    """Up to where both runs are told."""
+    return "" if compared.until is None else f" until {clock(compared.until)}"
+
+
+def _undecided(compared: GhostComparison) -> list[str]:
+    """What comes after the ghost run has ended."""
+    if not compared.n_unknown:
+        return []
+    n = show(compared.n_unknown, "int")
+    later = "evaluations" if compared.until is None else "later evaluations"
+    return [f"{n} {later} are not decidable: the record does not tell what the plan would cost"]
 
 
 def ghost_table(steps: list[GhostStep], context: Context) -> Component:
@@ -114,7 +135,7 @@ def _row(step: GhostStep, context: Context) -> list[CellData]:
         {"text": clock(trial.time), "sort": trial.time},
         _EFFECTS.get(effect(step) or "", ""),
         step.real.replace("_", " "),
-        step.ghost.replace("_", " "),
+        "not decidable" if step.ghost == UNKNOWN else step.ghost.replace("_", " "),
         known(step.real_cost, why),
         known(step.ghost_cost, why),
         trial.n,

@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import Any, Final
 
 from dashboard.panels.turns import MAX_DECISIONS
-from dashboard.systems.asc.whatif_view import REPLAYED, Trial, read_trials, redecide, told
+from dashboard.systems.asc.recorded_trials import REPLAYED, Trial, read_trials, told
+from dashboard.systems.asc.whatif_view import UNKNOWN, redecide
 from dashboard.views.decisions import MIN_SAMPLES
 from dashboard.views.effects import VISITS, Both, Evaluated, KnobAsked, KnobEffect, RuleRecord
 from storage.reader import Reader
@@ -80,12 +81,13 @@ def of_trials(trials: Sequence[Trial], knobs: Mapping[str, Any]) -> Evaluated:
     """Evaluations of a selection decided again with other values."""
     steps = redecide(trials, knobs)
     both, n = [], 0
+    decided = [step for step in steps if step.ghost != UNKNOWN]
     apart = sum(a.n_sample != step.trial.n_sample for a, step in zip(trials, steps, strict=True))
     for step in steps:
         if step.real_cost is not None and step.ghost_cost is not None:
             both.append(Both(step.real_cost, step.ghost_cost, step.n_tuples))
             n += step.trial.n
-    went = sum(s.real == "switched" for s in steps), sum(s.ghost == "switched" for s in steps)
+    went = sum(s.real == "switched" for s in decided), sum(s.ghost == "switched" for s in decided)
     quantity = AT_MEASURED if PRICE in knobs else VISITS
     against = f"{apart} of {len(steps)} times on other samples than it would read" if apart else ""
     return Evaluated(both, went, n, quantity, against)

@@ -15,7 +15,8 @@ from backend.systems.asc.cost import PlanChoice, PlanShape
 from backend.systems.asc.rearrange import Rearrangement, rearrange
 from backend.systems.asc.watch import EvaluationMoment
 from dashboard.systems.asc.replay import AT_MEASURED, of_trials
-from dashboard.systems.asc.whatif_view import IDLE, PRICED, Trial, read_trials, redecide, told
+from dashboard.systems.asc.recorded_trials import Trial, read_trials, told
+from dashboard.systems.asc.whatif_view import IDLE, PRICED, UNKNOWN, redecide
 from tests.unit.asc.stream import Stream, a_filters, b_filters, settings, tuples
 from tests.unit.dashboard_pages.test_whatif_view import drifting, recorded
 
@@ -96,8 +97,10 @@ def test_a_first_order_comes_as_soon_as_fewer_samples_suffice() -> None:
     assert all(one.candidate is not None for one in early), "what few samples give is recorded"
     steps = redecide(record, {"min_samples": 100})
     assert (steps[0].real, steps[0].ghost) == ("thin", "kept")
-    initial = next(step for step in steps if step.trial.kind == "initial order")
-    assert (initial.real, initial.ghost) == ("kept", IDLE)
+    assert steps[1].ghost == UNKNOWN, "before the first order the record does not tell visits"
+    initial = next(trial for trial in record if trial.kind == "initial order")
+    step = redecide([record[0], initial], {"min_samples": 100})[1]
+    assert (step.real, step.ghost) == ("kept", IDLE)
 
 
 class Rebuilds:

@@ -10,18 +10,18 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from dashboard.systems.asc.ghost_view import compare
-from dashboard.systems.asc.whatif_view import (
-    GhostStep,
-    Plan,
-    SampledCost,
-    Trial,
-    read_trials,
-    redecide,
-)
+from dashboard.base.context import Context, Moment
+from dashboard.systems.asc.ghost_parts import ghost_numbers, ghost_table
+from dashboard.systems.asc.ghost_view import compare, effect
+from dashboard.systems.asc.replay import of_trials
+from dashboard.systems.asc.whatif_figure import draw_ghost
+from dashboard.systems.asc.recorded_trials import Plan, SampledCost, Trial, read_trials
+from dashboard.systems.asc.whatif_view import UNKNOWN, GhostStep, redecide
 from dashboard.views.numbers import FEWEST
 from storage.tables.rows import DecisionEntry
 from tests.unit.asc.stream import Stream, a_filters, b_filters, settings, tuples
+from tests.unit.dashboard_pages.figures import checked
+from tests.unit.dashboard_pages.test_pages import as_text
 
 KNOBS = st.fixed_dictionaries(
     {
@@ -131,8 +131,70 @@ def test_an_unknown_plan_is_said_to_be_unknown() -> None:
     trials = read_trials(recorded(drifting(mu=0.05, no_drop_visit_cost=1.0)))
     forgot = [t._replace(plans=_known_only(t), contest=None) for t in trials]
     steps = redecide(forgot, {"mu": 5.0})
-    assert any(s.ghost == "unknown" and s.ghost_cost is None for s in steps)
+    assert any(s.ghost == UNKNOWN and s.ghost_cost is None for s in steps)
     assert compare(steps, 30).n_unknown > 0
+
+
+def forgetful(from_: int) -> list[Trial]:
+    """A lively record that from a trial on tells only of the plan in force."""
+    trials = read_trials(recorded(drifting(mu=0.05, no_drop_visit_cost=1.0)))
+    later = [t._replace(plans=_known_only(t), contest=None, candidate=None) for t in trials[from_:]]
+    return trials[:from_] + later
+
+
+def test_the_ghost_ends_where_it_cannot_decide_and_counts_up_to_there() -> None:
+    trials = forgetful(8)
+    steps = redecide(trials, {"mu": 5.0})
+    end = next(i for i, step in enumerate(steps) if step.ghost == UNKNOWN)
+    assert end >= 8
+    assert {step.ghost for step in steps[end:]} == {UNKNOWN}
+    assert any(step.real == "switched" for step in steps[end:])
+    assert {effect(step) for step in steps[end:]} == {None}
+    found, known = compare(steps, 30), compare(steps[:end], 30)
+    assert found == known._replace(n_unknown=len(steps) - end, until=steps[end - 1].trial.time)
+    assert found.real.switched == sum(step.real == "switched" for step in steps[:end])
+    said = as_text(ghost_numbers(found, "μ = 5", steps))
+    assert f"{found.common} of {found.real.switched} stay until 00:0" in said
+    assert f"{len(steps) - end} later evaluations are not decidable" in said
+    assert of_trials(trials, {"mu": 5.0}).switches == (
+        found.real.switched,
+        found.ghost.switched,
+    )
+    assert [len(trace.x) for trace in checked(draw_ghost(steps, "")).data[2:]] == [
+        found.common,
+        found.vanish,
+        found.appear,
+    ]
+
+
+def test_the_list_says_where_nothing_can_be_decided() -> None:
+    steps = redecide(forgetful(8), {"mu": 5.0})
+    listed = as_text(ghost_table(steps, Context(Moment("r"), None, None, None)))
+    assert listed.count("would vanish") == compare(steps, 30).vanish
+    assert listed.count("not decidable") == compare(steps, 30).n_unknown
+
+
+@pytest.mark.parametrize("knob", ["mu", "cooldown_tuples", "min_gain"])
+def test_what_was_switched_at_the_value_itself_never_vanishes(knob: str) -> None:
+    lively, calm = {"mu": (0.05, 5.0), "cooldown_tuples": (0, 10**6), "min_gain": (0.0, 0.9)}[knob]
+    stream = drifting(**{"mu": 0.05, knob: lively, "no_drop_visit_cost": 1.0})
+    stream.turn(knob, calm)
+    stream.run(b_filters(4000, 8))
+    stream.turn(knob, lively)
+    for seed in (3, 5):
+        stream.run(a_filters(3000, seed))
+        stream.run(b_filters(3000, seed + 1))
+    steps = redecide(read_trials(recorded(stream)), {knob: lively})
+    assert sum(step.real == "switched" for step in steps) > 3
+    assert compare(steps, 30).vanish == 0
+
+
+def test_the_branch_of_the_value_in_force_is_the_record() -> None:
+    """Begun anywhere, also where the record waits for samples."""
+    trials = read_trials(recorded(drifting(mu=0.05, min_samples=260, no_drop_visit_cost=1.0)))
+    for begin in range(len(trials)):
+        found = compare(redecide(trials[begin:], {"mu": 0.05}), 30)
+        assert (found.is_same, found.n_unknown) == (True, 0)
 
 
 def _known_only(trial: Trial) -> dict[Plan, SampledCost]:
