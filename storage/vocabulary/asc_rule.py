@@ -1,7 +1,7 @@
 """The rule by which a selection plan is rearranged: eq. 5 of [L12] and the contest of plans.
 
 Pure, and of plain values only: the decision core decides by it, and the ghost run of the dashboard
-(dashboard/systems/asc/whatif_view.py) decides a recorded run again by it.
+(dashboard/systems/asc/recorded_trials.py, whatif_view.py) decides a recorded run again by it.
 """
 
 from __future__ import annotations

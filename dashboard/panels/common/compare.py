@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 from dash import html
-from dash.development.base_component import Component
 
 from dashboard.base.context import Context
 from dashboard.base.face import told
-from dashboard.components.attributes import attrs
 from dashboard.components.charts import scale_choice
-from dashboard.components.drawn import NAMESPACE, Drawn
 from dashboard.components.formats import show
-from dashboard.components.links import jump
-from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.figures.compare import ROW, draw_compared
 from dashboard.panels import records
 from dashboard.panels.common.compare_parts import (
@@ -32,17 +27,14 @@ from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.views.book import SYSTEM, Book, added, by_property
 from dashboard.views.branches import with_branch
 from dashboard.views.compare import (
-    BY_BATCH,
     BY_TIME,
     NUMBERS,
     CommonPart,
-    ComparedDecision,
     ComparedLine,
     ComparedPair,
     ComparedPlan,
     ComparedStretch,
     Places,
-    address,
     aligned,
     by_batch,
     by_time,

@@ -21,9 +21,9 @@ from dashboard.systems.asc.ghost_view import (
     compare,
     effect,
 )
+from dashboard.systems.asc.recorded_trials import REPLAYED, told
 from dashboard.systems.asc.replay import PRICE, trials_of
 from dashboard.systems.asc.whatif_figure import HEIGHT, draw_ghost
-from dashboard.systems.asc.recorded_trials import REPLAYED, told
 from dashboard.systems.asc.whatif_view import UNKNOWN, GhostStep, redecide
 from dashboard.views.decisions import MIN_SAMPLES
 from storage.reader import Reader

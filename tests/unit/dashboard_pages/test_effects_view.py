@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dashboard.systems.asc.ghost_view import compare
-from dashboard.systems.asc.replay import of_trials
 from dashboard.systems.asc.recorded_trials import REPLAYED, read_trials
+from dashboard.systems.asc.replay import of_trials
 from dashboard.systems.asc.whatif_view import redecide
 from dashboard.views.effects import before_and_after
 from tests.unit.dashboard_pages.test_whatif_view import drifting, recorded

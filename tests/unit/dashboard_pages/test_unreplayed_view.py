@@ -7,7 +7,7 @@ import pytest
 from backend.engine.knobs import KNOBS
 from dashboard.base.face import told
 from dashboard.components.names import is_listed
-from dashboard.systems.asc.whatif_view import REPLAYED
+from dashboard.systems.asc.recorded_trials import REPLAYED
 from dashboard.views.unreplayed import WHY, why_not
 
 #: Systems, inputs and the engine have these.

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from backend.systems.asc.cost import PlanChoice, PlanShape
 from backend.systems.asc.rearrange import Rearrangement, rearrange
 from backend.systems.asc.watch import EvaluationMoment
-from dashboard.systems.asc.replay import AT_MEASURED, of_trials
 from dashboard.systems.asc.recorded_trials import Trial, read_trials, told
+from dashboard.systems.asc.replay import AT_MEASURED, of_trials
 from dashboard.systems.asc.whatif_view import IDLE, PRICED, UNKNOWN, redecide
 from tests.unit.asc.stream import Stream, a_filters, b_filters, settings, tuples
 from tests.unit.dashboard_pages.test_whatif_view import drifting, recorded

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from dashboard.base.context import Context, Moment
 from dashboard.systems.asc.ghost_parts import ghost_numbers, ghost_table
 from dashboard.systems.asc.ghost_view import compare, effect
+from dashboard.systems.asc.recorded_trials import Plan, SampledCost, Trial, read_trials
 from dashboard.systems.asc.replay import of_trials
 from dashboard.systems.asc.whatif_figure import draw_ghost
-from dashboard.systems.asc.recorded_trials import Plan, SampledCost, Trial, read_trials
 from dashboard.systems.asc.whatif_view import UNKNOWN, GhostStep, redecide
 from dashboard.views.numbers import FEWEST
 from storage.tables.rows import DecisionEntry
