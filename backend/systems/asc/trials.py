@@ -1,10 +1,11 @@
 """What other plans would have made of each evaluation of the trigger, for what-if questions.
 
-With every evaluation goes a trial: what was read and compared, what the last orders of the run
-cost on its sampled tuples, and the plan a rebuild would give there. From these alone the run can be
-decided again with another μ (dashboard/systems/asc/recorded_trials.py, whatif_view.py). Where the trigger stayed quiet
-nothing was built: the macro-sequence of the sample stands for the rebuild, or a known plan about as
-good. The extra work is bounded by a credit that tuples of the stream earn. Ours, not the papers'.
+With every evaluation goes a trial: what was read and compared, what the last orders of the run cost
+on its sampled tuples, and the plan a rebuild would give there. From these alone the run can be
+decided again with another μ (dashboard/systems/asc/recorded_trials.py, whatif_view.py). Where the
+trigger stayed quiet nothing was built: the macro-sequence of the sample stands for the rebuild, or
+a known plan about as good. The extra work is bounded by a credit that tuples of the stream earn.
+Ours, not the papers'.
 """
 
 from __future__ import annotations

@@ -138,7 +138,11 @@ def _struct(schema: Schema) -> pa.DataType:
 
 def with_network(n_shards: int) -> HostJob:
     inputs = {"A": TaskInput(0, A, None, {}), "B b": TaskInput(1, B, None, {})}
-    plan = NetworkPlan()
+    reads = [
+        PlannedOperator(name, StreamInput(name, (0,)), (), schema.attributes)
+        for name, schema in (("A", A), ("B b", B))
+    ]
+    plan = NetworkPlan(tuple(reads), groups=(ShardGroup(("A", "B b"), {}, "no key"),))
     streams = {"A": StreamTime(None), "B b": StreamTime(None)}
     network = NetworkJob(plan, {"A": A, "B b": B}, streams, n_shards=n_shards)
     task = NetworkTask("u", 3, network, "v", frozenset(), "", "parquet")
@@ -161,7 +165,11 @@ def test_a_shard_takes_what_others_count(
     assert isinstance(shard, ShardReport)
     assert (shard.unit, shard.shard) == ("u", 1)
     narrow = with_network(2)
-    job = replace(narrow.networks[0].job, schemas={"A": A}, streams={"A": StreamTime(None)})
+    plan = NetworkPlan(
+        narrow.networks[0].job.plan.operators[:1], groups=(ShardGroup(("A",), {}, ""),)
+    )
+    schemas, streams = {"A": A}, {"A": StreamTime(None)}
+    job = replace(narrow.networks[0].job, plan=plan, schemas=schemas, streams=streams)
     narrow = replace(narrow, networks=(replace(narrow.networks[0], job=job),))
     (rows.spool / f"{tag_of('B b')}000000000010.ipc").unlink()  # nobody here reads it
     report, _ = placed(rows, narrow, tmp_path_factory.mktemp("narrow"), False)

@@ -17,7 +17,7 @@ from backend.operators.network.core.job import NetworkJob, StreamTime
 from backend.operators.network.core.plan import NetworkPlan, ShardGroup
 from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.kinds.inputs import StreamInput
-from backend.operators.network.shards.clocks import Span
+from backend.operators.network.shards.clocks import ClockSpan
 from backend.operators.network.shards.input_manager import (
     Advance,
     InputState,
@@ -50,7 +50,7 @@ def job(*clocks: str, schema: Schema = SCHEMA, **streams: StreamTime) -> Network
     return NetworkJob(plan, dict.fromkeys(streams, schema), streams)
 
 
-def span_of(one: Advance) -> Span:
+def span_of(one: Advance) -> ClockSpan:
     """Of the only clock."""
     (span,) = one.released.spans.values()
     return span

@@ -34,7 +34,7 @@ class ClockState:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ClockSpan:
     """What a batch is to a clock: the ticks begin .. heartbeat - 1. has_begun: without it there is
     nothing to do; first: by stream, the number of its first tuple among those of the clock."""
 
@@ -48,7 +48,7 @@ class Span:
 class Released:
     """What goes into the network. rows: by stream the tuples that any clock takes."""
 
-    spans: Mapping[Streams, Span]
+    spans: Mapping[Streams, ClockSpan]
     rows: Mapping[str, Timed]
 
     @property
@@ -69,7 +69,7 @@ class Moved(NamedTuple):
     """A clock in a batch, after it, and in words of the report."""
 
     after: ClockState
-    span: Span
+    span: ClockSpan
     report: ClockReport
 
 
@@ -112,10 +112,10 @@ def moved(
     after = ClockState(heartbeat, has_begun, n_released)
     newest = max((stream.high for stream in streams.values()), default=NEVER)
     report = ClockReport(heartbeat, newest, slowest, has_begun)
-    return Moved(after, Span(begin, heartbeat, has_begun, first), report)
+    return Moved(after, ClockSpan(begin, heartbeat, has_begun, first), report)
 
 
-def released(spans: Mapping[Streams, Span], waiting: Mapping[str, Timed]) -> Released:
+def released(spans: Mapping[Streams, ClockSpan], waiting: Mapping[str, Timed]) -> Released:
     """What all clocks take of the tuples that wait."""
     rows = {}
     for name, timed in waiting.items():

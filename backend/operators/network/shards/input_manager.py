@@ -223,23 +223,29 @@ def _stamped(
     if is_ordered and tau[0] >= max(least, beats.most, 0):
         none = Late(fresh.tuples.slice(0, 0), tau[:0], tau[:0])
         return _Stamped(timed, none, none, after)
+    awaited, aside = _aside(tau, counted, before, time, beats)
+    order = np.lexsort((arrivals, tau))
+    of_calendar = is_calendar(schema, time)
+    late = replace(_late(timed, aside, awaited, invalid), valid=schema.valid)
+    late = replace(late, of_calendar=of_calendar)
+    behind = ~aside & (tau < beats.most)
+    missed = _late(timed, behind, np.full(len(tau), beats.most), None)
+    missed = replace(missed, of_calendar=of_calendar)
+    return _Stamped(timed.take(order[~aside[order]]), late, missed, after)
+
+
+def _aside(
+    tau: Ints, counted: Ints, before: StreamState, time: StreamTime, beats: Beats
+) -> tuple[Ints, Bools]:
+    """int64[n]: the tick that was awaited at each tuple, at most where it leapt; and which tuples
+    no clock takes."""
     awaited = np.full(len(tau), max(beats.least, 0))
     aside: Bools = counted != tau
     if time.timestamp is not None:
         reached = _reached(counted, before.high)
         awaited = np.maximum(awaited, reached - time.disorder)
         awaited[aside] = (reached + time.max_leap)[aside]
-    aside |= tau < awaited
-    order = np.lexsort((arrivals, tau))
-    late = replace(_late(timed, aside, awaited, invalid), valid=schema.valid)
-    missed = _late(timed, ~aside & (tau < beats.most), np.full(len(tau), beats.most), None)
-    of_calendar = is_calendar(schema, time)
-    return _Stamped(
-        timed.take(order[~aside[order]]),
-        replace(late, of_calendar=of_calendar),
-        replace(missed, of_calendar=of_calendar),
-        after,
-    )
+    return awaited, aside | (tau < awaited)
 
 
 def _late(timed: Timed, which: Bools, awaited: Ints, invalid: Bools | None) -> Late:

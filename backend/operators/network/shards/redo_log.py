@@ -30,7 +30,7 @@ from pyarrow import fs
 from backend.operators.network.core.job import NetworkJob
 from backend.operators.network.core.plan import Streams
 from backend.operators.network.core.regions import Regions
-from backend.operators.network.shards.clocks import ClockState, Released, Span
+from backend.operators.network.shards.clocks import ClockSpan, ClockState, Released
 from backend.operators.network.shards.input_manager import InputState
 from backend.operators.network.shards.redo_files import (
     exactly,
@@ -53,7 +53,7 @@ _INPUTS_KEPT: Final = 2
 #: What whoever started the run can do about a state that is not whole.
 WAY_OUT: Final = "put the folder back as it was, or begin another run with --fresh"
 
-_Clock = TypeVar("_Clock", ClockState, Span)
+_Clock = TypeVar("_Clock", ClockState, ClockSpan)
 #: Pickles a job.
 Pack: TypeAlias = Callable[[NetworkJob], bytes]
 
@@ -152,7 +152,7 @@ class RedoLog:
             names = ("begin", "heartbeat", "has_begun")
             clocks = self._of_one_time(version, {name: facts[name] for name in names})
             clocks = [{**own, "first": _of_these(own, facts["first"])} for own in clocks]
-        return RedoSegment(version, Released(_read(clocks, Span), rows), facts["is_first"])
+        return RedoSegment(version, Released(_read(clocks, ClockSpan), rows), facts["is_first"])
 
     def _of_one_time(self, version: str, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The clocks of a job as an earlier version of the program wrote them: all alike. Raises
