@@ -125,7 +125,8 @@ def test_a_small_batch_has_no_curve_and_says_so(open_page: OpenPage) -> None:
     page = open_page(f"/matrix?run={RUN}&unit={UNIT}")
     panel = page.locator("#pw-queue-curves")
     expect(panel).to_contain_text("between the instants on record alone")
-    expect(panel.get_by_role("row", name="Trips → [Rows 20]").first).to_be_visible()
+    # which queues are the fullest depends on chains, and these on measured times
+    expect(panel.get_by_role("row", name="→").first).to_be_visible()
 
 
 def test_numbers_that_no_delta_carries_follow_the_stream(

@@ -20,4 +20,5 @@ def test_the_store_grows_minute_by_minute_and_an_export_is_what_its_tables_take(
     assert 0 < hour.packed < hour.plain < hour.by_minute[-1]
     sizes = dict(hour.tables)
     assert sum(sizes.values()) <= hour.plain
-    assert hour.tables[0][0] == "samples"
+    grows = [name for name, _ in hour.tables if name != "results"]  # those are as many for ever
+    assert grows[0] == "samples"

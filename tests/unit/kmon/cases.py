@@ -11,7 +11,7 @@ from backend.adaptive.core import Evaluations
 from backend.model.conditions import TRUE, ContinuousQuery, DeclaredConstraint
 from backend.model.knobs import KnobSettings
 from backend.model.schema import Attribute
-from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer
+from backend.operators.network.core.plan import NetworkPlan, PlannedAnswer, ShardGroup
 from backend.operators.network.core.reports import NetworkReport, OperatorCounts
 from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.kinds.inputs import StreamInput
@@ -64,7 +64,8 @@ def plan_of(*works: KMonOp, columns: Columns = INTS) -> NetworkPlan:
         join, query = f"join{number}", f"q{number}"
         operators.append(PlannedOperator(join, work, tuple(ids), operators[-1].fields))
         answers[query] = PlannedAnswer(join, True)
-    return NetworkPlan(tuple(operators), answers)
+    groups = (ShardGroup(tuple(operator.id for operator in operators), {}, "no key"),)
+    return NetworkPlan(tuple(operators), answers, groups)
 
 
 def view_of(edges: Sequence[JoinEdge], columns: Columns = INTS) -> ConstrainedJoin:

@@ -9,7 +9,9 @@ import pytest
 
 from backend.model.schema import Schema, ValidTimes
 from backend.operators.network.core.job import NetworkJob, StreamTime
-from backend.operators.network.core.plan import NetworkPlan
+from backend.operators.network.core.plan import NetworkPlan, ShardGroup
+from backend.operators.network.core.work import PlannedOperator
+from backend.operators.network.kinds.inputs import StreamInput
 from backend.operators.network.shards.input_manager import InputState, advance
 from backend.operators.network.shards.timed import Arrived
 from backend.workloads.spec import WorkloadError, load_workload
@@ -76,7 +78,9 @@ def test_tuples_that_are_valid_at_no_instant_are_kept_aside(is_closed: bool) -> 
             "until": pa.array([end for _, end in times], pa.int64()),
         }
     )
-    job = NetworkJob(NetworkPlan(), {"S": schema}, {"S": StreamTime(None)})
+    read = PlannedOperator("S", StreamInput("S", (0,)), (), schema.attributes[:1])
+    plan = NetworkPlan((read,), groups=(ShardGroup(("S",), {}, "no key"),))
+    job = NetworkJob(plan, {"S": schema}, {"S": StreamTime(None)})
     step = advance(job, InputState(), {"S": [Arrived(tuples)]}, [])
     kept = [(aside.raw, aside.error) for aside in step.late["S"].kept_aside()]
     expected = [
