@@ -24,7 +24,7 @@ from backend.hosts.spark.run.tasks import tag_of
 from backend.model.events import SelectionPlan
 from backend.operators.contract import BatchPlan, BatchResult, Operator
 from backend.operators.network.core.job import NetworkJob, StreamTime
-from backend.operators.network.shards.shard import Places, query_folder
+from backend.operators.network.shards.shard import Places
 from backend.operators.selection.operator import SelectionOperator
 from backend.systems.asc.constructs import build_constructs
 from backend.systems.asc.shipping import shipped_plan
@@ -42,6 +42,7 @@ from bench.stream_data import (
     answered_sql,
     changed_groups,
 )
+from storage.vocabulary.names import answer_folder
 
 UNIT: Final = "stream"
 _QUERY: Final = "q"
@@ -109,7 +110,7 @@ class Product(OnStream):
 
 def answer_in(sink: str, question: Question) -> Answered:
     """What a question's results in a sink come to."""
-    files = sorted(Path(query_folder(sink, _QUERY)).glob("*.parquet"))
+    files = sorted((Path(sink) / answer_folder(_QUERY, 0)).glob("*.parquet"))
     table = pa.concat_tables([pq.read_table(file, partitioning=None) for file in files])
     rows = table.to_pandas()
     rows = rows[rows["sign"] == 1]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
 from lark import Token, Transformer
 
-from backend.cql import nodes
+from backend.cql import nodes, statements
 
 
 class OtherJoin(Exception):
@@ -18,7 +19,9 @@ class OtherJoin(Exception):
 
 
 def _plain(token: Token) -> str:
-    return token[1:-1].replace("``", "`") if token.type == "BACKQUOTED" else str(token)
+    """A name as schemas have it: without backquotes, an accent as one with its letter."""
+    name = token[1:-1].replace("``", "`") if token.type == "BACKQUOTED" else str(token)
+    return unicodedata.normalize("NFC", name)
 
 
 def _string(token: Token) -> str:
@@ -111,6 +114,21 @@ class TreeBuilder(Transformer[Token, Any]):
         word, operand, _, *words = children
         return nodes.Cast(word, operand, tuple(map(str, words)))
 
+    def case(self, children: list[Any]) -> nodes.Case:
+        word, *rest = children
+        branches = [part for part in rest if isinstance(part, list)]
+        subject = None if isinstance(rest[0], list) else rest[0]
+        conditions, values = zip(*(branch for branch in branches if len(branch) == 2), strict=True)
+        if subject is not None:
+            conditions = tuple(nodes.Compare(c.at, "=", subject, c) for c in conditions)
+        last = branches[-1][0] if len(branches[-1]) == 1 else nodes.Constant(word, "null", "NULL")
+        return nodes.Case(word, tuple(conditions), (*values, last))
+
+    def branch(self, children: list[Any]) -> list[nodes.Node]:
+        return _nodes(children)
+
+    otherwise = branch
+
     def call(self, children: list[Any]) -> nodes.Call | nodes.Aggregated:
         name, *rest = children
         words = [part.type for part in rest if isinstance(part, Token)]
@@ -127,44 +145,44 @@ class TreeBuilder(Transformer[Token, Any]):
 
     # ------------------------------------------------------------------ statements
 
-    def star(self, children: list[Any]) -> nodes.Star:
-        return nodes.Star(children[0], children[0].rpartition(".")[0].strip())
+    def star(self, children: list[Any]) -> statements.Star:
+        return statements.Star(children[0], children[0].rpartition(".")[0].strip())
 
-    def item(self, children: list[Any]) -> nodes.Item:
-        return nodes.Item(
+    def item(self, children: list[Any]) -> statements.Item:
+        return statements.Item(
             nodes.start(children[0]), children[0], children[1] if len(children) > 1 else ""
         )
 
-    def select_list(self, children: list[Any]) -> nodes.SelectList:
-        return nodes.SelectList(children[0].at, tuple(children))
+    def select_list(self, children: list[Any]) -> statements.SelectList:
+        return statements.SelectList(children[0].at, tuple(children))
 
-    def distinct(self, children: list[Any]) -> nodes.SelectList:
-        return nodes.SelectList(children[0], tuple(children[1:]), distinct=children[0])
+    def distinct(self, children: list[Any]) -> statements.SelectList:
+        return statements.SelectList(children[0], tuple(children[1:]), distinct=children[0])
 
-    def stream_list(self, children: list[Any]) -> nodes.SelectList:
+    def stream_list(self, children: list[Any]) -> statements.SelectList:
         word, inside = children
-        return nodes.SelectList(word, inside.items, word, inside.distinct)
+        return statements.SelectList(word, inside.items, word, inside.distinct)
 
-    def window(self, children: list[Any]) -> nodes.WindowText:
-        return nodes.WindowText(children[0], tuple(_plain(child) for child in children[1:]))
+    def window(self, children: list[Any]) -> statements.WindowText:
+        return statements.WindowText(children[0], tuple(_plain(child) for child in children[1:]))
 
-    def source(self, children: list[Any]) -> nodes.Source:
+    def source(self, children: list[Any]) -> statements.Source:
         relation, *rest = children
-        window = next((part for part in rest if isinstance(part, nodes.WindowText)), None)
+        window = next((part for part in rest if isinstance(part, statements.WindowText)), None)
         alias = next((part for part in rest if isinstance(part, str)), "")
         attributes = next((part for part in rest if isinstance(part, tuple)), None)
-        return nodes.Source(relation.at, relation, window, alias, attributes)
+        return statements.Source(relation.at, relation, window, alias, attributes)
 
     def coalescing(self, children: list[Any]) -> tuple[nodes.Name, ...]:
         return tuple(children)
 
-    def enclosed(self, children: list[Any]) -> nodes.Source:
+    def enclosed(self, children: list[Any]) -> statements.Source:
         """``(S [Rows 5] As a)`` and ``(S [Rows 5]) As a``."""
         return self.source([children[0], *reversed(children[1:])])
 
-    def join(self, children: list[Any]) -> nodes.JoinText:
+    def join(self, children: list[Any]) -> statements.JoinText:
         left, *_, word, right, _, condition = children
-        return nodes.JoinText(word, left, right, condition)
+        return statements.JoinText(word, left, right, condition)
 
     def other_join(self, children: list[Any]) -> Any:
         raise OtherJoin(children[-1])
@@ -172,30 +190,30 @@ class TreeBuilder(Transformer[Token, Any]):
     def sources(self, children: list[Any]) -> tuple[Any, ...]:
         return tuple(children)
 
-    def where(self, children: list[Any]) -> nodes.Clause:
-        return nodes.Clause(children[0].at, "where", tuple(children))
+    def where(self, children: list[Any]) -> statements.Clause:
+        return statements.Clause(children[0].at, "where", tuple(children))
 
-    def grouping(self, children: list[Any]) -> nodes.Clause:
-        return nodes.Clause(children[0], "group", tuple(_nodes(children)))
+    def grouping(self, children: list[Any]) -> statements.Clause:
+        return statements.Clause(children[0], "group", tuple(_nodes(children)))
 
-    def having(self, children: list[Any]) -> nodes.Clause:
-        return nodes.Clause(children[0], "having", tuple(_nodes(children)))
+    def having(self, children: list[Any]) -> statements.Clause:
+        return statements.Clause(children[0], "having", tuple(_nodes(children)))
 
-    def ordering(self, children: list[Any]) -> nodes.Clause:
-        return nodes.Clause(children[0], "order", tuple(_nodes(children)))
+    def ordering(self, children: list[Any]) -> statements.Clause:
+        return statements.Clause(children[0], "order", tuple(_nodes(children)))
 
-    def selection(self, children: list[Any]) -> nodes.Selection:
+    def selection(self, children: list[Any]) -> statements.Selection:
         select, listed, _, sources, *clauses = children
-        return nodes.Selection(select, listed, sources, tuple(clauses))
+        return statements.Selection(select, listed, sources, tuple(clauses))
 
-    def streamed(self, children: list[Any]) -> nodes.Streamed:
+    def streamed(self, children: list[Any]) -> statements.Streamed:
         word, statement = children
-        return nodes.Streamed(word, word.capitalize(), statement)
+        return statements.Streamed(word, word.capitalize(), statement)
 
     def set_operator(self, children: list[Any]) -> Token:
         token: Token = children[0]
         return token
 
-    def compound(self, children: list[Any]) -> nodes.Compound:
+    def compound(self, children: list[Any]) -> statements.Compound:
         left, word, right = children
-        return nodes.Compound(word, word.capitalize(), left, right)
+        return statements.Compound(word, word.capitalize(), left, right)

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from lark import Token
 
-from backend.cql import nodes, temporal
+from backend.cql import nodes, statements, temporal
 from backend.cql.constants import ConstantError, constant_for
 from backend.cql.errors import did_you_mean, listed
 from backend.cql.logical import Join, Logical, Output, Project, Scan, walk
@@ -17,6 +17,7 @@ from backend.cql.syntax import COMPARISON_WORDS
 from backend.cql.types import (
     NUMERIC,
     comparable,
+    convertible,
     described,
     family,
     fits,
@@ -24,7 +25,7 @@ from backend.cql.types import (
     with_article,
 )
 from backend.model.functions import ANY, TABLE, Function, Parameter
-from backend.model.schema import FLOAT_TYPES, INTEGER_TYPES, Attribute
+from backend.model.schema import FLOAT_TYPES, INTEGER_TYPES, ORDERED_TYPES, Attribute
 
 
 def not_run(what: str) -> str:
@@ -48,7 +49,7 @@ class Expressions:
         self,
         scope: Scope,
         catalog: Catalog,
-        plan_of: Callable[[nodes.Statement], Logical],
+        plan_of: Callable[[statements.Statement], Logical],
         inside: Expressions | None = None,
     ) -> None:
         self.scope, self._catalog, self._plan_of, self._inside = scope, catalog, plan_of, inside
@@ -186,9 +187,31 @@ class Expressions:
         message = "a length is compared with a valid time only, as in Valid(S) >= 3 Minutes"
         refuse(message, node.at, self._text)
 
-    def _cast(self, node: nodes.Cast) -> nodes.ValidLength:
-        unit = temporal.cast_unit(node, self._text)
-        return temporal.valid_length(self.scope, cast(nodes.Call, node.operand), unit)
+    def _cast(self, node: nodes.Cast) -> nodes.Node:
+        if len(node.words) == 2:
+            unit = temporal.cast_unit(node, self._text)
+            return temporal.valid_length(self.scope, cast(nodes.Call, node.operand), unit)
+        wanted = node.words[0].lower()
+        if str(node.at).lower() != "cast" or wanted not in ORDERED_TYPES:
+            known = listed(sorted(ORDERED_TYPES), "and")
+            refuse(f"a cast is Cast(value As type); types are {known}", node.at, self._text)
+        operand = self.value(node.operand)
+        given = type_of(operand)
+        if not convertible(given, wanted):
+            message = f"no cast makes {with_article(wanted)} of {with_article(given)}"
+            refuse(message, node.at, self._text)
+        return operand if given == wanted else nodes.Converted(node.at, operand, wanted)
+
+    def _case(self, node: nodes.Case) -> nodes.Case:
+        conditions = tuple(map(self.condition, node.conditions))
+        values = [self.value(value) for value in node.values]
+        for value in values:
+            kinds = [other for other in values if not comparable(type_of(other), type_of(value))]
+            if kinds:
+                message = f"{described(value)} and {described(kinds[0])}; a Case has values of one"
+                refuse(f"{message} type", nodes.start(value), self._text)
+        kind = type_of(nodes.Case(node.at, conditions, tuple(values)))
+        return nodes.Case(node.at, conditions, tuple(_as_type(value, kind) for value in values))
 
     def _call(self, node: nodes.Call) -> nodes.Node:
         functions = self._catalog.functions
@@ -281,12 +304,14 @@ class Expressions:
     def _one_column(self, node: nodes.InRelation, plan: Logical, subject: nodes.Node) -> Project:
         """Of ``Select *`` the attribute of the subject's name. Raises CqlError."""
         relation, names = node.relation, [field.name for field in plan.fields]
-        if isinstance(relation, nodes.Selection) and isinstance(subject, nodes.ColumnReference):
+        if isinstance(relation, statements.Selection) and isinstance(
+            subject, nodes.ColumnReference
+        ):
             listed_, name = relation.listed, subject.name.lower()
             attribute = next((field for field in plan.fields if field.name.lower() == name), None)
             plain = len(listed_.items) == 1 and not (listed_.stream or listed_.distinct)
             plain &= not any(isinstance(part, Join) for part in walk(plan))
-            if attribute is not None and plain and isinstance(listed_.items[0], nodes.Star):
+            if attribute is not None and plain and isinstance(listed_.items[0], statements.Star):
                 column = nodes.ColumnReference(relation.at, "", attribute.name, attribute.type)
                 return Project(relation.at, plan, (Output(column, attribute.name),))
         known = f"it has {listed(names, 'and')}"
@@ -306,6 +331,7 @@ _RULES: Final[dict[type, Callable[[Expressions, Any], nodes.Node]]] = {
     nodes.Like: Expressions._like,
     nodes.Length: Expressions._length_alone,
     nodes.Cast: Expressions._cast,
+    nodes.Case: Expressions._case,
     nodes.Not: Expressions.condition,
     nodes.Logic: Expressions.condition,
     nodes.Call: Expressions._call,
@@ -315,16 +341,24 @@ _RULES: Final[dict[type, Callable[[Expressions, Any], nodes.Node]]] = {
 }
 
 
+def _as_type(value: nodes.Node, kind: str) -> nodes.Node:
+    """A value as one of the type that several have in common."""
+    given = type_of(value)
+    is_held_alike = given in ("null", kind) or {given, kind} <= INTEGER_TYPES
+    is_held_alike |= {given, kind} <= FLOAT_TYPES
+    return value if is_held_alike else nodes.Widened(value.at, value, kind)
+
+
 def _first_scan(plan: Logical) -> str:
     """The name of what the plan reads first."""
     return next(part.name for part in walk(plan) if isinstance(part, Scan))
 
 
-def _listed_at(statement: nodes.Statement) -> Token:
+def _listed_at(statement: statements.Statement) -> Token:
     """Where its first column is named, else where it starts."""
-    if isinstance(statement, nodes.Selection):
+    if isinstance(statement, statements.Selection):
         first = statement.listed.items[0]
-        return statement.at if isinstance(first, nodes.Star) else first.at
+        return statement.at if isinstance(first, statements.Star) else first.at
     return statement.at
 
 

@@ -1,4 +1,4 @@
-"""The syntax of a CQL text: expressions and statements, before names and types are looked up.
+"""The syntax of a CQL text: its expressions, before and after names and types are looked up.
 
 Every node keeps the token it starts at, for error positions; equality leaves it out. Expressions
 that were looked up (backend.cql.resolve) are of the same types, with ColumnReference, Literal and
@@ -15,9 +15,9 @@ from typing import Literal as OneOf
 
 from lark import Token
 
-LiteralKind: TypeAlias = OneOf["number", "string", "boolean", "null", "date", "timestamp"]
 StreamWord: TypeAlias = OneOf["Istream", "Dstream", "Rstream"]
 SetWord: TypeAlias = OneOf["Union", "Except", "Intersect"]
+LiteralKind: TypeAlias = OneOf["number", "string", "boolean", "null", "date", "timestamp"]
 #: The place of what stands in no text.
 NOWHERE: Final = Token("NAME", "")
 AGGREGATES = ("count", "sum", "avg", "min", "max")
@@ -215,10 +215,27 @@ class Length(Located):
 
 @dataclass(frozen=True, slots=True)
 class Cast(Located):
-    """``Cast(operand As Interval Minute)``. words: those behind As."""
+    """``Cast(operand As Interval Minute)``, ``Cast(operand As double)``. words: those behind As."""
 
     operand: Node
     words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Converted(Located):
+    """``operand`` as a value of another type, NULL where that has none for it."""
+
+    operand: Node
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case(Located):
+    """``Case When condition Then value … Else value End``: the value of the first condition that is
+    true. values: of each condition, and the last one where none is."""
+
+    conditions: tuple[Node, ...]
+    values: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,104 +306,14 @@ Node: TypeAlias = (
     | Aggregated
     | Length
     | Cast
+    | Converted
+    | Case
     | ValidLength
     | ColumnSpan
     | ElementTime
     | InRelation
     | Subquery
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Star(Located):
-    """``*`` or ``source.*`` in a select list."""
-
-    qualifier: str
-
-
-@dataclass(frozen=True, slots=True)
-class Item(Located):
-    """``expression [[As] name]`` in a select list; name '' when none is written."""
-
-    expression: Node
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class WindowText(Located):
-    """``[words]`` after a source; commas left out."""
-
-    words: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Source(Located):
-    """``relation [(attributes)] [window] [[As] alias]`` in a From clause; alias '' when none is
-    written. attributes: those to coalesce on, None: it is not coalesced."""
-
-    relation: Name | Statement
-    window: WindowText | None
-    alias: str
-    attributes: tuple[Name, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class JoinText(Located):
-    """``left Join right On condition``. ``at`` is the word Join."""
-
-    left: Source | JoinText
-    right: Source | JoinText
-    condition: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Clause(Located):
-    """``Where``, ``Group By``, ``Having`` or ``Order By`` with its expressions."""
-
-    word: OneOf["where", "group", "having", "order"]
-    parts: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SelectList(Located):
-    """What is selected. stream, distinct: their words as written, or None."""
-
-    items: tuple[Star | Item, ...]
-    stream: Token | None = field(default=None, compare=False)
-    distinct: Token | None = field(default=None, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Selection(Located):
-    """``Select list From sources`` and its clauses in the order written."""
-
-    listed: SelectList
-    sources: tuple[Source | JoinText, ...]
-    clauses: tuple[Clause, ...] = ()
-
-    def clause(self, word: str) -> Clause | None:
-        """The clause that begins with ``word``."""
-        return next((clause for clause in self.clauses if clause.word == word), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Compound(Located):
-    """``left Union right`` and its like. ``at`` is the word."""
-
-    word: SetWord
-    left: Statement
-    right: Statement
-
-
-@dataclass(frozen=True, slots=True)
-class Streamed(Located):
-    """``Istream(statement)`` and its like."""
-
-    word: StreamWord
-    statement: Statement
-
-
-Statement: TypeAlias = Selection | Compound | Streamed
 
 
 def start(node: Located) -> Token:

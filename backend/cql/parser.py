@@ -16,11 +16,11 @@ from backend.cql.answers import streams_of
 from backend.cql.claims import NotRun, claim, condition
 from backend.cql.errors import CqlError
 from backend.cql.logical import Logical
-from backend.cql.nodes import Statement
 from backend.cql.plain import plain_selection
 from backend.cql.resolve import Resolver
 from backend.cql.runnable import check
 from backend.cql.scope import Catalog, From, Scope, refuse
+from backend.cql.statements import Statement
 from backend.cql.syntax import check_characters, parse_text
 from backend.model.conditions import TRUE, Condition, ContinuousQuery
 from backend.model.functions import Functions

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from backend.cql import nodes
+from backend.cql import nodes, statements
 from backend.cql.nodes import NOWHERE
 from backend.cql.syntax import reserved_words
 
@@ -26,18 +26,18 @@ _COMPARISON: Final = re.compile(
     r"([a-z_]\w*)\s*(<=|>=|<>|!=|=|<|>)\s*(?:(-?[0-9]+(?:\.[0-9]+)?)|'([^']*)')",
     re.IGNORECASE | re.ASCII,
 )
-_STAR: Final = nodes.SelectList(NOWHERE, (nodes.Star(NOWHERE, ""),))
+_STAR: Final = statements.SelectList(NOWHERE, (statements.Star(NOWHERE, ""),))
 
 
-def plain_selection(text: str) -> nodes.Selection | None:
+def plain_selection(text: str) -> statements.Selection | None:
     """The syntax tree of a conjunction of comparisons; None for any other text. Its nodes do not
     tell where they stand."""
     match = _SELECTION.fullmatch(text.strip(_BLANKS).removesuffix(";").rstrip(_BLANKS))
     if match is None or match[1].lower() in reserved_words():
         return None
-    sources = (nodes.Source(NOWHERE, nodes.Name(NOWHERE, (match[1],)), None, ""),)
+    sources = (statements.Source(NOWHERE, nodes.Name(NOWHERE, (match[1],)), None, ""),)
     if match[2] is None:
-        return nodes.Selection(NOWHERE, _STAR, sources)
+        return statements.Selection(NOWHERE, _STAR, sources)
     parts: list[nodes.Node] = []
     for piece in _AND.split(match[2]):
         part = _comparison(piece)
@@ -45,7 +45,9 @@ def plain_selection(text: str) -> nodes.Selection | None:
             return None
         parts.append(part)
     where = parts[0] if len(parts) == 1 else nodes.Logic(NOWHERE, "and", tuple(parts))
-    return nodes.Selection(NOWHERE, _STAR, sources, (nodes.Clause(NOWHERE, "where", (where,)),))
+    return statements.Selection(
+        NOWHERE, _STAR, sources, (statements.Clause(NOWHERE, "where", (where,)),)
+    )
 
 
 def _comparison(piece: str) -> nodes.Compare | None:

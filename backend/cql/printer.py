@@ -114,6 +114,12 @@ def _value(node: nodes.Node) -> str:
     if isinstance(node, nodes.Aggregated):
         inside = ", ".join(map(_value, node.arguments)) or "*"
         return f"{node.function}({'Distinct ' if node.distinct else ''}{inside})"
+    if isinstance(node, nodes.Widened):
+        return _value(node.operand)
+    if isinstance(node, nodes.Converted):
+        return f"Cast({_value(node.operand)} As {node.type})"
+    if isinstance(node, nodes.Case):
+        return _case(node)
     if isinstance(node, nodes.Length):
         return _length(node)
     if isinstance(node, nodes.ValidLength):
@@ -126,6 +132,12 @@ def _value(node: nodes.Node) -> str:
     if isinstance(node, nodes.Subquery):
         return f"({format_plan(node.relation)})"
     return f"({format_expression(node)})"
+
+
+def _case(node: nodes.Case) -> str:
+    pairs = zip(node.conditions, node.values[:-1], strict=True)
+    branches = (f"When {format_expression(c)} Then {_value(value)}" for c, value in pairs)
+    return f"Case {' '.join(branches)} Else {_value(node.values[-1])} End"
 
 
 def _length(node: nodes.Length) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from lark import Token
 
-from backend.cql import logical, nodes, temporal
+from backend.cql import logical, nodes, statements, temporal
 from backend.cql.answers import answers_a_stream
 from backend.cql.expressions import Expressions
 from backend.cql.printer import name_of
@@ -33,11 +33,11 @@ class Resolver:
     def __init__(self, catalog: Catalog, text: str) -> None:
         self._catalog, self._text = catalog, text
 
-    def plan(self, statement: nodes.Statement) -> logical.Logical:
+    def plan(self, statement: statements.Statement) -> logical.Logical:
         """The plan of a statement."""
-        if isinstance(statement, nodes.Selection):
+        if isinstance(statement, statements.Selection):
             return self._selection(statement)
-        if isinstance(statement, nodes.Streamed):
+        if isinstance(statement, statements.Streamed):
             return logical.ToStream(statement.at, self.plan(statement.statement), statement.word)
         return self._compound(statement)
 
@@ -45,7 +45,7 @@ class Resolver:
         """What looks up expressions over these sources."""
         return Expressions(scope, self._catalog, self.plan)
 
-    def _compound(self, node: nodes.Compound) -> logical.SetOperation:
+    def _compound(self, node: statements.Compound) -> logical.SetOperation:
         left, right = self.plan(node.left), self.plan(node.right)
         if len(left.fields) != len(right.fields):
             counts = f"{len(left.fields)} and {len(right.fields)} columns"
@@ -61,7 +61,7 @@ class Resolver:
 
     # ------------------------------------------------------------------ one selection
 
-    def _selection(self, node: nodes.Selection) -> logical.Logical:
+    def _selection(self, node: statements.Selection) -> logical.Logical:
         where = node.clause("where")
         plan, items = self._from(node.sources)
         scope = Scope(items, self._text, _equated(node.sources, where))
@@ -93,8 +93,8 @@ class Resolver:
     def _coalesced(
         self,
         plan: logical.Logical,
-        source: nodes.Source,
-        where: nodes.Clause | None,
+        source: statements.Source,
+        where: statements.Clause | None,
         within: Expressions,
     ) -> tuple[logical.Logical, Expressions]:
         """The coalesced tuples of a source, and what looks up expressions over them."""
@@ -110,14 +110,14 @@ class Resolver:
             plan = logical.Select(where.at, plan, above.condition(split.valid))
         return plan, above
 
-    def _outputs(self, listed: nodes.SelectList, lookup: Expressions) -> Outputs | None:
+    def _outputs(self, listed: statements.SelectList, lookup: Expressions) -> Outputs | None:
         """The columns of a select list; None for ``*`` alone."""
         scope, outputs = lookup.scope, list[logical.Output]()
         for item in listed.items:
-            if isinstance(item, nodes.Item) and temporal.is_valid_call(item.expression):
+            if isinstance(item, statements.Item) and temporal.is_valid_call(item.expression):
                 outputs += temporal.listed_valid(scope, item)
                 continue
-            if isinstance(item, nodes.Item):
+            if isinstance(item, statements.Item):
                 expression = lookup.value(item.expression)
                 outputs.append(logical.Output(expression, item.name or name_of(expression)))
                 continue
@@ -134,13 +134,18 @@ class Resolver:
     def _aggregate(
         self,
         plan: logical.Logical,
-        node: nodes.Selection,
+        node: statements.Selection,
         outputs: Outputs | None,
         lookup: Expressions,
         within: Expressions,
     ) -> logical.Logical:
         group, having = node.clause("group"), node.clause("having")
-        groups = () if group is None else tuple(within.value(part) for part in group.parts)
+        written = () if group is None else group.parts
+        for part in written:
+            if isinstance(part, nodes.Constant) and part.kind == "number":
+                message = f"Group By {part.text} is no place in the list; name what to group by"
+                refuse(message, part.at, self._text)
+        groups = tuple(map(within.value, written))
         filtered = None if having is None else lookup.condition(having.parts[0])
         above = [output.expression for output in outputs or ()]
         above += [] if filtered is None else [filtered]
@@ -168,7 +173,7 @@ class Resolver:
 
     # ------------------------------------------------------------------ sources
 
-    def _from(self, sources: tuple[nodes.Source | nodes.JoinText, ...]) -> Read:
+    def _from(self, sources: tuple[statements.Source | statements.JoinText, ...]) -> Read:
         reads = [self._source(source) for source in sources]
         items = [item for _, of_one in reads for item in of_one]
         if len(reads) == 1:
@@ -193,8 +198,8 @@ class Resolver:
         names = (of_one[0].alias if len(of_one) == 1 else "" for _, of_one in reads)
         return logical.Join(at, tuple(plan for plan, _ in reads), tuple(names), condition)
 
-    def _source(self, node: nodes.Source | nodes.JoinText) -> Read:
-        if isinstance(node, nodes.JoinText):
+    def _source(self, node: statements.Source | statements.JoinText) -> Read:
+        if isinstance(node, statements.JoinText):
             sides = [self._source(node.left), self._source(node.right)]
             items = [item for _, of_one in sides for item in of_one]
             return self._joined(node.at, sides, node.condition), items
@@ -209,7 +214,7 @@ class Resolver:
             plan = self._window(node.window, plan)
         return plan, [item]
 
-    def _window(self, node: nodes.WindowText, plan: logical.Logical) -> logical.Window:
+    def _window(self, node: statements.WindowText, plan: logical.Logical) -> logical.Window:
         if not answers_a_stream(plan):
             refuse("a window follows a stream, and this is a relation", node.at, self._text)
         kind = window_kind(node.words)
@@ -260,14 +265,14 @@ def _seconds(number: str, unit: list[str]) -> int | None:
 
 
 def _equated(
-    sources: tuple[nodes.Source | nodes.JoinText, ...], where: nodes.Clause | None
+    sources: tuple[statements.Source | statements.JoinText, ...], where: statements.Clause | None
 ) -> frozenset[str]:
     """Attributes, lower case, that Where or On says are equal in two sources."""
     open_nodes: list[Any] = [*sources, *(() if where is None else where.parts)]
     attributes: set[str] = set()
     while open_nodes:
         node = open_nodes.pop()
-        if isinstance(node, nodes.JoinText):
+        if isinstance(node, statements.JoinText):
             open_nodes += [node.left, node.right, node.condition]
         elif isinstance(node, nodes.Logic) and node.word == "and":
             open_nodes += node.parts
@@ -279,5 +284,4 @@ def _equated(
 
 
 def _stream_word(token: Token) -> nodes.StreamWord:
-    word: nodes.StreamWord = token.capitalize()  # type: ignore[assignment]  # the grammar has three
-    return word
+    return cast(nodes.StreamWord, token.capitalize())

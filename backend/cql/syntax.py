@@ -14,7 +14,8 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 
 from backend.cql.builder import OtherJoin, TreeBuilder
 from backend.cql.errors import CqlError, did_you_mean, listed
-from backend.cql.nodes import Located, Node, Statement, part_names
+from backend.cql.nodes import Located, Node, part_names
+from backend.cql.statements import Statement
 
 MAX_DEPTH: Final = 200
 #: A statement within another counts as so many levels: more is done at each.
@@ -42,6 +43,8 @@ _WORDS: Final = {
     "_RSQB": "']'",
     "$END": "the end of the query",
 }
+#: Words of Case, which are names everywhere else.
+_NAMES_ELSEWHERE: Final = frozenset({"when", "then", "else", "end"})
 _INFIX: Final = frozenset({"and", "or", "in", "between", "is", "like"})
 _HINTS: Final = {
     '"': "a double quote; write strings in 'single quotes' and odd names in `backquotes`",
@@ -51,6 +54,44 @@ _HINTS: Final = {
     "&": "'&'; write the word and",
     "|": "'|'; write the word or",
 }
+
+
+#: Of SQL and not of CQL: how it is written, and what to do instead.
+_FOREIGN: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE | re.ASCII), sentence)
+    for pattern, sentence in (
+        (
+            r"exists\s*\(\s*select\b",
+            "Exists is not in CQL; look for a value: attribute In (Select attribute From …)",
+        ),
+        (
+            r"(limit|offset)\s+\d+|fetch\s+(first|next)\b|top\s*\(?\s*\d+",
+            "answers are not cut in CQL, they change with time; the last tuples of a stream are a "
+            "window, as in S [Rows 5]",
+        ),
+        (
+            r"interval\s*('[^']*'|\d+)",
+            "lengths are written without Interval, as in S [Range 3 Minutes] or "
+            "Valid(S) >= 3 Minutes",
+        ),
+        (
+            r"is\s+(not\s+)?distinct\s+from\b",
+            "Is Distinct From is not in CQL; write a <> b or a is null or b is null",
+        ),
+        (r"/\*", "found a comment that never ends; close it with */"),
+        (r"\|\|", "strings are not joined in CQL; select both columns"),
+        (r"::\s*\w*", "a cast is written Cast(value As type)"),
+        (
+            r"with\s+\w+\s*(\([^)]*\)\s*)?as\s*\(",
+            "With is not in CQL; register the inner query under its name and read that",
+        ),
+        (
+            r"over\s*\(",
+            "Over is not in CQL; windows belong to sources, as in S [Partition By a Rows 5]",
+        ),
+        (r"(ilike|rlike|regexp)\b", "patterns are written a like 'b%', in the case they have"),
+    )
+)
 
 
 def parse_text(text: str, start: Literal["query_text", "condition_text"]) -> Any:
@@ -100,7 +141,7 @@ def reserved_words() -> frozenset[str]:
 def _reserved() -> frozenset[str]:
     patterns = (t.pattern for t in _parser().terminals)
     words = {p.value for p in patterns if p.type == "str" and p.value.isalpha()}
-    return frozenset(words | {"istream", "dstream", "rstream"})
+    return frozenset((words | {"istream", "dstream", "rstream", "case"}) - _NAMES_ELSEWHERE)
 
 
 @cache
@@ -119,6 +160,9 @@ def _parser() -> Lark:
 
 
 def _syntax_error(error: UnexpectedInput, text: str) -> CqlError:
+    foreign = _foreign(error, text)
+    if foreign is not None:
+        return foreign
     if isinstance(error, UnexpectedCharacters):
         unexpected = _HINTS.get(error.char, f"{error.char!r}, which has no meaning here")
         return CqlError(f"found {unexpected}", error.line, error.column, text)
@@ -132,6 +176,18 @@ def _syntax_error(error: UnexpectedInput, text: str) -> CqlError:
     expected = _expected(accepted, "" if before is None else before.type)
     message = f"found {_found(token)}, expected {expected}{_advice(token, before, accepted)}"
     return CqlError(message, line, column, text, len(token))
+
+
+def _foreign(error: UnexpectedInput, text: str) -> CqlError | None:
+    """What is wrong, where it is a form of SQL that CQL does not have."""
+    at = error.pos_in_stream if error.pos_in_stream is not None else len(text)
+    for pattern, sentence in _FOREIGN:
+        for match in pattern.finditer(text):
+            if match.start() <= at <= match.end():
+                before = text[: match.start()].split("\n")
+                width = match.end() - match.start()
+                return CqlError(sentence, len(before), len(before[-1]) + 1, text, width)
+    return None
 
 
 def _other_join(word: Token, text: str) -> CqlError:

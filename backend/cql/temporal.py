@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from lark import Token
 
-from backend.cql import logical, nodes
+from backend.cql import logical, nodes, statements
 from backend.cql.errors import did_you_mean, listed
 from backend.cql.nodes import LENGTH_UNITS
 from backend.cql.scope import From, Scope, refuse
@@ -28,13 +28,13 @@ _MEANT: Final = "write From Stream (a, b) As S, and Valid(S)"
 
 
 def coalesced_source(
-    sources: Sequence[nodes.Source | nodes.JoinText], text: str
-) -> nodes.Source | None:
+    sources: Sequence[statements.Source | statements.JoinText], text: str
+) -> statements.Source | None:
     """The source that is coalesced, if one is. Raises CqlError: it is one of several."""
     open_nodes, coalesced = list(sources), []
     while open_nodes:
         node = open_nodes.pop()
-        if isinstance(node, nodes.JoinText):
+        if isinstance(node, statements.JoinText):
             open_nodes += [node.left, node.right]
         elif node.attributes is not None:
             coalesced.append(node)
@@ -86,7 +86,7 @@ def _is_temporal(node: nodes.Node) -> bool:
     )
 
 
-def dated(plan: logical.Logical, source: nodes.Source, text: str) -> logical.WithValidTimes:
+def dated(plan: logical.Logical, source: statements.Source, text: str) -> logical.WithValidTimes:
     """The window of a source with valid times. Raises CqlError: nothing says what they are."""
     scan = next((part for part in logical.walk(plan) if isinstance(part, logical.Scan)), None)
     if scan is None or scan.valid is None or not isinstance(source.relation, nodes.Name):
@@ -98,7 +98,7 @@ def dated(plan: logical.Logical, source: nodes.Source, text: str) -> logical.Wit
 
 
 def coalesced(
-    plan: logical.Logical, below: logical.WithValidTimes, source: nodes.Source, text: str
+    plan: logical.Logical, below: logical.WithValidTimes, source: statements.Source, text: str
 ) -> logical.Coalesce:
     """The coalesced tuples of a plan over ``below``. Raises CqlError: an attribute is unknown,
     named twice, or a valid time itself."""
@@ -113,9 +113,11 @@ def coalesced(
     return logical.Coalesce(source.at, plan, tuple(names), below.valid)
 
 
-def uses_valid(node: nodes.Selection) -> bool:
+def uses_valid(node: statements.Selection) -> bool:
     """Whether a selection names a valid time anywhere."""
-    listed_items = [item.expression for item in node.listed.items if isinstance(item, nodes.Item)]
+    listed_items = [
+        item.expression for item in node.listed.items if isinstance(item, statements.Item)
+    ]
     parts = [part for clause in node.clauses for part in clause.parts]
     return any(map(_is_temporal, [*listed_items, *parts]))
 
@@ -154,7 +156,7 @@ def valid_ends(
     return start, end
 
 
-def listed_valid(scope: Scope, item: nodes.Item) -> list[logical.Output]:
+def listed_valid(scope: Scope, item: statements.Item) -> list[logical.Output]:
     """``Valid(S) As v`` in a select list: valid_from and valid_to, or v_from and v_to. Raises
     CqlError."""
     call = item.expression

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime
+from functools import reduce
 from typing import Any, Final
 
 from backend.cql.nodes import (
@@ -12,8 +13,10 @@ from backend.cql.nodes import (
     Arithmetic,
     At,
     Call,
+    Case,
     ColumnReference,
     ColumnSpan,
+    Converted,
     ElementTime,
     Length,
     Literal,
@@ -47,8 +50,10 @@ _BY_VALUE: Final[dict[type, str]] = {
 
 def type_of(node: Node) -> str:
     """The type of an expression that was looked up."""
-    if isinstance(node, ColumnReference | At | Widened | ElementTime):
+    if isinstance(node, ColumnReference | At | Widened | Converted | ElementTime):
         return node.type
+    if isinstance(node, Case):
+        return reduce(common_type, map(type_of, node.values))
     if isinstance(node, Literal):
         return _BY_VALUE[type(node.value)]
     if isinstance(node, Arithmetic):
@@ -109,6 +114,13 @@ def comparable(left: str, right: str) -> bool:
     """Whether values of the two types can be compared; unknown types may be."""
     known = {family(left), family(right)} - {"", "null"}
     return len(known) < 2
+
+
+def convertible(given: str, wanted: str) -> bool:
+    """Whether ``Cast`` makes values of one type such of the other."""
+    kinds = {family(kind) for kind in (given, wanted)}
+    alike = len(kinds) == 1 or kinds == {"number", "boolean"}
+    return given != "" and (alike or not kinds.isdisjoint({"string", "null"}))
 
 
 def fits(given: str, wanted: str) -> bool:

@@ -63,8 +63,8 @@ def obstacle(
             return (
                 f"the schema of stream {name} is another: {_difference(old.schema, input.schema)}"
             )
-        if (old.timestamp, old.source) != (input.timestamp, input.source):
-            return f"the source of stream {name} is another"
+        if (difference := _other_source(old, input)) is not None:
+            return f"the source of stream {name} is another: {difference}"
     return _other_relation(run.settings.get(RELATIONS, {}), relations or {})
 
 
@@ -157,7 +157,19 @@ def _attributes(schema: Json) -> list[tuple[str, str]]:
 
 
 def _difference(before: Json, now: Json) -> str:
-    old, new = dict(_attributes(before)), dict(_attributes(now))
+    changes = _changes(dict(_attributes(before)), dict(_attributes(now)))
+    return changes or "its attributes have another order"
+
+
+def _other_source(before: Input, now: Input) -> str | None:
+    """What is another of where a stream comes from; None when nothing is."""
+    old = {"timestamp": before.timestamp or "its arrival", **before.source}
+    new = {"timestamp": now.timestamp or "its arrival", **now.source}
+    return _changes(old, new) or None
+
+
+def _changes(old: Mapping[str, Json], new: Mapping[str, Json]) -> str:
+    """Each name that is gone, new, or has another value; '' when none is."""
     said = [f"{name} is gone" for name in old if name not in new]
     said += [f"{name} is new" for name in new if name not in old]
     said += [
@@ -165,7 +177,7 @@ def _difference(before: Json, now: Json) -> str:
         for name in old
         if name in new and old[name] != new[name]
     ]
-    return ", ".join(said) or "its attributes have another order"
+    return ", ".join(said)
 
 
 def state_of(last: LastState | None, id: str) -> UnitState | None:

@@ -19,16 +19,12 @@ from backend.operators.network.core.job import NetworkJob
 from backend.operators.network.expressions.arrow import answer_schema
 from backend.operators.network.shards.homes import ShardHome
 from backend.operators.network.shards.redo_log import Pack, RedoLog
-from backend.operators.network.shards.shard import (
-    NetworkTask,
-    Places,
-    query_folder,
-    run_shard,
-)
+from backend.operators.network.shards.shard import NetworkTask, Places, run_shard
 from backend.operators.network.shards.shard_reports import MergedShards, ShardReport, merged_shards
 from backend.operators.network.shards.timed import Arrived
 from backend.operators.task import Arrivals, TaskJob, typed, unfit
 from backend.workloads.spec import SinkSpec
+from storage.vocabulary.names import answer_folder
 
 log = logging.getLogger(__name__)
 #: A stream may be so many tuples ahead of the slowest that queries read together with it.
@@ -112,7 +108,7 @@ class Networks:
         self._jobs: dict[str, NetworkJob] = {}
         self._held: set[str] = set()
         self._logs: dict[str, RedoLog] = {}
-        self._sinks: dict[str, tuple[tuple[Attribute, ...], FolderSink]] = {}
+        self._sinks: dict[str, FolderSink] = {}
         #: Inputs that have given their last tuple.
         self.ended: frozenset[str] = frozenset()
 
@@ -188,23 +184,22 @@ class Networks:
         for task in tasks:
             fields = {operator.id: operator.fields for operator in task.job.plan.operators}
             for query, answer in task.job.plan.answers.items():
-                sink = self._sink_of(query, fields[answer.operator])
+                sink = self._sink_of(answer_folder(query, answer.since), fields[answer.operator])
                 sink.publish(task.batch_id, found[task.unit].parts.get(query, ()))
 
     @property
     def sinks(self) -> list[FolderSink]:
         """Of the answers that were published."""
-        return [sink for _, sink in self._sinks.values()]
+        return [*self._sinks.values()]
 
-    def _sink_of(self, query: str, fields: tuple[Attribute, ...]) -> FolderSink:
-        """Of a query's answer with these columns."""
-        known = self._sinks.get(query)
-        if known is None or known[0] != fields:
-            folder, format = query_folder(self._sink.path or "", query), self._sink.format
+    def _sink_of(self, folder: str, fields: tuple[Attribute, ...]) -> FolderSink:
+        """Of an answer with these columns."""
+        if folder not in self._sinks:
             spec, schema = self._sink, answer_schema(fields)
-            sink = FolderSink(folder, format, schema, spec.compact, spec.durable)
-            self._sinks[query] = known = fields, sink
-        return known[1]
+            whole = f"{spec.path}/{folder}"
+            sink = FolderSink(whole, spec.format, schema, spec.compact, spec.durable)
+            self._sinks[folder] = sink
+        return self._sinks[folder]
 
     def close(self) -> None:
         """Leave no staging folders behind."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+import unicodedata
+from dataclasses import dataclass, field
 from typing import Final
 
 INTEGER_TYPES: Final = frozenset({"tinyint", "smallint", "int", "bigint"})
@@ -29,7 +30,13 @@ _NEAREST: Final = {
     **dict.fromkeys(("int32", "uint16"), "int"),
     "float64": "double",
 }
-_ATTRIBUTE = re.compile(r"^\s*([^\W\d]\w*)\s*(?::\s*|\s)([A-Za-z]\w*)\s*([(<\[].*)?$", re.DOTALL)
+#: A combining mark belongs to the letter before it.
+_NAME = r"[^\W\d][\w\u0300-\u036f]*"
+_ATTRIBUTE = re.compile(
+    rf"^\s*(?:`((?:[^`]|``)+)`|({_NAME}))\s*(?::\s*|\s)([A-Za-z]\w*)\s*(\?)?\s*([(<\[].*)?$",
+    re.DOTALL,
+)
+_QUOTED = re.compile(r"`(?:[^`]|``)*`")
 _MARKS = re.compile(r"[,()<>]")
 
 
@@ -37,12 +44,20 @@ class SchemaError(ValueError):
     """A schema text that cannot be read; the message says which attribute and what is allowed."""
 
 
+def folded(name: str) -> str:
+    """A name as it is compared with others: without regard to case, and to whether an accent is a
+    character of its own."""
+    return unicodedata.normalize("NFC", name).lower()
+
+
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """One attribute: its name as written and its Spark SQL type, lower case."""
+    """One attribute: its name as written and its Spark SQL type, lower case. optional: files may
+    lack it, NULL then."""
 
     name: str
     type: str
+    optional: bool = field(default=False, compare=False, repr=False)
 
     @property
     def is_numeric(self) -> bool:
@@ -79,14 +94,15 @@ class Schema:
 
     @classmethod
     def parse(cls, text: str) -> Schema:
-        """Read ``"a int, b string"``. Raises SchemaError on unknown types, repeats, no text."""
+        """Read ``"a int, `b (C)` double?"``, a question mark behind the type of what files may
+        lack. Raises SchemaError on unknown types, repeats, no text."""
         attributes: list[Attribute] = []
         seen: set[str] = set()
         for position, part in enumerate(_pieces(text), start=1):
             attribute = _parse_attribute(part, position)
-            if attribute.name.lower() in seen:
+            if folded(attribute.name) in seen:
                 raise SchemaError(f"attribute {attribute.name!r} appears twice in schema {text!r}")
-            seen.add(attribute.name.lower())
+            seen.add(folded(attribute.name))
             attributes.append(attribute)
         return cls(tuple(attributes))
 
@@ -96,18 +112,19 @@ class Schema:
 
     def find(self, name: str) -> Attribute | None:
         """The attribute called ``name``, without regard to case."""
-        wanted = name.lower()
-        return next((a for a in self.attributes if a.name.lower() == wanted), None)
+        wanted = folded(name)
+        return next((a for a in self.attributes if folded(a.name) == wanted), None)
 
     def ddl(self) -> str:
         """The schema as Spark DDL, names quoted."""
-        return ", ".join(f"`{a.name}` {a.type}" for a in self.attributes)
+        return ", ".join(f"`{a.name.replace('`', '``')}` {a.type}" for a in self.attributes)
 
 
 def _pieces(text: str) -> list[str]:
-    """What stands between commas; those in brackets belong to a type."""
+    """What stands between commas; those in brackets belong to a type, in backquotes to a name."""
     ends, after_round, after_angle = [len(text)], "", ""
-    for mark in reversed(list(_MARKS.finditer(text))):
+    plain = _QUOTED.sub(lambda quoted: "_" * len(quoted[0]), text)
+    for mark in reversed(list(_MARKS.finditer(plain))):
         if mark[0] in "()":
             after_round = mark[0]
         elif mark[0] in "<>":
@@ -123,9 +140,12 @@ def _parse_attribute(part: str, position: int) -> Attribute:
     if match is None:
         raise SchemaError(
             f"attribute {position} of the schema reads {part.strip()!r}; expected 'name type',"
-            " the name of letters, digits and _"
+            " the name of letters, digits and _, or any in `backquotes`"
         )
-    name, written, details = match.group(1), match.group(2).lower(), match.group(3) or ""
+    name = unicodedata.normalize("NFC", match[2] or match[1].replace("``", "`"))
+    if not name.isprintable() or not name.strip():
+        raise SchemaError(f"attribute {position} of the schema has a name that cannot be printed")
+    written, details = match[3].lower(), match[5] or ""
     type_name = ALIASES.get(written, written)
     if type_name not in ORDERED_TYPES or details:
         allowed = ", ".join(sorted(ORDERED_TYPES))
@@ -135,4 +155,4 @@ def _parse_attribute(part: str, position: int) -> Attribute:
         raise SchemaError(
             f"attribute {name!r} has unknown type {shown!r}; allowed: {allowed}{hint}"
         )
-    return Attribute(name, type_name)
+    return Attribute(name, type_name, match[4] is not None)

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from backend.model.schema import INTEGER_TYPES, Schema
+from backend.model.schema import INTEGER_TYPES, Schema, folded
 from backend.workloads.text_values import (
     ARROW_TYPES,
     FLOAT_LIMIT,
@@ -133,11 +133,11 @@ def _json(row: Any) -> str:
 
 def _fit_row(row: Any, schema: Schema) -> list[Any]:
     if isinstance(row, Mapping):
-        values = {key.lower(): value for key, value in row.items()}
-        unknown = values.keys() - {name.lower() for name in schema.names}
+        values = {folded(key): value for key, value in row.items()}
+        unknown = values.keys() - {folded(name) for name in schema.names}
         if unknown:
             raise MisfitError(f"unknown attribute {min(unknown)!r}")
-        row = [values.get(name.lower()) for name in schema.names]
+        row = [values.get(folded(name)) for name in schema.names]
     if not isinstance(row, Sequence) or isinstance(row, str):
         raise MisfitError("a tuple is a list or a table")
     return fit_tuple(row, schema)
@@ -248,10 +248,13 @@ def fit_table(table: pa.Table, schema: Schema, *, reads_text: bool = False) -> p
     """
     fit = read_texts if reads_text else fit_column
     corrupt = table.column(CORRUPT) if CORRUPT in table.column_names else pa.nulls(len(table))
-    by_lower = {name.lower(): name for name in table.column_names}
+    by_name = {folded(name): name for name in table.column_names}
     columns, misses = [], [(corrupt.is_valid().to_numpy(zero_copy_only=False), NOT_READ)]
     for attribute in schema.attributes:
-        name = by_lower.get(attribute.name.lower())
+        name = by_name.get(folded(attribute.name))
+        if name is None and attribute.optional:
+            columns.append(pa.nulls(len(table), ARROW_TYPES[attribute.type]))
+            continue
         if name is None:
             raise MisfitError(f"the table has no column {attribute.name!r}")
         column, bad = fit(table.column(name).combine_chunks(), attribute.type)

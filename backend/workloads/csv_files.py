@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
-from backend.model.schema import Schema
+from backend.model.schema import Attribute, Schema, folded
 from backend.workloads.blocks import Blocks, Content
 from backend.workloads.contract import (
     MisfitError,
@@ -93,14 +93,15 @@ def read_csv(
     attribute; OSError and ArrowInvalid."""
     with Blocks(path, layout.encoding, content) as stream:
         data = _first_block(stream)
-        names = [a.name for a in schema.attributes if a.name not in path_values]
-        columns = {name: place for place, name in enumerate(names)}
-        n_fields, n_lines = len(names), 0
+        own = [a for a in schema.attributes if a.name not in path_values]
+        columns = {attribute.name: place for place, attribute in enumerate(own)}
+        n_fields, n_lines = len(own), 0
         if layout.has_header:
             header, size = _header(data, layout)
             if header is None:
                 return
-            columns, n_fields = _columns(header, names), len(header)
+            columns, n_fields = _columns(header, own), len(header)
+            path_values = {a.name: None for a in own if a.name not in columns} | {**path_values}
             n_lines, data = _n_lines(data[:size]), data[size:]
         records = _Records(schema, layout, columns, n_fields, path_values)
         is_over = False
@@ -159,18 +160,23 @@ def _fields(record: bytes, layout: CsvLayout) -> list[str]:
     return [t[1:-1].replace(quote * 2, quote) if t.startswith(quote) else t for t in texts]
 
 
-def _columns(header: Sequence[str], names: Sequence[str]) -> dict[str, int]:
-    """Attribute -> place in a record. Raises MisfitError."""
+def _columns(header: Sequence[str], attributes: Sequence[Attribute]) -> dict[str, int]:
+    """Attribute -> place in a record, of those there are; at least one. Raises MisfitError."""
     places: dict[str, list[int]] = {}
     for place, name in enumerate(header):
-        places.setdefault(name.lower(), []).append(place)
-    for name in names:
-        n = len(places.get(name.lower(), ()))
-        if n != 1:
-            problem = "has no column" if n == 0 else "has more than one column"
+        places.setdefault(folded(name), []).append(place)
+    is_there = [folded(attribute.name) in places for attribute in attributes]
+    columns = {}
+    for attribute in attributes:
+        at = places.get(folded(attribute.name), [])
+        if attribute.optional and not at and any(is_there):
+            continue
+        if len(at) != 1:
+            problem = "has more than one column" if at else "has no column"
             reads = shortened(", ".join(header))
-            raise MisfitError(f"its header {problem} {name!r}; it reads {reads}")
-    return {name: places[name.lower()][0] for name in names}
+            raise MisfitError(f"its header {problem} {attribute.name!r}; it reads {reads}")
+        columns[attribute.name] = at[0]
+    return columns
 
 
 def _end(match: re.Match[bytes] | None) -> int:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from backend.cql.errors import did_you_mean
-from backend.model.schema import Schema
+from backend.model.schema import Attribute, Schema, folded
 from backend.workloads.contract import shortened
 from backend.workloads.csv_files import OPTIONS, CsvLayout, header_of
 from backend.workloads.file_source import RETAKE, reader_of
@@ -94,7 +94,7 @@ def check_first_file(
     if file is None:
         return
     path_values = told_by(file, path, schema)
-    wanted = [name for name in schema.names if name not in path_values]
+    wanted = [a for a in schema.attributes if a.name not in path_values]
     problem = None
     with suppress(OSError, ValueError, LookupError, pa.ArrowException):
         if format == "parquet":
@@ -107,7 +107,7 @@ def check_first_file(
 
 
 def _header_problem(
-    file: Path, options: Mapping[str, str], wanted: Sequence[str], by_name: bool
+    file: Path, options: Mapping[str, str], wanted: Sequence[Attribute], by_name: bool
 ) -> str | None:
     """What is wrong with a CSV file's header. by_name: columns are found by their names; Spark
     takes them by position, whatever the header says."""
@@ -115,7 +115,7 @@ def _header_problem(
     header = None if layout is None or "comment" in options else header_of(file, layout)
     if layout is None or header is None:
         return None
-    is_same = [name.lower() for name in header] == [name.lower() for name in wanted]
+    is_same = [folded(name) for name in header] == [folded(a.name) for a in wanted]
     if not layout.has_header:
         return "begins with a header; write header = true" if is_same and by_name else None
     lacking = _lacking(header, wanted, "its header reads")
@@ -127,9 +127,10 @@ def _header_problem(
     return f"{problem}; its header reads {shortened(', '.join(header))}"
 
 
-def _lacking(columns: Sequence[str], wanted: Sequence[str], reads: str) -> str | None:
-    known = {name.lower() for name in columns}
-    missing = next((name for name in wanted if name.lower() not in known), None)
+def _lacking(columns: Sequence[str], wanted: Sequence[Attribute], reads: str) -> str | None:
+    known = {folded(name) for name in columns}
+    needed = (attribute.name for attribute in wanted if not attribute.optional)
+    missing = next((name for name in needed if folded(name) not in known), None)
     if missing is None:
         return None
     names = shortened(", ".join(columns))

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from backend.model.schema import FLOAT_TYPES, Schema
+from backend.model.schema import FLOAT_TYPES, Schema, folded
 from backend.workloads.blocks import Blocks, Content
 from backend.workloads.contract import MisfitError, fit_tuple, interleaved, no_value, told_schema
 from backend.workloads.text_values import read_number, read_text
@@ -56,8 +56,8 @@ class _Reader:
 
     def __init__(self, schema: Schema, path_values: Mapping[str, str | None]) -> None:
         self._schema = schema
-        self._keys = [attribute.name.lower() for attribute in schema.attributes]
-        self._floats = {a.name.lower() for a in schema.attributes if a.type in FLOAT_TYPES}
+        self._keys = [folded(attribute.name) for attribute in schema.attributes]
+        self._floats = {folded(a.name) for a in schema.attributes if a.type in FLOAT_TYPES}
         self._told = {}
         for name, text in path_values.items():
             attribute = schema.find(name)
@@ -66,7 +66,7 @@ class _Reader:
                 value = None if text is None else read_text(text, attribute.type)
             except ValueError:
                 raise MisfitError(f"in its path, {no_value(name, attribute.type)}") from None
-            self._told[name.lower()] = value
+            self._told[folded(name)] = value
 
     def table(self, lines: Sequence[bytes]) -> pa.Table:
         """Lines as a table of ``told_schema``; blank ones are passed over."""
@@ -84,7 +84,7 @@ class _Reader:
 
     def _tuple(self, line: bytes) -> list[Any]:
         json_object = _object_of(line)
-        values = {key.lower(): value for key, value in json_object.items()}
+        values = {folded(key): value for key, value in json_object.items()}
         if len(values) < len(json_object):
             raise MisfitError(KEY_TWICE)
         if not any(key in values for key in self._keys):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from backend.model.schema import Schema
+from backend.model.schema import Schema, folded
 from backend.workloads.blocks import Content
 from backend.workloads.contract import MisfitError, fit_table
 from backend.workloads.text_values import read_texts
@@ -35,15 +35,16 @@ def read_parquet(
         pq.ParquetFile(path) as file,
         pq.ParquetFile(path, metadata=file.metadata, coerce_int96_timestamp_unit="s") as seconds,
     ):
-        wanted = {name.lower() for name in schema.names if name not in path_values}
-        names = [name for name in file.schema_arrow.names if name.lower() in wanted]
-        if len({name.lower() for name in names}) < len(names):
+        own = [a for a in schema.attributes if a.name not in path_values]
+        wanted = {folded(attribute.name) for attribute in own}
+        names = [name for name in file.schema_arrow.names if folded(name) in wanted]
+        known = {folded(name) for name in names}
+        if len(known) < len(names):
             raise MisfitError(f"it has columns that differ only by case: {', '.join(names)}")
-        missing = wanted - {name.lower() for name in names}
+        missing = [a.name for a in own if not a.optional and folded(a.name) not in known]
         if missing:
-            first = next(name for name in schema.names if name.lower() in missing)
             has = ", ".join(file.schema_arrow.names)
-            raise MisfitError(f"it has no column {first!r}; it has {has}")
+            raise MisfitError(f"it has no column {missing[0]!r}; it has {has}")
         old = [n for n in names if _is_time(n, schema) and _is_int96(file.schema, n)]
         for batch, of_seconds in _batches(file, seconds, names, old):
             table = pa.Table.from_batches([batch])

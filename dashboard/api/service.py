@@ -12,7 +12,7 @@ from dashboard.api.registry import ApiCall, Reply
 from dashboard.serving.compression import EVENTS
 from dashboard.serving.deltas import Delta
 from dashboard.serving.errors import ApiError, missing
-from dashboard.serving.live import RETRY_AFTER_S, HubFull, UnknownRunError
+from dashboard.serving.live import RETRY_AFTER_S, STREAMS_OF_BROWSER, HubFull, UnknownRunError
 from dashboard.serving.security import CSRF_HEADER, Guard
 from storage.errors import StoreError
 
@@ -60,13 +60,15 @@ def csrf(call: ApiCall) -> CsrfToken:
 def live(call: ApiCall) -> Response:
     """The stream of a run's deltas."""
     hub, run_id = call.services.live, call.query["run"]
+    session = Guard(call.services.settings).session(request)
     try:
-        client, first = hub.join(run_id, _last_seen(call))
+        client, first = hub.join(run_id, _last_seen(call), "" if session is None else session.id)
     except HubFull:
         raise ApiError(
             503,
             "too_many_streams",
-            f"There are {hub.max_clients} streams already; poll /live/poll instead.",
+            f"There are {hub.max_clients} streams already, or {STREAMS_OF_BROWSER} of this "
+            "browser; poll /live/poll instead.",
             retry_after_s=RETRY_AFTER_S,
         ) from None
     except UnknownRunError:

@@ -66,13 +66,15 @@ ALL_NEWS: Final = tuple(dict.fromkeys(_NEWS.values()))
 class Known:
     """What the last delta of a run said; the next one is built against it.
 
-    batch: newest batch, None before the first. kinds: entity -> its kind.
+    batch: newest batch, None before the first. kinds: entity -> its kind. coming: of knobs and
+    queries that are on record, the later batches that they are in force from.
     """
 
     batch: int | None = None
     plan_version: int | None = None
     knob_version: int | None = None
     kinds: Mapping[str, str] = field(default_factory=dict)
+    coming: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
 
 def build(
@@ -92,6 +94,8 @@ def build(
     newest = batches[-1] if batches else None
     version = known.plan_version if newest is None else sum(newest.plans.values()) or None
     news = {_NEWS.get(word) for word in changed} | ({"plans"} if version != before else set())
+    known, has_come = _come(known, None if newest is None else newest.id)
+    news |= has_come
     head["new"] = [name for name in ALL_NEWS if name in news]
     if newest is None:
         return head, known
@@ -102,6 +106,13 @@ def build(
         head |= {"gap": True, "new": list(ALL_NEWS)}
     known = replace(known, batch=newest.id, plan_version=version)
     return _with_values(head, values, known.kinds), known
+
+
+def _come(known: Known, newest: int | None) -> tuple[Known, set[str]]:
+    """Kinds of records that are in force from this batch on, or one before it, and were not."""
+    now = -1 if newest is None else newest
+    left = {kind: frozenset(b for b in at if b > now) for kind, at in known.coming.items()}
+    return replace(known, coming=left), {kind for kind in left if left[kind] != known.coming[kind]}
 
 
 def snapshot(reader: Reader, run: Run, cursor: int, *, gap: bool = False) -> tuple[Delta, Known]:
@@ -142,15 +153,26 @@ def _with_versions(
 ) -> Known:
     """The versions in force and the entities, looked up when they changed (None: all)."""
     if changed is None or "entities" in changed:
-        kinds = {entity.id: entity.kind for entity in reader.entities(run_id)}
-        known = replace(known, kinds=kinds)
+        entities = reader.entities(run_id)
+        known = replace(known, kinds={entity.id: entity.kind for entity in entities})
+        at = [batch for e in entities for batch in (e.since_batch, e.removed_batch)]
+        known = _awaiting(known, "queries", at)
     if changed is None or "knobs" in changed:
-        version = max((knob.version for knob in reader.knobs(run_id)), default=None)
+        knobs = reader.knobs(run_id)
+        version = max((knob.version for knob in knobs), default=None)
         known = replace(known, knob_version=version)
+        known = _awaiting(known, "knobs", [knob.batch for knob in knobs])
     if changed is None or "plans" in changed:
         plans = reader.plans_at(run_id, known.batch).values()
         known = replace(known, plan_version=sum(plan.version for plan in plans) or None)
     return known
+
+
+def _awaiting(known: Known, kind: str, batches: Iterable[int | None]) -> Known:
+    """Records of a kind are in force from these batches on."""
+    now = -1 if known.batch is None else known.batch
+    later = frozenset(batch for batch in batches if batch is not None and batch > now)
+    return replace(known, coming={**known.coming, kind: later})
 
 
 def _points(

@@ -24,6 +24,8 @@ LOGGER = logging.getLogger(__name__)
 HEARTBEAT_S: Final = 10.0
 INTEREST_S: Final = 15.0
 RETRY_AFTER_S: Final = 5
+#: A browser has six connections to a server for all its tabs; those that stream leave two.
+STREAMS_OF_BROWSER: Final = 4
 _PERIODS_S: Final = {"streamed": 0.05, "polled": 0.1, "idle": 1.0, "failing": 1.0}
 _QUEUE_LENGTH: Final = 64
 _RING_LENGTH: Final = 240
@@ -38,10 +40,11 @@ class UnknownRunError(Exception):
 
 
 class Client:
-    """One stream: a bounded queue of the deltas of one run, filled by the poller."""
+    """One stream: a bounded queue of the deltas of one run, filled by the poller. browser: the
+    session it belongs to, '' without one."""
 
-    def __init__(self, run_id: str) -> None:
-        self.run_id = run_id
+    def __init__(self, run_id: str, browser: str = "") -> None:
+        self.run_id, self.browser = run_id, browser
         self._queue: deque[Delta] = deque()
         self._ready = threading.Condition()
         self._closed = self._gap = False
@@ -138,14 +141,17 @@ class Hub:
         """Look at the store at once: this process has just written to it."""
         self._wake.set()
 
-    def join(self, run_id: str, since: int | None = None) -> tuple[Client, Delta | None]:
+    def join(
+        self, run_id: str, since: int | None = None, browser: str = ""
+    ) -> tuple[Client, Delta | None]:
         """A new client of a run, and its first delta: what came after ``since``, or a snapshot.
 
         Raises HubFull, UnknownRunError, StoreError.
         """
-        client = Client(run_id)
+        client = Client(run_id, browser)
         with self._lock:
-            if self._n_clients >= self.max_clients or self._stopping.is_set():
+            is_full = self._n_clients >= self.max_clients or self._stopping.is_set()
+            if is_full or (browser and self._n_of(browser) >= STREAMS_OF_BROWSER):
                 raise HubFull
             feed = self._feed(run_id)
             first = self._since(run_id, feed, since)
@@ -153,6 +159,11 @@ class Hub:
             self._n_clients += 1
         self._wake.set()
         return client, first
+
+    def _n_of(self, browser: str) -> int:
+        """The open streams of a browser (lock held)."""
+        clients = (client for feed in self._feeds.values() for client in feed.clients)
+        return sum(client.browser == browser for client in clients)
 
     def leave(self, client: Client) -> None:
         """Forget a client; more than once does no harm."""

@@ -39,7 +39,7 @@ class QueryRow(NamedTuple):
 
     pending: the request under way for it, '' when there is none. is_inexact: answers of its unit
     may differ from those of its text. waits: for which stream it waits and since when, '' while it
-    does not.
+    does not; since: the batch from which on it answers, with windows that were empty then.
     """
 
     entity: str
@@ -60,6 +60,7 @@ class QueryRow(NamedTuple):
     unit_id: str = ""
     is_inexact: bool = False
     waits: str = ""
+    since: int = 0
 
 
 class RequestRow(NamedTuple):
@@ -310,6 +311,7 @@ def _query_row(
         answers=answers,
         size=counts.get("relation_tuples"),
         waits=_waits(properties),
+        since=int(properties.get("registered_at") or 0),
     )
 
 

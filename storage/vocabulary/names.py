@@ -10,7 +10,7 @@ from urllib.parse import quote
 LONGEST_NAME: Final = 100
 #: Bytes of a name in the name of a folder or file. File systems take 255, with what stands before
 #: and behind it.
-LONGEST_IN_FOLDER: Final = 240
+LONGEST_IN_FOLDER: Final = 230
 _DIGEST_DIGITS: Final = 16
 
 
@@ -37,6 +37,12 @@ def in_folder(name: str) -> str:
         kept -= 1
         encoded = quote(name[:kept], safe="")
     return f"{encoded}-{digest_of(name)}"
+
+
+def answer_folder(query: str, since: int) -> str:
+    """The folder of a query's answer, a column ``query`` to readers. since: the batch from which on
+    the query runs: one that begins anew has an answer of its own."""
+    return f"query={in_folder(query)}" + (f"@{since}" if since else "")
 
 
 def digest_of(name: str) -> str:

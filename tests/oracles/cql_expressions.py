@@ -6,12 +6,14 @@ Values: int of 64 bits, float, str, bool, date, datetime, None for NULL.
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from backend.cql import nodes
 from backend.cql.types import type_of
+from backend.workloads.text_values import read_text
 from tests.oracles.cql_reference import compare, conjunction, disjunction, invert
 
 #: What is known of an expression before it is taken apart: its value, or raises KeyError.
@@ -35,6 +37,11 @@ def value_of(
             return node.value
         case nodes.Widened():
             return widened(value(node.operand), node.type)
+        case nodes.Converted():
+            return converted(value(node.operand), node.type)
+        case nodes.Case():
+            pairs = zip(node.conditions, node.values, strict=False)
+            return value(next((v for c, v in pairs if value(c) is True), node.values[-1]))
         case nodes.Arithmetic():
             left, right = value(node.left), value(node.right)
             return _arithmetic(node.op, left, right, type_of(node) == "double")
@@ -101,6 +108,51 @@ def widened(value: Any, type_name: str) -> Any:
     if type_name == "timestamp" and isinstance(value, date) and not isinstance(value, datetime):
         return datetime(value.year, value.month, value.day)
     return value
+
+
+def converted(value: Any, type_name: str) -> Any:
+    """``Cast(value As type)``; no double becomes a string here."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        try:
+            return value if type_name == "string" else _held(read_text(value, type_name))
+        except ValueError:
+            return None
+    match type_name:
+        case "string":
+            return _written(value)
+        case "boolean":
+            return None if _known(value) is None else value != 0
+        case "double" | "float":
+            return _as_float(float(value), type_name)
+        case "date":
+            return value.date() if isinstance(value, datetime) else value
+        case "timestamp":
+            return widened(value, "timestamp")
+    whole = math.trunc(value) if math.isfinite(value) else 2**64
+    bits = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}[type_name]
+    return whole if -(2**bits) <= whole < 2**bits else None
+
+
+def _held(value: Any) -> Any:
+    """A moment as tuples have it: in UTC, without a zone."""
+    return value.replace(tzinfo=None) if isinstance(value, datetime) else value
+
+
+def _as_float(value: float, type_name: str) -> float:
+    if type_name == "double" or not math.isfinite(value):
+        return value
+    try:
+        return float(struct.unpack("f", struct.pack("f", value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _known(value: Any) -> Any:

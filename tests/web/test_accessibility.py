@@ -12,7 +12,7 @@ from playwright.sync_api import ViewportSize, expect
 from dashboard.pages import PAGES, PLAN_LOG
 from tests.house.test_type import SIZES
 from tests.web.axe import violations
-from tests.web.conftest import OpenPage, painted
+from tests.web.conftest import OpenPage, painted, until
 from tests.web.engine_run import SelectionRun
 from tests.web.joins_run import JoinsRun
 from tests.web.kmon_run import KMonRun
@@ -30,6 +30,8 @@ OWN = {
     "kmon": ("/plan", "/constraints", "/memory", "/timeline"),
 }
 DESK: ViewportSize = {"width": 1440, "height": 900}
+#: A window of 1280 points at 400 %.
+MAGNIFIED: ViewportSize = {"width": 320, "height": 256}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 Scheme = Literal["light", "dark"]
 #: All four for one run, where the second theme of a size is asked about colours alone; of the
@@ -87,5 +89,7 @@ def test_axe_finds_nothing(open_page: OpenPage, path: str, query: str) -> None:
         assert violations(page, rules=rules) == [], (view, scheme)
         sizes_seen.append(view)
         assert page.evaluate("document.documentElement.scrollWidth") <= view["width"]
+    page.set_viewport_size(MAGNIFIED)
+    until(page, f"document.documentElement.scrollWidth <= {MAGNIFIED['width']}")
     sizes = page.evaluate(_SIZES)
     assert {size: text for size, text in sizes.items() if int(size) not in SIZES.values()} == {}

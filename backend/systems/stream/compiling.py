@@ -57,7 +57,7 @@ def compile_queries(
         if not keyed:
             tree, why = whole(tree), f"There is one shard. {why}"
         top = making.made(tree, read_by(tree), since[query.name], why)
-        answers[query.name] = PlannedAnswer(top, is_stream)
+        answers[query.name] = PlannedAnswer(top, is_stream, since[query.name])
     return NetworkPlan(tuple(making.operators.values()), answers, making.groups(), sharing)
 
 

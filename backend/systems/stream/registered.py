@@ -9,6 +9,8 @@ from backend.model.conditions import ContinuousQuery
 from backend.systems.contract import Refused, UnitJob
 from backend.workloads.sysstream import SYSSTREAM
 from backend.workloads.ticks import DEFAULT_TICK_US
+from storage.vocabulary.names import answer_folder
+from storage.vocabulary.records import Event
 
 
 class RegisteredQuery(NamedTuple):
@@ -21,6 +23,13 @@ class RegisteredQuery(NamedTuple):
     def start(self) -> tuple[str, int]:
         """What makes it the same query as before."""
         return self.query.name, self.since
+
+    @property
+    def begins(self) -> Event:
+        """It begins while the run goes on: its windows are empty, its answer is one of its own."""
+        title = f"query {self.query.name} begins at batch {self.since}"
+        folder = answer_folder(self.query.name, self.since)
+        return Event("query", title, f"its windows are empty then; its answer is in {folder}")
 
     @property
     def meaning(self) -> str:

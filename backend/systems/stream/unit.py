@@ -101,6 +101,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._restore(state)
         refills = not state.facts or any(core.refills for core in self.cores)
         said: list[Any] = [REFILLED] if refills else []
+        said += [query.begins for query in self._queries.values() if query.since == batch]
         if self._graph().digest == state.facts.get("drawn", state.plan.hash):
             return self._recorded(said)
         reason = "the queries are others" if state.facts else "what had been learnt is gone"
@@ -176,9 +177,10 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         }
         if self._queries.keys() - queries.keys():
             self._state = self._state.using(None)
+        begins = [query.begins for query in queries.values() if query.start not in known_before]
         self._queries = queries
         self._lay_out_cores()
-        return self._recorded([self._adopt(event.batch_id, event.reason)])
+        return self._recorded([*begins, self._adopt(event.batch_id, event.reason)])
 
     def facts(self) -> Mapping[str, Json]:
         sizes = [[*start, n] for start, n in self._sizes.items()]

@@ -219,6 +219,8 @@ def _facts(row: QueryRow, context: Context) -> Component:
     words: list[Any] = [f"{show(row.total, 'int')} matches ({show(row.share, 'pct')})"]
     if row.answers:
         words = [f"{show(row.total, 'int')} elements so far · answers {row.answers}"]
+        if row.since:
+            words.append(f" from batch {show(row.since, 'int')}, its windows empty then")
     if row.output:
         to = {"path": "/plan", "unit": row.unit_id, "show": row.output, "node": ""}
         words += [" · ", jump(context, "its plan", **to)]

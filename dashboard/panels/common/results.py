@@ -88,7 +88,8 @@ def build_chosen(reader: Reader, context: Context, scope: PanelScope) -> Results
     row = None if view is None else view.chosen
     if view is None or run is None or row is None:
         return view
-    last = reader.results(run.id, row.name, N_TUPLES, context.batch)
+    results = reader.results(run.id, row.name, N_TUPLES, context.batch)
+    last = [result for result in results if result.batch >= row.since]
     schemas = {input.name: input.schema for input in run.inputs}
     stream = last[0].input if last else ""
     schema = schemas.get(stream, next(iter(schemas.values()), []))

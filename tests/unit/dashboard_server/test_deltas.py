@@ -162,6 +162,23 @@ def test_a_plan_is_news_when_it_comes_into_force(tmp_path: Path) -> None:
     assert news == [(1, True), (2, True), (2, False)]
 
 
+def test_knobs_and_queries_are_news_again_when_they_come_into_force(tmp_path: Path) -> None:
+    """What is drawn before their batch is begun shows what is in force until then."""
+    with open_site(tmp_path) as site:
+        reader, (_, known) = site.services.reader, first(site.services.reader)
+        knob = replace(reader.knobs("r1")[0], version=9, batch=5)
+        query = Entity("asc.S:query:late", "query", "late", since_batch=6)
+        news = []
+        for batch in range(3, 8):
+            now = Batch(batch, 1.7e9 + batch, 100.0, 200, 1, 0, {}, "")
+            since = reader.cursor()
+            knobs, entities = ((knob,), (query,)) if batch == 3 else ((), ())
+            site.writer.write_batch(BatchRecord("r1", now, knobs=knobs, entities=entities))
+            delta, known = after(reader, known, since)
+            news.append([kind for kind in ("knobs", "queries") if kind in delta["new"]])
+    assert news == [["knobs", "queries"], [], ["knobs"], ["queries"], []]
+
+
 def test_the_plan_version_follows_a_rearrangement(pair: tuple[Recording, Reader]) -> None:
     recording, reader = pair
     while recording.next_batch < 60:

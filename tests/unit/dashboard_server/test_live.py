@@ -9,7 +9,13 @@ from typing import Any
 import pytest
 
 from dashboard.serving.deltas import ALL_NEWS, Delta
-from dashboard.serving.live import Client, Hub, HubFull, UnknownRunError
+from dashboard.serving.live import (
+    STREAMS_OF_BROWSER,
+    Client,
+    Hub,
+    HubFull,
+    UnknownRunError,
+)
 from tests.unit.dashboard_server.site import BEARER, Site
 
 
@@ -46,6 +52,18 @@ def test_all_clients_get_the_same_delta(site: Site, hub: Hub) -> None:
     site.recording.write()
     hub.tick()
     assert len({json.dumps(taken(client)) for client in clients}) == 1
+
+
+def test_a_browser_keeps_connections_for_its_other_requests(site: Site) -> None:
+    hub = Hub(site.services.reader, max_clients=9)
+    clients = [hub.join("r1", None, "one")[0] for _ in range(STREAMS_OF_BROWSER)]
+    with pytest.raises(HubFull):
+        hub.join("r1", None, "one")
+    hub.join("r1", None, "another")
+    hub.join("r1")
+    hub.leave(clients[0])
+    hub.join("r1", None, "one")
+    hub.stop()
 
 
 def test_a_client_too_many_is_refused_until_one_leaves(hub: Hub) -> None:

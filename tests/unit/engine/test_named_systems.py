@@ -54,7 +54,8 @@ def run(tmp_path: Path) -> Iterator[NamedRun]:
 
 
 def answers(folder: Path, query: str) -> Counter[tuple[Any, ...]]:
-    table = ds.dataset(folder / "out" / f"query={query}", format="parquet").to_table()
+    (own,) = [*(folder / "out").glob(f"query={query}"), *(folder / "out").glob(f"query={query}@*")]
+    table = ds.dataset(own, format="parquet").to_table()
     return Counter(tuple(sorted(row.items())) for row in table.to_pylist())
 
 

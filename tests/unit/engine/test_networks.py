@@ -82,7 +82,8 @@ def run(tmp_path: Path) -> Iterator[Run]:
 
 def answered(folder: Path, query: str) -> list[dict[str, Any]]:
     """All elements of an answer, in order of time."""
-    table = ds.dataset(folder / "out" / f"query={query}", format="parquet").to_table()
+    (own,) = [*(folder / "out").glob(f"query={query}"), *(folder / "out").glob(f"query={query}@*")]
+    table = ds.dataset(own, format="parquet").to_table()
     return sorted(table.to_pylist(), key=lambda row: (row["tau"], row["sign"]))
 
 

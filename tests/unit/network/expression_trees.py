@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lark import Token
 
 from backend.cql import nodes
-from backend.cql.types import type_of
+from backend.cql.types import convertible, type_of
 from backend.model.schema import FLOAT_TYPES, Schema
 from backend.operators.network.core.blocks import Block, Column64
 from backend.operators.network.core.strings import Strings
@@ -23,7 +23,8 @@ FIELDS = Schema.parse(
 _EDGES = [0, 1, -1, 3, 2**31, 2**53, 2**53 + 1, -(2**53) - 1, 2**62, 2**63 - 1, -(2**63)]
 _DOUBLES = [0.0, -0.0, 0.5, -2.5, 1e300, 2.0**53, 2.0**63, -(2.0**63), float("inf"), float("nan")]
 _LARGE = [2**63, 2**64 + 1, -(2**63) - 1, 10**30, 10**400, -(10**400)]
-_TEXTS = st.sampled_from(["", "a", "ab", "b", "%", "a%", "_", "A", "\\", "é", "a\nb"])
+_TOLD = ("1", " -2.5 ", "1e3", "true", "1970-01-02", "1970-01-01 12:00:00")
+_TEXTS = st.sampled_from(["", "a", "ab", "b", "%", "a%", "_", "A", "\\", "é", "a\nb", *_TOLD])
 _DAYS = st.integers(-3, 3).map(lambda n: date(1970, 1, 1) + timedelta(days=n))
 _MOMENTS = st.integers(-5, 5).map(lambda n: datetime(1970, 1, 1) + timedelta(hours=12 * n))
 _INTS = st.integers(-4, 4) | st.sampled_from(_EDGES)
@@ -39,6 +40,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "timestamp": _MOMENTS,
 }
 ROWS = st.lists(st.tuples(*(st.none() | VALUES[field.type] for field in FIELDS)), max_size=8)
+#: Doubles as text are tried elsewhere: there are several for one number.
+_ROUNDED = {("string", "double"), ("string", "float")}
 _FAMILIES = {
     "number": ("int", "bigint", "double", "float"),
     "string": ("string",),
@@ -70,9 +73,12 @@ def literals(family: str) -> st.SearchStrategy[nodes.Node]:
 def operands(family: str, depth: int) -> st.SearchStrategy[nodes.Node]:
     """What may stand beside an operator."""
     plain = columns(family) | literals(family) | st.just(nodes.Literal(HERE, None))
-    if family == "boolean" and depth:
+    if not depth:
+        return plain
+    plain |= cases(family, depth - 1) | casts(family, depth - 1)
+    if family == "boolean":
         return plain | conditions(depth - 1)
-    if family != "number" or not depth:
+    if family != "number":
         return plain
     inner = st.deferred(lambda: operands("number", depth - 1))
     return st.one_of(
@@ -81,6 +87,31 @@ def operands(family: str, depth: int) -> st.SearchStrategy[nodes.Node]:
         st.builds(nodes.Negative, st.just(HERE), inner),
         st.builds(nodes.Widened, st.just(HERE), inner, st.just("double")),
     )
+
+
+@st.composite
+def cases(draw: Any, family: str, depth: int) -> nodes.Node:
+    """Values of one type by conditions."""
+    n, kind = draw(st.integers(1, 2)), draw(st.sampled_from(_FAMILIES[family]))
+    found = tuple(draw(conditions(depth)) for _ in range(n))
+    own = [operands(family, depth).map(lambda node: _as_type(node, kind)) for _ in range(n + 1)]
+    return nodes.Case(HERE, found, tuple(map(draw, own)))
+
+
+def _as_type(node: nodes.Node, kind: str) -> nodes.Node:
+    return node if type_of(node) == kind else nodes.Converted(HERE, node, kind)
+
+
+@st.composite
+def casts(draw: Any, family: str, depth: int) -> nodes.Node:
+    """Casts to a type of a family, of what there is one of."""
+    wanted = draw(st.sampled_from(_FAMILIES[family]))
+    given = draw(st.sampled_from(list(_FAMILIES)))
+    operand = draw(operands(given, depth))
+    kind = type_of(operand)
+    is_one = wanted != kind and convertible(kind, wanted) and (wanted, kind) not in _ROUNDED
+    column: nodes.Node = draw(columns(family))
+    return nodes.Converted(HERE, operand, wanted) if is_one else column
 
 
 @st.composite

@@ -17,10 +17,11 @@ from backend.operators.network.core.regions import MemoryRegions, Regions
 from backend.operators.network.core.strings import Strings
 from backend.operators.network.shards import homes
 from backend.operators.network.shards.homes import MemoryShard, ShardHome
-from backend.operators.network.shards.shard import NetworkTask, Places, query_folder, run_shard
+from backend.operators.network.shards.shard import NetworkTask, Places, run_shard
 from backend.operators.network.shards.timed import Arrived
 from backend.operators.parts import STAGING
 from backend.systems.stream.compiling import compile_queries
+from storage.vocabulary.names import answer_folder
 
 SCHEMAS = {
     "S": Schema.parse("at int, a string, b string, n int"),
@@ -83,7 +84,7 @@ class Run:
         task = NetworkTask("u", batch, self._job, self._version, frozenset(), str(sink), "json")
         report = run_shard(task, 0, home, arrived(batch), ended)
         for query, names in report.parts.items():
-            staged = Path(query_folder(str(sink), query)) / STAGING / str(batch)
+            staged = sink / answer_folder(query, 0) / STAGING / str(batch)
             lines = [line for name in names for line in (staged / name).read_text().splitlines()]
             self.answers[query, batch] = sorted(lines)
         self.how |= set(report.network.attached)

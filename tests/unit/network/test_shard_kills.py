@@ -30,11 +30,11 @@ from backend.operators.network.shards.homes import MemoryShard, ShardHome
 from backend.operators.network.shards.shard import (
     NetworkTask,
     Places,
-    query_folder,
     run_shard,
 )
 from backend.operators.network.shards.shard_reports import ShardReport
 from backend.operators.network.shards.timed import Arrived
+from storage.vocabulary.names import answer_folder
 from tests.network_toys import make, sums_job
 
 N_BATCHES = 40
@@ -73,7 +73,7 @@ def run_batch(batch: int, n_shards: int, places: Places, sink: Path, home_of: Ho
     for query in job.plan.answers:
         schema = answer_schema(answer_fields(job.plan, query))
         parts = [name for one in reports for name in one.parts.get(query, ())]
-        FolderSink(query_folder(str(sink), query), "parquet", schema).publish(batch, parts)
+        FolderSink(f"{sink}/{answer_folder(query, 0)}", "parquet", schema).publish(batch, parts)
     attached = [how for one in reports for how in one.network.attached]
     with (sink / "_how").open("a") as log:
         log.write("".join(f"{how}\n" for how in attached))

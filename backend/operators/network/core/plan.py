@@ -20,10 +20,12 @@ Streams: TypeAlias = frozenset[str]
 
 @dataclass(frozen=True, slots=True)
 class PlannedAnswer:
-    """What a query answers: the elements of an operator. is_stream: with sign + only."""
+    """What a query answers: the elements of an operator. is_stream: with sign + only; since: the
+    batch from which on it runs."""
 
     operator: str
     is_stream: bool
+    since: int = 0
 
 
 @dataclass(frozen=True, slots=True)

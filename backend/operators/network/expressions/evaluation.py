@@ -67,6 +67,22 @@ def span(start: Evaluate, end: Evaluate, times: int, over: int) -> Evaluate:
     return evaluate
 
 
+def chosen(conditions: Sequence[Evaluate], values: Sequence[Evaluate], dtype: Any) -> Evaluate:
+    """The value of the first condition that is true; the last value where none is."""
+
+    def evaluate(block: Block) -> Column64:
+        last = values[-1](block)
+        result, valid = last.values.astype(dtype), last.is_valid.copy()
+        for condition, value in reversed([*zip(conditions, values, strict=False)]):
+            truths, column_of = condition(block), value(block)
+            holds = truths.is_valid & (truths.values == 1)
+            result = np.where(holds, column_of.values.astype(dtype), result)
+            valid = np.where(holds, column_of.is_valid, valid)
+        return column(result, valid)
+
+    return evaluate
+
+
 # ---------------------------------------------------------------------- truths
 
 

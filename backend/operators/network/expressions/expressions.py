@@ -22,6 +22,7 @@ from backend.operators.network.core.blocks import Column64, dtype_of
 from backend.operators.network.core.strings import Strings
 from backend.operators.network.expressions import evaluation
 from backend.operators.network.expressions.arithmetic import DAY_US
+from backend.operators.network.expressions.conversions import converted
 from backend.operators.network.expressions.evaluation import Evaluate
 
 _EPOCH: Final = datetime(1970, 1, 1)
@@ -107,6 +108,17 @@ class _Compiler:
         times, over = node.times, node.over
         return lambda block: Column64(block.tau * times // over)
 
+    def _converted(self, node: nodes.Converted) -> Evaluate:
+        given = type_of(node.operand)
+        if given == "null":
+            return evaluation.null
+        return converted(self.value(node.operand), given, node.type, self._strings)
+
+    def _case(self, node: nodes.Case) -> Evaluate:
+        conditions = [self.value(condition) for condition in node.conditions]
+        values = [self.value(value) for value in node.values]
+        return evaluation.chosen(conditions, values, dtype_of(type_of(node)))
+
     # ------------------------------------------------------------------ truths
 
     def _compare(self, node: nodes.Compare) -> Evaluate:
@@ -188,6 +200,8 @@ _RULES: Final[dict[type, Callable[[_Compiler, Any], Evaluate]]] = {
     nodes.Widened: _Compiler._widened,
     nodes.Arithmetic: _Compiler._arithmetic,
     nodes.Negative: _Compiler._negative,
+    nodes.Converted: _Compiler._converted,
+    nodes.Case: _Compiler._case,
     nodes.ColumnSpan: _Compiler._span,
     nodes.ElementTime: _Compiler._instant,
     nodes.Compare: _Compiler._compare,

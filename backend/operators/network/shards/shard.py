@@ -47,7 +47,7 @@ from backend.operators.network.shards.timed import Arrived, Timed
 from backend.operators.parts import Parts
 from backend.operators.reports import MISFITS_SHOWN
 from backend.operators.task import stream_folder
-from storage.vocabulary.names import in_folder
+from storage.vocabulary.names import answer_folder, in_folder
 
 #: Makes an operator around what its regions hold.
 Make: TypeAlias = Callable[[PlannedOperator, Surroundings], NetworkOperator]
@@ -96,11 +96,6 @@ class NetworkTask:
     folder: str
     format: str
     make: Make | None = None
-
-
-def query_folder(folder: str, query: str) -> str:
-    """Where the answer of a query lies: folders ``query=NAME`` are a column to readers."""
-    return f"{folder}/query={in_folder(query)}"
 
 
 def run_shard(
@@ -322,8 +317,8 @@ def _answers(task: NetworkTask, shard: int, player: _Player, released: Released)
     """The answers that come of a batch in this shard."""
 
     def parts(query: str, schema: pa.Schema) -> Parts:
-        folder = query_folder(task.folder, query)
-        return Parts(folder, task.format, schema, task.batch_id, shard)
+        own = answer_folder(query, task.job.plan.answers[query].since)
+        return Parts(f"{task.folder}/{own}", task.format, schema, task.batch_id, shard)
 
     nets = {query: player.net(query) for query in player.queries(released)}
     return NetworkAnswers(player.plan, player.strings, nets, parts if task.folder else None)
