@@ -90,18 +90,19 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             return self._recorded([self._adopt(batch, "the queries the run begins with")])
         evidence = state.plan.evidence
         _check_fixed(evidence["shards"], evidence.get("join_trees", "mjoin"), self._knobs)
-        known = evidence["registered"]
+        known, said = evidence["registered"], list[Any]()
         for name, query in self._queries.items():
             since, meaning = known.get(name, (batch, ""))
             if meaning == query.meaning:
                 self._queries[name] = query._replace(since=since)
+            else:
+                said.append(query.begins)
         self.layout, self._claims = self._laid_out(self._queries, self._knobs)
         self._version, self._evaluations.seq = state.plan.version, state.n_decisions
         self._lay_out_cores()
         self._restore(state)
         refills = not state.facts or any(core.refills for core in self.cores)
-        said: list[Any] = [REFILLED] if refills else []
-        said += [query.begins for query in self._queries.values() if query.since == batch]
+        said += [REFILLED] if refills else []
         if self._graph().digest == state.facts.get("drawn", state.plan.hash):
             return self._recorded(said)
         reason = "the queries are others" if state.facts else "what had been learnt is gone"
