@@ -21,8 +21,10 @@ export async function copyPermalink() {
 export function toggleHelp() {
   const dialog = byId("pw-help");
   if (!dialog) return;
-  if (dialog.open) dialog.close();
-  else dialog.showModal();
+  if (dialog.open) return dialog.close();
+  dialog.showModal();
+  dialog.querySelector("h2").focus({ preventScroll: true }); // not at its first button, far below
+  dialog.scrollTop = 0;
 }
 
 export function nextTheme() {

@@ -3,6 +3,7 @@ import { copyPermalink, toggleHelp } from "./actions.js";
 import { byId, emit } from "./core.js";
 import { go, moment } from "./moment.js";
 import { changeSpeed, holdOrGoOn, step } from "./pace.js";
+import { isPointed } from "./pointed.js";
 import { playOrFreeze } from "./replay.js";
 import { openSearch } from "./search.js";
 import { stepAdaptation, stepBatch } from "./strip.js";
@@ -13,7 +14,10 @@ let jump = 0;
 
 const typing = (target) =>
   target instanceof Element && Boolean(target.closest("input:not([type=range]), textarea, select, [contenteditable]"));
-const pressing = (target) => target instanceof Element && Boolean(target.closest("button, summary, [role=button]"));
+function pressing(target) {
+  const pressed = target instanceof Element && target.closest("button, summary, [role=button]");
+  return Boolean(pressed) && (pressed.matches("button, summary") || !isPointed(pressed));
+}
 
 const KEYS = {
   "?": () => toggleHelp(),

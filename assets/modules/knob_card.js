@@ -36,19 +36,21 @@ export function useTurns(run, knob, waiting) {
 function useDraft(row, wanted) {
   const [draft, setDraft] = useState(null);
   const edit = (text) => setDraft((last) => ({ text: String(text), version: last ? last.version : row.version }));
-  return { text: draft ? draft.text : String(wanted), draft, edit, drop: () => setDraft(null) };
+  /* What was refused is a draft again, against whatever is in force by then: nobody types it twice. */
+  const restore = (text) => setDraft((last) => last || { text: String(text), version: null });
+  return { text: draft ? draft.text : String(wanted), draft, edit, restore, drop: () => setDraft(null) };
 }
 
 /* The knob being turned: the request, the draft and its reason, and what can be done with them. */
 function useTurn({ knob: served, run, disabled, pending }) {
   const { key, request, queue, row: knob, own, wanted } = useTurns(run, served, pending);
-  const { text, draft, edit, drop } = useDraft(knob, wanted);
+  const { text, draft, edit, restore, drop } = useDraft(knob, wanted);
   const [reason, setReason] = useState("");
   const [hold, setHold] = useState(0);
   const problem = knobProblem(knob, text);
   const value = knobParse(knob, text);
   const changed = draft !== null && value !== wanted;
-  const overtaken = changed && !own && draft.version !== knob.version; // by someone else
+  const overtaken = changed && !own && draft.version !== null && draft.version !== knob.version; // by someone else
   const off = Boolean(disabled);
   const change = (next) => {
     forget(key);
@@ -56,9 +58,14 @@ function useTurn({ knob: served, run, disabled, pending }) {
   };
   const apply = () => {
     if (off || !changed || problem) return;
-    send(run, knob, value, reason, overtaken ? draft.version : knob.version, hold);
+    const asked = send(run, knob, value, reason, overtaken ? draft.version : knob.version, hold);
     drop();
     setReason("");
+    asked.then(({ phase }) => {
+      if (phase !== "refused") return;
+      restore(text);
+      setReason(reason);
+    });
   };
   const label = knob.name;
   return { knob, label, request, queue, text, value, reason, problem, changed, overtaken, off, change, setReason, hold, setHold, run, apply, drop };

@@ -63,6 +63,7 @@ export function knobParse(knob, text) {
 /** What is wrong with a draft, as one phrase, or ''. The engine checks again. */
 export function knobProblem(knob, text) {
   const value = knobParse(knob, text);
+  if (value === null && /^\s*[+-]?\d*,\d+\s*$/.test(text)) return `with a decimal point, please: ${text.trim().replace(",", ".")}`;
   if (value === null) return knob.kind === "int" ? "a whole number, please" : "a number, please";
   if (knob.kind === "choice") return knob.choices.includes(value) ? "" : `one of ${knob.choices.join(", ")}`;
   if (typeof value !== "number") return "";

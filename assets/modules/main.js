@@ -7,6 +7,7 @@
    look up is then known, however long the modules took to load. */
 import "./actions.js";
 import "./at_rest.js";
+import "./behind.js";
 import { on } from "./core.js";
 import { Chart } from "./chart.js";
 import { components } from "./dash.js";

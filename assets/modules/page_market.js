@@ -168,9 +168,17 @@ function preview({ now, next, words, current, apply, drop, disabled }) {
   );
 }
 
+/* Of limits that bids do not fill, what to do about them: nothing. */
+function unused(market) {
+  const own = market.pools.filter(({ id }) => id);
+  const whole = market.pools.find(({ id, limit }) => !id && limit !== null);
+  const left = (whole ? [whole] : own).reduce((sum, { limit }) => sum + (limit || 0), 0) - market.granted;
+  return left > 0 ? `${bytesText(left)} are unused: a larger pool would change nothing.` : "Every bid is served: a larger pool would change nothing.";
+}
+
 function bidList(market, granted, price) {
   const most = Math.max(...market.bids.map(({ gain }) => gain || 0), price || 0, 1e-12);
-  const last = price === null ? (market.units.length > 1 ? "" : "Memory is left over: the last KiB has no price.") : `Price of the last KiB: ${shortNumber(price)}\u2009${market.units[0]} a tuple.`;
+  const last = price === null ? (market.units.length > 1 ? "" : unused(market)) : `Price of the last KiB: ${shortNumber(price)}\u2009${market.units[0]} a tuple.`;
   return h(
     "div",
     { className: "pw-bids" },

@@ -16,6 +16,7 @@ import { foldingKeys, foldMarks, graphTools, useFolds } from "./graph_tools.js";
 import { useTrace } from "./graph_trace.js";
 import { cardValues, described, heatNamed, heatsOf, heatShown, heatText, heatTop, isStep, overTime, spreadOn } from "./graph_values.js";
 import { go, moment } from "./moment.js";
+import { isPointed } from "./pointed.js";
 import { valueOf } from "./points.js";
 import { h, useEffect, useLayoutEffect, useMemo, useRef, useState, useWidth } from "./react.js";
 
@@ -217,7 +218,7 @@ function pinning(id, selected) {
     "aria-pressed": selected === id ? "true" : "false",
     onClick: pin,
     onKeyDown: (event) => {
-      if (event.key !== "Enter" && event.key !== " ") return;
+      if (event.key !== "Enter" && (event.key !== " " || isPointed(event.currentTarget))) return;
       event.preventDefault();
       event.stopPropagation();
       pin();

@@ -40,8 +40,11 @@ def saving(who: str, old: float, new: float, least: float, unit: str) -> Headroo
     one that it has to save."""
     missing = max(0.0, new - old * (1 - least))
     cheaper = f"{percent(least)} less than" if least else "less than"
-    costs = "{} against {}".format(*numbers(new, old)) if new != old else f"both {number(new)}"
-    words = f"{who} would have to cost {cheaper} the plan in force ({costs})"
+    if new == old:
+        words = f"{who} costs the same ({number(new)}): it would have to cost {cheaper} that"
+    else:
+        costs = "{} against {}".format(*numbers(new, old))
+        words = f"{who} would have to cost {cheaper} the plan in force ({costs})"
     near = 1.0 if missing == 0 or not new else old * (1 - least) / new
     return Headroom(words, missing, unit, near)
 

@@ -61,7 +61,10 @@ class _SeenErrors:
         if not news:
             return []
         noun = "tuple" if n == 1 else "tuples"
-        return [Event(self._kind, f"{n} {noun} {self._became}", news[0], "warning")]
+        more = len(news) - REASONS_TOLD
+        tail = [f"{more} more reason{'s' * (more > 1)}"] if more > 0 else []
+        detail = "; ".join([*news[:REASONS_TOLD], *tail])
+        return [Event(self._kind, f"{n} {noun} {self._became}", detail, "warning")]
 
     def _is_news(self, text: str, batch: int) -> bool:
         last = self._seen.get(text)

@@ -19,7 +19,7 @@ from dashboard.panels.common.market import read_market
 from dashboard.panels.turns import previewed
 from dashboard.serving.errors import ApiError
 from dashboard.serving.knob_check import check_value
-from dashboard.views.market import by_bid, tried
+from dashboard.views.market import by_bid
 from dashboard.views.unreplayed import VERDICT, why_not
 from storage.reading.sql import SqlAnswer, SqlBusy, SqlRefused
 
@@ -105,12 +105,10 @@ def market(call: ApiCall) -> MarketAnswer:
     found = read_market(call.services.reader, run.id, asked["at"])
     if found is None:
         return MarketAnswer("Nobody bids for memory here.", {})
-    knob, bids = (asked["knob"], asked["scope"]), {bid.id: bid.name for bid in found.view.bids}
-    for pool in found.view.pools:
-        if (pool.knob.name, pool.knob.scope) == knob:
-            told = tried(found.market, bids, pool, asked["value"])
-            return MarketAnswer(told.words, dict(told.granted), told.price)
-    return MarketAnswer("The knob limits no bid.", by_bid(found.market), found.view.price)
+    told = found.tried(asked["knob"], asked["scope"], asked["value"])
+    if told is None:
+        return MarketAnswer("The knob limits no bid.", by_bid(found.market), found.view.price)
+    return MarketAnswer(told.words, dict(told.granted), told.price)
 
 
 def _json(text: str) -> Any:

@@ -11,9 +11,13 @@ from dashboard.api.common import find_live_run, find_run, read_number
 from dashboard.api.params import Param
 from dashboard.api.registry import ApiCall, Reply
 from dashboard.base.prefix import below
+from dashboard.panels.common.market import read_market
+from dashboard.panels.turns import forecast
 from dashboard.serving.errors import ApiError, missing
 from dashboard.serving.knob_check import check_value
 from dashboard.views.branches import branch_line, taker
+from dashboard.views.forecasts import FORECAST, Forecast
+from storage.reader import Reader
 from storage.vocabulary.names import LONGEST_NAME, name_problem
 from storage.vocabulary.records import Command, Knob, Run
 
@@ -97,13 +101,26 @@ def turn_knob(call: ApiCall) -> Reply:
     knob = find_knob(call.services.reader.knobs(run.id), asked.knob, asked.scope)
     value = check_value(knob, asked.value)
     _check_version(knob, asked.expected_version)
-    payload = {"knob": knob.name, "value": value, "scope": knob.scope}
+    payload: dict[str, Any] = {"knob": knob.name, "value": value, "scope": knob.scope}
+    expected = _forecast(call.services.reader, run.id, knob, value)
+    if expected is not None:
+        payload[FORECAST] = expected.record()
     if asked.unless_kept_s is not None:
         if not 0 < asked.unless_kept_s <= LONGEST_TRIAL_S:
             message = f"unless_kept_s: allowed are up to {LONGEST_TRIAL_S} s, more than 0."
             raise ApiError(422, "bad_field", message, field="unless_kept_s")
         payload["unless_kept_s"] = asked.unless_kept_s
     return _request(call, run, "knob", payload, asked.reason, asked.expected_version)
+
+
+def _forecast(reader: Reader, run: str, knob: Knob, value: Any) -> Forecast | None:
+    """As the page shows it before the turn, to be held against what comes of it."""
+    told = forecast(reader, run, knob, value)
+    if told is not None or knob.unit != "bytes" or not isinstance(value, int):
+        return told
+    market = read_market(reader, run, None)
+    limit = None if market is None else market.tried(knob.name, knob.scope, value)
+    return None if limit is None else Forecast(limit.words)
 
 
 def keep_turn(call: ApiCall) -> Reply:

@@ -8,7 +8,7 @@ face may build on everything that asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -125,7 +125,7 @@ class Face:
     node. groups: properties -> the group of the inspector, where the unit does not tell it. first:
     knobs that are turned most, in the order they stand in. holds: roles of what holds memory and
     bids for none -> how much it is. follows: properties of operators that cards follow while LIVE;
-    hushed: those that nothing follows.
+    hushed: those that nothing follows; work: that is their share of the work of a batch.
 
     unreplayed: knobs -> why the record cannot tell what another value would have done. chosen:
     knobs whose other values are planned at evaluations -> what the costs are. replays: what of the
@@ -134,8 +134,10 @@ class Face:
 
     watching: of properties of batches. gains: what adapting came to
     (dashboard.views.gain.GainSource); verdict: in the post-mortem. skips: ways past others in a
-    plan. refuted: by node, of the queries still open, as of a batch. compared: properties that
-    Compare adds up over all that have them -> (words, unit, whether smaller is better).
+    plan. changes: what tells the nodes of a plan from those before, in words; spoken: roles of
+    nodes whose coming and going they tell. refuted: by node, of the queries still open, as of a
+    batch. compared: properties that Compare adds up over all that have them -> (words, unit,
+    whether smaller is better).
     """
 
     folder: Path
@@ -157,6 +159,9 @@ class Face:
     gains: tuple[Any, ...] = ()
     verdict: VerdictSource | None = None
     skips: Callable[[PlanVersion], Sequence[Skip]] | None = None
+    work: str = ""
+    changes: tuple[Callable[[Any, Any], Iterable[str]], ...] = ()
+    spoken: frozenset[str] = frozenset()
     compared: Mapping[str, tuple[str, str, bool | None]] = field(default_factory=dict)
     refuted: Callable[[Reader, str, int, PlanVersion], Mapping[str, float | None]] | None = None
 

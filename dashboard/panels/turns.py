@@ -18,9 +18,11 @@ from dashboard.views.effects import (
     before_and_after,
     of_choices,
 )
+from dashboard.views.forecasts import Forecast, Judged
 from dashboard.views.knobs import knob_of
 from dashboard.views.numbers import known
 from storage.reader import Reader
+from storage.tables.rows import SeriesData
 from storage.vocabulary.records import Command, Knob
 
 #: Decisions read, newest ones.
@@ -82,10 +84,16 @@ def previewed(reader: Reader, run: str, knob: Knob, value: Any) -> KnobEffect | 
     return None
 
 
+def forecast(reader: Reader, run: str, knob: Knob, value: Any) -> Forecast | None:
+    """What a turn is expected to do, by the record as it is; None where nothing can be told."""
+    effect = previewed(reader, run, knob, value)
+    return None if effect is None else Forecast.of(effect)
+
+
 def effects(
     reader: Reader, run: str, turns: Sequence[Command], until: int | None
-) -> dict[int, tuple[KnobEffect, bool]]:
-    """Number of the command -> what an applied turn did up to a batch, and whether that is final.
+) -> dict[int, Judged]:
+    """Number of the command -> what an applied turn did up to a batch.
 
     Each is judged until the next turn of a knob of its scope. turns: newest first.
     """
@@ -114,41 +122,49 @@ def _scope(turn: Command, knobs: Sequence[Knob]) -> str | None:
 
 def _judge(
     reader: Reader, run: str, turn: Command, scope: str | None, until: int | None, end: int | None
-) -> tuple[KnobEffect, bool]:
+) -> Judged:
     """end: batch of the next turn, None = there is none."""
     name, first = str(turn.payload.get("knob")), turn.applied_batch or 0
     records = records_of(KnobAsked(reader, run, until, scope, name, first, end))
     near = [record.cut() for record in records]
     is_full = any(more for _, more in near)
-    for record, _ in near:
+    for (record, has_more), whole in zip(near, records, strict=True):
         effect = record.judge(turn.old_value)
         if effect is not None:
-            return effect, end is not None or is_full
+            of_all = whole.judge(turn.old_value) if has_more else None
+            return Judged(effect, end is not None or is_full, of_all)
     return _beside(reader, run, scope, first, until, end)
 
 
 def _beside(
     reader: Reader, run: str, scope: str | None, first: int, until: int | None, end: int | None
-) -> tuple[KnobEffect, bool]:
+) -> Judged:
     """What a batch cost before and after, by the first of COSTS that is known of the unit."""
-    last = first + BATCHES - 1 if end is None else min(end, first + BATCHES) - 1
-    stop = last if until is None else min(last, until)
+    due = first + BATCHES - 1 if end is None else min(end, first + BATCHES) - 1
+    stop = due if until is None else min(due, until)
     own = Book(reader.entities(run, first), scope or "").systems()[1:] if scope else ()
     keys = {(entity, name): words for name, words in COSTS for entity in own}
     keys[SYSTEM, BATCH_TIME[0]] = BATCH_TIME[1]
     costs = reader.many_series(run, list(keys), since_batch=first - BATCHES, until_batch=stop)
     for key, words in keys.items():
-        series = costs.get(key)
-        if series is None:
-            continue
-        pairs = [
-            (batch, value)
-            for batch, value in zip(series.batch.tolist(), series.value.tolist(), strict=True)
-            if known(value)
-        ]
+        pairs = _known(costs.get(key))
         before = [value for batch, value in pairs if batch < first]
         after = [value for batch, value in pairs if batch >= first]
-        is_full = stop == last and len(after) >= last - first + 1
         if pairs:
-            return before_and_after(before, after, words), is_full
-    return before_and_after((), ()), False
+            is_full = stop == due and len(after) >= due - first + 1
+            near = before_and_after(before, after, words)
+            last = until if end is None else end - 1 if until is None else min(until, end - 1)
+            rest = reader.many_series(run, [key], since_batch=first, until_batch=last)
+            whole = [value for _, value in _known(rest.get(key))]
+            has_more = is_full and len(whole) > len(after)
+            of_all = before_and_after(before, whole, words) if has_more else None
+            return Judged(near, is_full, of_all)
+    return Judged(before_and_after((), ()), False)
+
+
+def _known(series: SeriesData | None) -> list[tuple[int, float]]:
+    """Batches and values that are numbers."""
+    if series is None:
+        return []
+    pairs = zip(series.batch.tolist(), series.value.tolist(), strict=True)
+    return [(batch, value) for batch, value in pairs if known(value)]

@@ -46,6 +46,8 @@ class KnobEffect(NamedTuple):
         text = f"{self.quantity} {_percent(self.share)}"
         if self.switches is not None:
             text += f", switches {self.switches[0]} → {self.switches[1]}"
+        if not self.paired and self.share.low <= 0 <= self.share.high:
+            return f"no measurable effect: {text}, before and after (not paired)"
         if not self.paired:
             return f"{text}, before and after (not paired)"
         return f"{text}, {self.against}" if self.against else text

@@ -10,12 +10,13 @@ from typing import Final
 
 from dashboard.components.names import named, words_of
 from dashboard.views.orders import compare_orders
+from dashboard.views.plan_changes import network_changes
 from storage.tables.rows import StoredEvent
 from storage.vocabulary.records import PlanVersion
 
 _UNNAMED: Final = "plan changed"
 #: Kinds of plans that are more than their order -> what is another one where the order is not.
-_SAME_ORDER: Final = {"hybrid": "other micro-arrows", "network": "arranged otherwise"}
+_SAME_ORDER: Final = {"hybrid": "other micro-arrows"}
 #: A knob where the engine tells a turn of it; a branch with another value names it as decisions do.
 _TURNED: Final = re.compile(r"^\w+(?= .* → )")
 
@@ -61,6 +62,8 @@ def difference(old: PlanVersion | None, new: PlanVersion) -> str:
         return f"{order[0]} first" if order else new.kind
     if old.kind != new.kind:
         return new.kind
+    if new.kind == "network":
+        return network_changes(old, new)
     before = names(old)
     if set(before) != set(order):
         return _other_members(before, order)

@@ -15,9 +15,7 @@ from storage.tables.rows import DecisionEntry
 from storage.vocabulary.headroom import Headroom, read
 from storage.vocabulary.records import Decision
 
-_CHANGED: Final = (
-    "It changed with its last evaluation: the next one says what would change it again"
-)
+_CHANGED: Final = "It has just changed: the next evaluation says what would change it again"
 _PINNED: Final = "It is pinned: nothing that is measured changes it"
 _UNASKED: Final = (
     "Nothing was evaluated so far: there is no other plan to choose, or too little came"

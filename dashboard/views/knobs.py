@@ -13,7 +13,7 @@ from dashboard.base.face import Face, faces
 from dashboard.components.formats import UNKNOWN
 from dashboard.components.names import words_of
 from dashboard.views.book import SYSTEM
-from dashboard.views.effects import KnobEffect
+from dashboard.views.forecasts import Forecast, Judged
 from storage.vocabulary.records import Command, Entity, Knob
 
 #: What operators turn most stands first, beside what systems say; the rest follows by name.
@@ -45,8 +45,8 @@ class AuditRow(NamedTuple):
     outcome: 'applied at batch 812', 'refused: why', 'waiting'.
 
     revert: what a revert would request ({run, knob, scope, value, version, command}), or None.
-    effect: what it did; None = nothing to tell. settled: that is final. goes_back_at: Unix s of the
-    moment it is taken back unless it is kept, None = it stands.
+    did: what it did; None = nothing to tell. forecast: what it was expected to do when it was
+    asked. goes_back_at: Unix s of the moment it is taken back unless it is kept, None = it stands.
     """
 
     id: int
@@ -62,8 +62,8 @@ class AuditRow(NamedTuple):
     batch: int | None
     revert: dict[str, Any] | None
     scope: str = ""
-    effect: KnobEffect | None = None
-    settled: bool = False
+    did: Judged | None = None
+    forecast: Forecast | None = None
     goes_back_at: float | None = None
 
 
@@ -133,21 +133,21 @@ def audit(
     commands: Sequence[Command],
     knobs: Sequence[Knob],
     until: float | None = None,
-    effects: Mapping[int, tuple[KnobEffect, bool]] = MappingProxyType({}),
+    effects: Mapping[int, Judged] = MappingProxyType({}),
     taken_back: Mapping[int, int] = MappingProxyType({}),
 ) -> list[AuditRow]:
     """All requests, newest first; until: only those made by then (Unix s).
 
-    effects: number of the request -> what it did, and whether that is final. taken_back: number ->
-    batch at which the engine took the turn back.
+    effects: number of the request -> what it did. taken_back: number -> batch at which the engine
+    took the turn back.
     """
     kept = {command.payload.get("command") for command in commands if command.kind == "keep"}
     rows = []
     for command in commands:
         if until is not None and command.requested_at > until:
             continue
-        effect, settled = effects.get(command.id, (None, False))
-        row = _row(run_id, command, knobs)._replace(effect=effect, settled=settled)
+        did, expected = effects.get(command.id), Forecast.recorded(command.payload)
+        row = _row(run_id, command, knobs)._replace(did=did, forecast=expected)
         if command.id in taken_back:
             row = row._replace(outcome=f"taken back at batch {taken_back[command.id]}")
         elif command.id not in kept:

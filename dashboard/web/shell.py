@@ -128,12 +128,7 @@ def _header() -> Component:
             ),
             *_run_items(),
             html.Span(className="pw-divider"),
-            html.Span(
-                [html.B("—", id="pw-plan"), " ", html.Span(id="pw-plan-age")],
-                className="pw-head-item",
-            ),
-            html.Span(className="pw-divider"),
-            html.Span(id="pw-age", className="pw-head-item pw-age", **attrs(data_level="quiet")),
+            *_plan_items(),
             _pace_buttons(),
             html.Span(className="pw-spacer"),
             _alert_badge(),
@@ -164,6 +159,16 @@ def _run_items() -> list[Component]:
         html.Span(id="pw-run-state", className="pw-badge", **attrs(data_state="")),
         html.Span(id="pw-opening", className="pw-opening", hidden=True),
         html.Span(id="pw-stream", className="pw-head-item"),
+    ]
+
+
+def _plan_items() -> list[Component]:
+    plan: list[Any] = [html.B("—", id="pw-plan"), " ", html.Span(id="pw-plan-age")]
+    return [
+        html.Span(plan, className="pw-head-item"),
+        html.Span(className="pw-divider"),
+        html.Span(id="pw-age", className="pw-head-item pw-age", **attrs(data_level="quiet")),
+        html.Span(id="pw-behind", className="pw-head-item pw-age", hidden=True),
     ]
 
 
@@ -231,7 +236,7 @@ def _help() -> Component:
         marks: list[Any] = [mark for key in typed for mark in (html.Kbd(key), " ")]
         entries += [html.Dt(marks), html.Dd(words)]
     body: list[Any] = [
-        html.H2("Keys"),
+        html.H2("Keys", tabIndex="-1"),
         html.Dl(entries),
         html.P(_ABOUT, className="pw-panel-note"),
         html.Button("Guided tour", id="pw-tour-open", className="pw-button", type="button"),

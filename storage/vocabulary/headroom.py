@@ -36,7 +36,7 @@ def overtaking_words(entity: str, over: str, rise: float | None) -> str:
     if rise is None:
         return f"{entity} cannot overtake {over}, whatever it drops"
     if rise <= 0:
-        return f"{entity} outranks {over} already"
+        return f"{entity} should run before {over}"
     return f"{entity} overtakes {over} if its drop probability rises by {rise:.3f}"
 
 

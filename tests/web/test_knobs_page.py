@@ -6,10 +6,10 @@ import re
 import time
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from storage.exchange.commands import open_command_writer
-from tests.web.conftest import OpenPage, asking, painted, until
+from tests.web.conftest import OpenPage, asking, painted, until, visit
 from tests.web.recorded_parts import KNOBS
 from tests.web.site import Site
 
@@ -154,6 +154,8 @@ def test_a_turn_behind_one_that_someone_overtook_is_not_asked(
         writer.append_command("r2", "knob", {"knob": "mu", "value": 0.9}, "ana", "", time.time())
     site.feed()
     expect(mu.locator(".pw-chip")).to_contain_text("0.52 was not requested, it is 0.9 now")
+    expect(box).to_have_value("0.52")
+    box.press("Escape")
     expect(box).to_have_value("0.9")
 
 
@@ -197,6 +199,32 @@ def test_two_tabs_cannot_overwrite_each_other(open_page: OpenPage, site: Site) -
     expect(one.locator(".pw-chip")).to_contain_text("applied")
     expect(two).to_contain_text("Changed to 0.2 by someone else meanwhile")
     second.keyboard.press("Escape")
+
+
+def test_a_draft_that_was_refused_is_there_to_be_asked_again(
+    open_page: OpenPage, browser: Browser, site: Site
+) -> None:
+    """The browser's console says of a refusal what the page says as well."""
+    first = open_page("/knobs")
+    with browser.new_page() as second:
+        visit(second, f"{site.url}/knobs")
+        painted(second)
+        one, two = card_of(first, "profile_prob"), card_of(second, "profile_prob")
+        two.get_by_label("profile_prob", exact=True).fill("0.6")
+        two.get_by_label("Reason for changing profile_prob").fill("more tuples")
+        one.get_by_label("profile_prob", exact=True).fill("0.3")
+        with asking(first, site.reader, "r2"):
+            one.get_by_role("button", name="Apply 0.3").click()
+        site.feed()
+        expect(two).to_contain_text("Changed to 0.3 by someone else meanwhile")
+        two.get_by_role("button", name="Apply 0.6").click()
+        expect(two.locator(".pw-chip")).to_contain_text("it is 0.3 now")
+        expect(two.get_by_label("profile_prob", exact=True)).to_have_value("0.6")
+        with asking(second, site.reader, "r2"):
+            two.get_by_role("button", name="Apply 0.6").click()
+        site.feed()
+        expect(two.locator(".pw-chip")).to_contain_text("applied")
+        assert site.reader.commands("r2")[0].reason == "more tuples"
 
 
 def test_locked_while_frozen(open_page: OpenPage, site: Site) -> None:

@@ -338,9 +338,10 @@ def test_a_knobs_slider_goes_there_and_back(ask: Ask) -> None:
     values = [0.001, 0.01, 0.1, 1.0, 10.0]
     expression = "all.map((v) => m.knobValue(knob, m.knobPosition(knob, v)))"
     assert ask("knob_scale", expression, all=values, knob=knob) == pytest.approx(values)
-    texts = ["", "x", "0", "11", "0.5"]
+    texts = ["", "x", "0", "11", "0.5", "0,5"]
     problems = ask("knob_scale", "all.map((t) => m.knobProblem(knob, t))", all=texts, knob=knob)
-    assert problems == [*["a number, please"] * 2, "at least 0.001", "at most 10", ""]
+    ours = [*["a number, please"] * 2, "at least 0.001", "at most 10", ""]
+    assert problems == [*ours, "with a decimal point, please: 0.5"]
 
 
 def test_vendored_files_are_those_their_table_names() -> None:

@@ -18,6 +18,25 @@ from tests.web.conftest import Ask
 pytestmark = pytest.mark.web
 
 
+@pytest.mark.parametrize(
+    ("backlog", "batch", "words"),
+    [
+        ([0, 0, 0, 0], 100, ""),
+        ([290, 290, 290, 290], 100, ""),
+        ([12_400] * 6, 100, "behind: 12.4k tuples wait"),
+        ([9300, 12_400, 15_500, 18_600], 100, "behind: 18.6k tuples wait, +3.1k/s"),
+        ([8000, 6000, 4000, 2000], 100, "catching up: 2.0k tuples wait, worked off in 1.0 s"),
+        ([12_400, 15_500], 100, "behind: 15.5k tuples wait"),
+    ],
+)
+def test_a_backlog_is_told_while_it_is_one(
+    ask: Ask, backlog: list[int], batch: int, words: str
+) -> None:
+    points = [{"t": 1000.0 + place, "n": n} for place, n in enumerate(backlog)]
+    found = ask("behind", "m.behindWords(points, batch)", points=points, batch=batch)
+    assert found.replace("\u2009", " ") == words
+
+
 def test_how_a_run_stands_is_told_as_the_server_does(ask: Ask) -> None:
     states = ("starting", "running", "ended", "failed")
     ages = (None, 0.5, 4.0, 9.0, 45.0, 700.0)

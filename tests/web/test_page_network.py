@@ -81,7 +81,9 @@ def test_an_answer_has_signs_timestamps_and_its_relation(
 
 def test_a_relation_that_is_not_kept_whole_says_so(open_page: OpenPage) -> None:
     page = open_page(f"/results?run={RUN}&node={query_entity('together')}")
-    expect(page.locator("#pw-query-body")).to_contain_text("Only the last changes are kept")
+    expect(page.locator("#pw-query-body")).to_contain_text(
+        "cannot be rebuilt from the stored changes"
+    )
 
 
 def test_a_stream_has_no_relation_and_leads_to_its_plan(open_page: OpenPage) -> None:
@@ -124,7 +126,7 @@ def test_queues_within_the_batch_and_chains_are_drawn(
 def test_a_small_batch_has_no_curve_and_says_so(open_page: OpenPage) -> None:
     page = open_page(f"/matrix?run={RUN}&unit={UNIT}")
     panel = page.locator("#pw-queue-curves")
-    expect(panel).to_contain_text("between the instants on record alone")
+    expect(panel).to_contain_text("only the peaks are shown")
     # which queues are the fullest depends on chains, and these on measured times
     expect(panel.get_by_role("row", name="→").first).to_be_visible()
 

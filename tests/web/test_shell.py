@@ -44,6 +44,19 @@ def test_space_stops_time_and_scrolls_nothing_wherever_the_focus_is(open_page: O
     assert page.evaluate("window.scrollY") == 0
 
 
+def test_space_stops_time_after_a_click_on_a_card(open_page: OpenPage, site: Site) -> None:
+    page = ready(open_page("/plan"))
+    site.feed()
+    card = page.locator(".pw-graph [aria-pressed]").first
+    card.click()
+    until(page, "location.search.includes('node=')")
+    expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "live")
+    page.keyboard.press("Space")
+    expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "frozen")
+    page.keyboard.press("Space")
+    expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "live")
+
+
 def test_frozen_means_frozen_and_resume_jumps_to_now(open_page: OpenPage, site: Site) -> None:
     page = ready(open_page("/plan"))
     site.feed(2)
@@ -143,6 +156,8 @@ def test_help_opens_lists_keys_and_closes(open_page: OpenPage) -> None:
     dialog = page.get_by_role("dialog", name="Help")
     expect(dialog).to_be_visible()
     expect(dialog).to_contain_text("previous, next adaptation")
+    assert dialog.evaluate("dialog => dialog.scrollTop") == 0
+    expect(dialog.get_by_role("heading", name="Keys")).to_be_focused()
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
 

@@ -45,6 +45,9 @@ def test_a_turn_is_previewed_judged_and_kept(
     expect(row.locator("[data-pw-effect]")).to_have_attribute(
         "data-pw-effect", re.compile("warning|quiet")
     )
+    expect(row.locator("[data-pw-forecast]")).to_contain_text(
+        re.compile(r"forecast visits \+.* ± .*, switches \d+ → 0: ")
+    )
     expect(row).to_contain_text("else back at")
     row.get_by_role("button", name="Keep").click()
     until_asked(page, site.reader, "e2", 2)

@@ -28,7 +28,7 @@ _LEAST: Final = 200
 #: Orderings whose order is the macro-sequence.
 _MACRO: Final = ("macro", "hybrid")
 _UNIT: Final = "visits/tuple"
-_THEN: Final = "; it moves when the order is built anew"
+_THEN: Final = "; it moves at the next rearrangement"
 
 
 def rejection_headroom(

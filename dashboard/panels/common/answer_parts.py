@@ -36,28 +36,28 @@ def _relation(view: RelationView) -> Component:
     size = "an unknown number of" if view.size is None else show(view.size, "int")
     head = f"The relation at this moment: {size} tuple{'' if view.size == 1 else 's'}"
     said = "" if view.whole else _what_is_missing(view)
-    columns = [*(TableColumn(name) for name in view.columns), TableColumn("times", "int")]
+    columns = [*(TableColumn(name) for name in view.columns), TableColumn("count", "int")]
     rows: list[list[CellData]] = [[*map(_text, row), n] for row, n in view.rows]
     parts: list[Any] = [html.H3(head)]
     if said:
         parts.append(html.P(said, className="pw-dim"))
     if rows:
-        caption = "All of it" if view.whole else "In it for certain"
+        caption = "All of it" if view.whole else "Rows known to be in it"
         parts.append(RowTable(caption, columns, rows, className="pw-tuples pw-relation"))
     return html.Div(parts)
 
 
 def _what_is_missing(view: RelationView) -> str:
-    why = "Only the last changes are kept"
+    why = "The current rows cannot be rebuilt from the stored changes"
     if not view.rows:
-        return f"{why}; they do not tell what is in it."
-    return f"{why}; they tell of {show(view.n_known, 'int')} that are in it."
+        return f"{why}."
+    return f"{why}; {show(view.n_known, 'int')} are known to be in it."
 
 
 def draw_tuples(view: TuplesView) -> Component:
     """The last tuples, newest first; elements of an answer with sign and timestamp."""
     if not view.rows:
-        said = "No change up to this moment is kept any more: of a query only the last 20 are."
+        said = "Only the newest changes of a query are stored, and all of them are later."
         return html.P(said, className="pw-dim")
     kinds = list(zip(view.columns, view.numeric, strict=True))
     named = [TableColumn(name, "text" if number else None) for name, number in kinds]

@@ -135,9 +135,9 @@ def _why_none(view: BranchView) -> str:
         return f"Nothing was evaluated from batch {view.at} on: go back to an earlier moment."
     if view.estimated:
         return (
-            "Go to a moment, take a knob and a value. Of the first knobs in the list the "
-            "evaluations recorded from there on are decided again at once, and both futures stand "
-            "side by side; of all of them a replay of the recorded tuples tells."
+            "Go to a moment, take a knob and a value. The first knobs in the list are estimated "
+            "at once from the recorded evaluations. For any knob, a branch replays the recorded "
+            "tuples."
         )
     return (
         "Go to a moment, take a knob and a value: the recorded tuples are replayed with it from "

@@ -21,6 +21,7 @@ from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.panels.turns import effects
 from dashboard.serving.services import Services
 from dashboard.views.book import SYSTEM, Book
+from dashboard.views.effects import KnobEffect
 from dashboard.views.knobs import AuditRow, KnobGroup, audit, group_knobs, on_page
 from storage.reader import Reader
 
@@ -91,7 +92,7 @@ def build_audit(reader: Reader, context: Context, scope: PanelScope) -> list[Aud
 
 def draw_audit(rows: list[AuditRow], sheet: Sheet) -> Drawing:
     """The audit log."""
-    note = "every request, whoever made it; the engine alone says what was applied"
+    note = "accepted requests; applied is confirmed by the engine"
     if not rows:
         words = "Requests appear here as soon as they are made."
         return Drawing(empty("Nothing was changed so far", words), note=note)
@@ -138,7 +139,7 @@ def _audit_cells(context: Context, row: AuditRow, locked: str) -> list[CellData]
         row.new,
         row.reason,
         drawn(html.Span(outcome), row.state),
-        "" if row.effect is None else drawn(_effect(row)),
+        drawn(html.Div([*_did(row), *_expected(row)])) if row.did or row.forecast else "",
         drawn(html.Span([*_keep(row, context, locked), *_revert(row, locked)])),
     ]
 
@@ -151,12 +152,32 @@ def _what(row: AuditRow) -> CellData:
     return drawn(html.Div([term(row.knob), scope] if row.scope else term(row.knob)), row.what)
 
 
-def _effect(row: AuditRow) -> Component:
-    assert row.effect is not None
-    so_far = "" if row.settled or row.effect.share is None else "so far: "
-    tone = {"ok": "pw-ink-ok", "warning": "pw-ink-warning"}.get(row.effect.tone, "")
-    data = attrs(data_pw_effect=row.effect.tone)
-    return html.Span(f"{so_far}{row.effect.words}", className=tone, **data)
+def _did(row: AuditRow) -> list[Component]:
+    """What a turn did over its first batches, and up to its end."""
+    if row.did is None:
+        return []
+    near, is_final, whole = row.did
+    so_far = "" if is_final or near.share is None else "so far: "
+    lines = [_effect(near, so_far)]
+    if whole is not None and whole.share is not None:
+        lines.append(_effect(whole, "over all of it: "))
+    return lines
+
+
+def _effect(effect: KnobEffect, stretch: str) -> Component:
+    tone = {"ok": "pw-ink-ok", "warning": "pw-ink-warning"}.get(effect.tone, "")
+    data = attrs(data_pw_effect=effect.tone)
+    return html.Div(f"{stretch}{effect.words}", className=tone, **data)
+
+
+def _expected(row: AuditRow) -> list[Component]:
+    """The forecast it was made with, and whether it came true."""
+    if row.forecast is None:
+        return []
+    verdict = row.forecast.verdict(None if row.did is None else row.did.near)
+    tail = f": {verdict}" if verdict else ""
+    words = f"forecast {row.forecast.words}{tail}"
+    return [html.Div(words, className="pw-sub", **attrs(data_pw_forecast=verdict))]
 
 
 def _keep(row: AuditRow, context: Context, locked: str) -> list[Component]:

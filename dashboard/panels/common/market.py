@@ -16,7 +16,17 @@ from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.panels.turns import effects
 from dashboard.views.book import Book
-from dashboard.views.market import RUN_POOL, MarketView, MemoryBid, MemoryPool, NoBid, build_market
+from dashboard.views.forecasts import Forecast
+from dashboard.views.market import (
+    RUN_POOL,
+    MarketView,
+    MemoryBid,
+    MemoryPool,
+    NoBid,
+    TriedLimit,
+    build_market,
+    tried,
+)
 from storage.reader import Reader
 from storage.vocabulary.market import BIDS, Market, consumers_in
 
@@ -42,6 +52,14 @@ class MarketRecord(NamedTuple):
     market: Market
     view: MarketView
     turned: dict[str, str]
+
+    def tried(self, knob: str, scope: str, n_bytes: int) -> TriedLimit | None:
+        """What the bids come to under another value of a knob; None where it limits none."""
+        names = {bid.id: bid.name for bid in self.view.bids}
+        for pool in self.view.pools:
+            if (pool.knob.name, pool.knob.scope) == (knob, scope):
+                return tried(self.market, names, pool, n_bytes)
+        return None
 
 
 def read_market(reader: Reader, run: str, at: int | None) -> MarketRecord | None:
@@ -76,7 +94,9 @@ def _turned(
             if (turn.payload.get("knob"), scope) == (pool.knob.name, pool.knob.scope):
                 old, new = (_size(pool, n) for n in (turn.old_value, turn.payload.get("value")))
                 words = f"The turn at batch {turn.applied_batch}, {old} → {new}: "
-                told.setdefault(pool.id, words + judged[turn.id][0].words)
+                expected = Forecast.recorded(turn.payload)
+                forecast = "" if expected is None else f"; the forecast was: {expected.words}"
+                told.setdefault(pool.id, words + judged[turn.id].near.words + forecast)
     return told
 
 

@@ -61,7 +61,7 @@ def draw(run: ToldRun, sheet: Sheet) -> Drawing:
         html.P(cut, className="pw-dim") if cut else "",
         sentences,
     ]
-    return Drawing(body, note="every sentence is from a record; what only follows is called so")
+    return Drawing(body, note="every sentence links to its record; inferences are marked")
 
 
 def _opening(story: Story, context: Context) -> list[Any]:

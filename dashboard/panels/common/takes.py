@@ -20,7 +20,7 @@ from dashboard.views.book import Book
 from dashboard.views.takes import LIMITS, TakenLine, TakesView, bar_shares, build_takes
 from storage.reader import Reader
 
-NOTE: Final = "as of this batch, each against its limit; pale: no limit, against the largest"
+NOTE: Final = "bars show use of the limit; pale bars have no limit and compare with the largest"
 
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> TakesView:

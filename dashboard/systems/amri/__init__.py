@@ -7,7 +7,7 @@ from typing import Final
 
 from dashboard.base.face import Face
 from dashboard.pages.contract import Page
-from dashboard.systems.amri import bits, gain, lanes, regret, routes, words
+from dashboard.systems.amri import bits, changes, gain, lanes, regret, routes, words
 
 FACE: Final = Face(
     folder=Path(__file__).parent,
@@ -31,4 +31,5 @@ FACE: Final = Face(
     groups=words.GROUPS,
     first=words.FIRST,
     unreplayed=words.UNREPLAYED,
+    changes=(changes.route_changes, changes.bit_changes),
 )

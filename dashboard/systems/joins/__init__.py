@@ -6,7 +6,16 @@ from pathlib import Path
 from typing import Final
 
 from dashboard.base.face import Face
-from dashboard.systems.joins import caches, lanes, ledger, ledger_view, matrices, pipelines, words
+from dashboard.systems.joins import (
+    caches,
+    changes,
+    lanes,
+    ledger,
+    ledger_view,
+    matrices,
+    pipelines,
+    words,
+)
 
 FACE: Final = Face(
     folder=Path(__file__).parent,
@@ -24,4 +33,6 @@ FACE: Final = Face(
     chosen=words.CHOSEN,
     gains=words.GAINS,
     verdict=ledger_view.VERDICT,
+    changes=(changes.cache_changes, changes.order_changes),
+    spoken=frozenset({"cache"}),
 )

@@ -93,7 +93,7 @@ BIDS_PANEL: Final = Panel(
 
 
 VIEWS_NOTE: Final = (
-    "V[i, j]: profiled elements with partners in the inputs before row i and none in column j"
+    "V[i, j]: sampled elements that matched the inputs above row i but nothing in column j"
 )
 
 

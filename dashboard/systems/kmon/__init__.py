@@ -7,7 +7,7 @@ from typing import Final
 
 from dashboard.base.face import Face
 from dashboard.pages.contract import Page
-from dashboard.systems.kmon import bids, gain, kept, lanes, ledger, synopses, whatif, words
+from dashboard.systems.kmon import bids, changes, gain, kept, lanes, ledger, synopses, whatif, words
 
 FACE: Final = Face(
     folder=Path(__file__).parent,
@@ -32,5 +32,6 @@ FACE: Final = Face(
     unreplayed=words.UNREPLAYED,
     gains=(gain.SOURCE,),
     verdict=gain.VERDICT,
+    changes=(changes.constraint_changes,),
     compared=gain.COMPARED,
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from dashboard.base.face import Face
-from dashboard.systems.stream import chains, curves, words
+from dashboard.systems.stream import chains, changes, curves, words
 
 FACE: Final = Face(
     folder=Path(__file__).parent,
@@ -17,4 +17,6 @@ FACE: Final = Face(
     first=words.FIRST,
     unreplayed=words.UNREPLAYED,
     chosen=words.CHOSEN,
+    changes=(changes.chain_changes,),
+    work="time_share",
 )

@@ -47,8 +47,8 @@ def draw(view: CurvesView, sheet: Sheet) -> Drawing:
     return Drawing(figure=figure, height=HEIGHT, table=table, note=note)
 
 
-_AT_ONCE: Final = "was small enough to be worked off at one instant: no curve, only the most"
-_BETWEEN: Final = "had tuples wait between the instants on record alone: no curve, only the most"
+_AT_ONCE: Final = "was worked off at one instant: only the peaks are shown"
+_BETWEEN: Final = "had tuples wait only between the recorded instants: only the peaks are shown"
 _COLUMNS: Final = (
     TableColumn("Queue"),
     TableColumn("at most", "int", "tuples", "most that waited in it at once"),

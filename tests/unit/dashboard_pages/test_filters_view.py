@@ -145,7 +145,7 @@ def test_near_violations_are_told_in_words() -> None:
     assert near_words(NearPair("F3", "F1", 1, 0.06)) == (
         "F3 overtakes F1 if its drop probability rises by 0.060"
     )
-    assert near_words(NearPair("F3", "F1", 1, 0.0)) == "F3 outranks F1 already"
+    assert near_words(NearPair("F3", "F1", 1, 0.0)) == "F3 should run before F1"
     assert "whatever" in near_words(NearPair("F3", "F1", 1, None))
 
 

@@ -92,7 +92,7 @@ def test_records_without_headroom_tell_the_inequality_they_tested() -> None:
 
 def test_a_plan_that_just_changed_or_is_pinned_says_so() -> None:
     (changed,) = build_headroom([entry(1, "switched")], {})
-    assert changed.words.startswith("It changed with its last evaluation")
+    assert changed.words.startswith("It has just changed")
     (pinned,) = build_headroom([entry(1, "pinned")], {})
     assert "pinned" in pinned.words
     assert changed.near is pinned.near is None

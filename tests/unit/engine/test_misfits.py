@@ -29,6 +29,13 @@ def test_an_error_is_an_event_once() -> None:
     assert (event.title, event.detail) == ("1 tuple kept aside", "no date")
 
 
+def test_all_that_is_new_is_said_of_many_reasons_how_many_more() -> None:
+    (event,) = MisfitNews().events(result(3, 402, "no int", "no int", "this file cannot be read"))
+    assert event.detail == "no int; this file cannot be read"
+    (event,) = MisfitNews().events(result(3, 402, *(f"no {k}" for k in range(8))))
+    assert event.detail == "no 0; no 1; no 2; no 3; no 4; 3 more reasons"
+
+
 def test_tuples_that_some_queries_missed_are_an_event_of_their_own() -> None:
     news = MisfitNews()
     missed = InputResult(9, n_missed=3, missed=aside("late"))

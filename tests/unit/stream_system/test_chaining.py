@@ -96,7 +96,7 @@ def test_chains_that_are_the_same_say_whose_slope_is_next() -> None:
     assert decision.verdict == "below_threshold"
     slopes = {one["operators"][0]: one["slope"] for one in decision.detail["chains"]}
     (behind, *_) = [one for one in read(decision.detail) if (one.entity, one.over) == ("C", "A")]
-    assert behind.words.startswith("C → D runs before A → B if it releases")
+    assert behind.words.startswith("C → D runs before A → B if it frees")
     assert behind.missing == pytest.approx(slopes["A"] - slopes["C"])
     assert behind.near == pytest.approx(slopes["C"] / slopes["A"])
 
@@ -143,7 +143,7 @@ def test_a_plan_of_inputs_alone_has_no_chains_to_adopt() -> None:
     for _ in range(3):
         decision = watched.batch({"S": OperatorCounts(1000, 1000)})
         assert (decision.verdict, decision.lhs, decision.rhs) == ("below_threshold", 0, 0)
-        assert decision.explanation == "the same 0 chains, 0.00 of a burst waits"
+        assert decision.explanation == "the same 0 chains: 0.00 of a burst waits on average"
     assert watched.running == Chaining()
 
 

@@ -66,7 +66,7 @@ def test_chains_are_joined_and_cut_where_slopes_meet() -> None:
     assert len(partition(quicker(two, "b", 2.01))) == 1
     one = Step("c", 0.5, cost=4.0), Step("d", 0.0)
     (cut,) = chain_headroom("chain", (one,), {})
-    assert (cut.words.partition(" if")[0], cut.missing) == ("c is cut from d", 0.875)
+    assert (cut.words.partition(" if")[0], cut.missing) == ("c splits off d", 0.875)
     assert len(partition(quicker(one, "c", 7.9))) == 1
     assert len(partition(quicker(one, "c", 8.1))) == 2
 

@@ -30,7 +30,7 @@ MIN_TUPLES: Final = 100
 BY_CHAINS: Final = ("greedy", "chain")
 #: Policies whose queues are predicted (bursts.waiting).
 PREDICTED: Final[tuple[Policy, ...]] = ("fifo", "greedy", "chain")
-WAITING: Final = "elements in queues for each of a burst, until it is worked off"
+WAITING: Final = "of a burst in queues, on average until it is worked off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,14 +236,15 @@ class _Comparison(NamedTuple):
         if verdict == "pinned":
             return f"the scheduler is {policy}; by chains {after} of a burst would wait"
         if verdict == "below_threshold":
-            return f"the same {chains}, {number(self.after)} of a burst waits"
+            return f"the same {chains}: {number(self.after)} of a burst waits on average"
         if not self.running.slopes:
-            return f"the operators were measured: {chains}, {number(self.after)} of a burst waits"
-        words = f"other chains: {after} of a burst waits, {before} under those in force"
-        gain, needed = percent(self.gain, signed=True), percent(MIN_GAIN)
+            waits = f"{number(self.after)} of a burst waits on average"
+            return f"the operators were measured: {chains}, {waits}"
+        change = f"{percent(abs(self.gain))} {'more' if self.gain < 0 else 'less'}"
+        words = f"other chains would queue {change} of a burst ({after} against {before})"
         if verdict == "kept" and in_a_row:
-            return f"{words}; {gain}, in {in_a_row} of the {IN_A_ROW} batches in a row it takes"
-        return f"{words}; {gain}, {needed} are needed"
+            return f"{words}, in {in_a_row} of the {IN_A_ROW} batches in a row it takes"
+        return f"{words}; {percent(MIN_GAIN)} less is enough to switch"
 
     @staticmethod
     def listed(chaining: Chaining, names: Mapping[str, str]) -> list[str]:

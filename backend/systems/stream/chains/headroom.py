@@ -59,7 +59,7 @@ def _divided(path: Sequence[Step]) -> Iterator[_Rivals]:
     for chain in chains_of("chain", path):
         end = start + len(chain.operators)
         for middle in range(start + 1, end):
-            yield _Rivals(_run(path[start:middle]), _run(path[middle:end]), "is cut from")
+            yield _Rivals(_run(path[start:middle]), _run(path[middle:end]), "splits off")
         start = end
 
 
@@ -72,8 +72,8 @@ def _run(steps: Sequence[Step]) -> Chain:
 def _told(pair: _Rivals, names: Mapping[str, str]) -> Headroom:
     own, over = pair.own, pair.over
     missing = over.slope - own.slope
-    more = f"{significant(missing)} more elements/µs and less waits in queues then"
-    words = f"{_said(own, names)} {pair.does} {_said(over, names)} if it releases {more}"
+    more = f"{significant(missing)} more elements/µs and queues get shorter"
+    words = f"{_said(own, names)} {pair.does} {_said(over, names)} if it frees {more}"
     return Headroom(words, missing, _UNIT, _near(own.slope, over.slope), *_firsts(pair, names))
 
 
