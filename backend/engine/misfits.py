@@ -3,6 +3,7 @@ the run was started: not in every batch, but when something new is wrong."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -21,6 +22,8 @@ REMEMBERED: Final = 1000
 REASONS_TOLD: Final = 5
 TUPLES_SHOWN: Final = 2
 LONGEST_SHOWN: Final = 120
+#: Reasons that differ by these alone are one.
+_DIGITS: Final = re.compile(r"\d+")
 #: What became of tuples that not all queries could take.
 KEPT_ASIDE: Final = "kept aside"
 MISSED: Final = "missed by some queries, taken by others"
@@ -61,9 +64,13 @@ class _SeenErrors:
         if not news:
             return []
         noun = "tuple" if n == 1 else "tuples"
-        more = len(news) - REASONS_TOLD
+        forms: dict[str, str] = {}
+        for text in news:
+            forms.setdefault(_DIGITS.sub("#", text), text)
+        reasons = [*forms.values()]
+        more = len(reasons) - REASONS_TOLD
         tail = [f"{more} more reason{'s' * (more > 1)}"] if more > 0 else []
-        detail = "; ".join([*news[:REASONS_TOLD], *tail])
+        detail = "; ".join([*reasons[:REASONS_TOLD], *tail])
         return [Event(self._kind, f"{n} {noun} {self._became}", detail, "warning")]
 
     def _is_news(self, text: str, batch: int) -> bool:

@@ -32,8 +32,10 @@ def test_an_error_is_an_event_once() -> None:
 def test_all_that_is_new_is_said_of_many_reasons_how_many_more() -> None:
     (event,) = MisfitNews().events(result(3, 402, "no int", "no int", "this file cannot be read"))
     assert event.detail == "no int; this file cannot be read"
-    (event,) = MisfitNews().events(result(3, 402, *(f"no {k}" for k in range(8))))
-    assert event.detail == "no 0; no 1; no 2; no 3; no 4; 3 more reasons"
+    (event,) = MisfitNews().events(result(3, 402, *(f"no {word}" for word in "abcdefgh")))
+    assert event.detail == "no a; no b; no c; no d; no e; 3 more reasons"
+    (event,) = MisfitNews().events(result(3, 402, "late: tick 7", "no int", "late: tick 12"))
+    assert event.detail == "late: tick 7; no int"
 
 
 def test_tuples_that_some_queries_missed_are_an_event_of_their_own() -> None:
