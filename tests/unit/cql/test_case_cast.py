@@ -55,6 +55,14 @@ def test_comments_of_several_lines() -> None:
     assert format_plan(plan_of(text, CATALOG)) == "Select a From T Where a > 1"
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("word", ["inner", "left outer", "natural"])
+def test_many_comments_are_read_in_time_that_grows_with_them(word: str) -> None:
+    """Each has one reading: with two, forty of them took days."""
+    with pytest.raises(CqlError):
+        parse_query("q", f"Select a From T {word} {'/**/ /* * */' * 500} x y", {"T": T})
+
+
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [
