@@ -154,10 +154,11 @@ def _beside(
             is_full = stop == due and len(after) >= due - first + 1
             near = before_and_after(before, after, words)
             last = until if end is None else end - 1 if until is None else min(until, end - 1)
+            if not is_full or (last is not None and last <= due):
+                return Judged(near, is_full)
             rest = reader.many_series(run, [key], since_batch=first, until_batch=last)
             whole = [value for _, value in _known(rest.get(key))]
-            has_more = is_full and len(whole) > len(after)
-            of_all = before_and_after(before, whole, words) if has_more else None
+            of_all = before_and_after(before, whole, words) if len(whole) > len(after) else None
             return Judged(near, is_full, of_all)
     return Judged(before_and_after((), ()), False)
 
