@@ -132,6 +132,10 @@ def reads(filter_: Condition | Expensive) -> tuple[str, ...]:
     return attributes_of(filter_)
 
 
+#: How relations that change are called which constraints are about: ``groups of CarStr by cid``.
+DISTINCT, GROUPS, JOINED, LAST = "distinct ", "groups of ", "join of ", "last "
+
+
 class DeclaredConstraint(NamedTuple):
     """A k-constraint that is known to hold ([B05] chapter 6). type: RIDS, CA, OAP or OAC; parent,
     child: streams, parent alone for CA and OAP, child alone for OAC; attribute: of theirs, '' for

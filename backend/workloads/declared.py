@@ -7,7 +7,14 @@ from dataclasses import replace
 from typing import Final
 
 from backend.cql.errors import did_you_mean, listed
-from backend.model.conditions import ContinuousQuery, DeclaredConstraint
+from backend.model.conditions import (
+    DISTINCT,
+    GROUPS,
+    JOINED,
+    LAST,
+    ContinuousQuery,
+    DeclaredConstraint,
+)
 from backend.model.schema import FLOAT_TYPES, INTEGER_TYPES, Schema
 from backend.workloads.tables import TomlTable, kind_of
 
@@ -21,6 +28,8 @@ _ABOUT: Final[Mapping[str, tuple[str, str]]] = {
 _ORDERED_ARRIVAL: Final = ("OAP", "OAC")
 #: Types in whose order tuples may arrive.
 _FOLLOWED: Final = INTEGER_TYPES | FLOAT_TYPES | {"date", "timestamp"}
+#: Relations that change are inputs of joins under the names that pages give them.
+_DERIVED: Final = (DISTINCT, GROUPS, JOINED, LAST)
 _MOST_ARRIVALS: Final = 1 << 40
 
 
@@ -117,6 +126,8 @@ def _stream(table: TomlTable, key: str, kind: str, streams: Mapping[str, Schema]
     for name in streams:
         if name.lower() == wanted.lower():
             return name
+    if kind == "RIDS" and "query" in table.values and wanted.startswith(_DERIVED):
+        return wanted
     hint = did_you_mean(wanted, streams) or f"; streams are {listed(streams, 'and')}"
     raise table.refuse(f"{key}: there is no stream {wanted!r}{hint}")
 
@@ -144,7 +155,8 @@ def _about(
     table: TomlTable, constraint: DeclaredConstraint, queries: Sequence[ContinuousQuery]
 ) -> list[str]:
     """The queries a constraint is about: the one it names, or all that read its streams."""
-    streams = {name for name in (constraint.parent, constraint.child) if name}
+    names_of = (constraint.parent, constraint.child)
+    streams = {name for name in names_of if name and not name.startswith(_DERIVED)}
     read = [query.name for query in queries if streams.issubset(query.reads)]
     named = table.text("query")
     if named is None:

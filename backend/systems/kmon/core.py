@@ -152,7 +152,8 @@ def constrained(plan: NetworkPlan) -> list[str]:
 def _settings(
     join: AdaptedKMon, knobs: KMonKnobs, queries: Iterable[ContinuousQuery]
 ) -> KMonSettings:
-    """The knobs, with names as constraints of the join, with their query or without."""
+    """The knobs, with names as constraints of the join, with their query or without. Where
+    relations change nothing is lost, whatever the knob says."""
     declared_of = [declaration for query in queries for declaration in query.constraints]
     declared, unmet = (
         join.view.declared(declared_of),
@@ -166,6 +167,8 @@ def _settings(
         )
         for names in (knobs.pinned_constraints, knobs.forbidden_constraints)
     )
+    if join.view.work.changes:
+        knobs = replace(knobs, loss="never")
     return KMonSettings(knobs, declared, pinned, forbidden, tuple(map(declared_words, unmet)))
 
 

@@ -1,7 +1,8 @@
 """From a join of windows to one join under k-constraints, where keys make a tree of many-one joins.
 
 [B05] section 6.2 (card B1). Each equality class of attributes gives the tree joins that follow from
-it (erratum D7); what the tree leaves out is looked at in its results.
+it (erratum D7); what the tree leaves out is looked at in its results. Relations that change are
+inputs as they are (erratum D3): groups, distinct tuples and windows by key have keys of their own.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from typing import NamedTuple
 
 from backend.cql.nodes import NOWHERE, At, Compare, Node
 from backend.cql.types import all_hold, each_of
+from backend.model.conditions import DISTINCT, GROUPS, JOINED, LAST
 from backend.operators.network.core.work import OperatorTree
+from backend.operators.network.kinds.aggregate import AggregateOp
+from backend.operators.network.kinds.distinct import DistinctOp
 from backend.operators.network.kinds.expressions import expression_text, moved, places_in
 from backend.operators.network.kinds.inputs import RelationInput, StreamInput
 from backend.operators.network.kinds.joins import JoinOp
@@ -43,7 +47,7 @@ def planned(tree: OperatorTree) -> OperatorTree | Refusal:
 
 def _planned(tree: OperatorTree, refusals: list[Refusal]) -> OperatorTree:
     if isinstance(tree.work, JoinOp):
-        plan = join_under_constraints(tree, tree.work)
+        plan = _join_under_constraints(tree, tree.work, refusals)
         if isinstance(plan, OperatorTree):
             return plan
         refusals.append(plan)
@@ -51,11 +55,13 @@ def _planned(tree: OperatorTree, refusals: list[Refusal]) -> OperatorTree:
     return replace(tree, inputs=inputs)
 
 
-def join_under_constraints(tree: OperatorTree, work: JoinOp) -> OperatorTree | Refusal:
+def _join_under_constraints(
+    tree: OperatorTree, work: JoinOp, refusals: list[Refusal]
+) -> OperatorTree | Refusal:
     """One join as such, or what of it is the reason that it is none."""
     inputs: list[Unwrapped] = []
     for below in tree.inputs:
-        unwrapped = _unwrapped(below)
+        unwrapped = _unwrapped(below, refusals)
         if isinstance(unwrapped, Refusal):
             return unwrapped
         inputs.append(unwrapped)
@@ -81,17 +87,16 @@ def join_under_constraints(tree: OperatorTree, work: JoinOp) -> OperatorTree | R
 # ---------------------------------------------------------------------- inputs
 
 
-def _unwrapped(tree: OperatorTree) -> Unwrapped | Refusal:
-    """Windows and filters become the join's; not what a window of rows counts after a filter."""
+def _unwrapped(tree: OperatorTree, refusals: list[Refusal]) -> Unwrapped | Refusal:
+    """Windows and filters become the join's; not what a window of rows counts after a filter, nor
+    windows that are not of the newest tuples of all: those are relations that change."""
     places, conditions = tuple(range(len(tree.fields))), list[Node]()
     window: WindowOp | None = None
     while isinstance(tree.work, WindowOp | SelectOp | ProjectOp):
         work = tree.work
         if isinstance(work, WindowOp):
-            if window is not None:
+            if window is not None or work.kind == "partition" or work.slide != 1:
                 break
-            if work.kind == "partition" or work.slide != 1:
-                return Refusal(f"the window {work.text([_names(tree.input)])} is of another kind")
             window = work
         elif window is not None and window.kind == "rows":
             break
@@ -105,13 +110,16 @@ def _unwrapped(tree: OperatorTree) -> Unwrapped | Refusal:
             places = tuple(to[place] for place in places)
             conditions = [moved(node, to) for node in conditions]
         tree = tree.input
-    if not tree.grows:
+    if window is not None and not tree.grows:
         return Refusal(f"tuples of {_name(tree)} are taken away again by what comes later")
-    kind = "unbounded" if window is None or window.kind == "partition" else window.kind
-    size = 0 if window is None else window.size
+    base = _planned(tree, refusals)
     condition = all_hold(conditions) if conditions else None
-    joined = JoinedInput(_name(tree), kind, size, condition, _key(tree))
-    return Unwrapped(tree, joined, places)
+    joined = JoinedInput(_name(tree), "changing", 0, condition, _key(base))
+    if window is not None and window.kind != "partition":
+        joined = joined._replace(window=window.kind, size=window.size)
+    elif tree.grows:
+        joined = joined._replace(window="unbounded")
+    return Unwrapped(base, joined, places)
 
 
 def _names(tree: OperatorTree) -> list[str]:
@@ -119,20 +127,38 @@ def _names(tree: OperatorTree) -> list[str]:
 
 
 def _name(tree: OperatorTree) -> str:
-    """What is read at the bottom of a tree."""
-    while len(tree.inputs) == 1:
-        tree = tree.input
-    return tree.work.reads or "a query"
+    """What a tree reads, and what makes another relation of it: ``groups of CarStr by cid``."""
+    work, names = tree.work, _names(tree)
+    reads = " and ".join(dict.fromkeys(part.work.reads for part in tree.walk() if part.work.reads))
+    if isinstance(work, DistinctOp):
+        return f"{DISTINCT}{' and '.join(names)} of {reads}"
+    if isinstance(work, AggregateOp) and work.groups:
+        return f"{GROUPS}{reads} by {' and '.join(names[: len(work.groups)])}"
+    if isinstance(work, WindowOp) and work.kind == "partition":
+        size = "" if work.size == 1 else f"{work.size} "
+        return f"{LAST}{size}{reads} by {' and '.join(names[place] for place in work.by)}"
+    if len(tree.inputs) > 1:
+        return f"{JOINED}{reads}"
+    return _name(tree.input) if tree.inputs else reads or "a query"
 
 
 def _key(tree: OperatorTree) -> tuple[int, ...]:
-    """Columns no two tuples of a tree have alike, as was declared of what it reads; (): none."""
+    """Columns no two tuples of a tree have alike at a time, as was declared of what it reads or as
+    follows from what it does; (): none."""
     if isinstance(tree.work, StreamInput | RelationInput):
         names = _names(tree)
         lacks = any(name not in names for name in tree.work.key)
         return () if lacks else tuple(names.index(name) for name in tree.work.key)
-    if isinstance(tree.work, SelectOp):
+    if isinstance(tree.work, DistinctOp):
+        return tuple(range(len(tree.fields)))
+    if isinstance(tree.work, AggregateOp):
+        return tuple(range(len(tree.work.groups)))
+    if isinstance(tree.work, WindowOp) and (tree.work.kind, tree.work.size) == ("partition", 1):
+        return tree.work.by
+    if isinstance(tree.work, SelectOp | WindowOp):
         return _key(tree.input)
+    if isinstance(tree.work, KMonOp):
+        return _key_of_root(tree.work)
     if isinstance(tree.work, ProjectOp):
         kept = [node.index if isinstance(node, At) else -1 for node in tree.work.expressions]
         below = _key(tree.input)
@@ -140,13 +166,22 @@ def _key(tree: OperatorTree) -> tuple[int, ...]:
     return ()
 
 
+def _key_of_root(work: KMonOp) -> tuple[int, ...]:
+    """Where each tuple of the one root is in one result at most: its key, if all of it is there."""
+    roots = work.roots()
+    key = [(roots[0], place) for place in work.inputs[roots[0]].key]
+    is_there = len(roots) == 1 and all(column in work.outputs for column in key)
+    return tuple(work.outputs.index(column) for column in key) if is_there else ()
+
+
 # ---------------------------------------------------------------------- the tree of joins
 
 
 def _edges(inputs: Sequence[Unwrapped], classes: Sequence[dict[int, int]]) -> list[JoinEdge]:
     """All many-one joins, those of most attributes first, then of inputs side by side; of a one-one
-    join the input named later is the parent."""
-    edges = []
+    join the input named later is the parent. Where relations change one-one joins have no use as
+    such: the input named first is the parent ([B05] section 6.10)."""
+    edges, changes = [], any(input.joined.window == "changing" for input in inputs)
     for child, parent in combinations(range(len(inputs)), 2):
         on = tuple(
             (places[parent], places[child])
@@ -155,7 +190,7 @@ def _edges(inputs: Sequence[Unwrapped], classes: Sequence[dict[int, int]]) -> li
         )
         below = _has_key(inputs[child], [place for _, place in on])
         above = _has_key(inputs[parent], [place for place, _ in on])
-        if below:
+        if below and not (above and changes):
             edges.append(JoinEdge(parent, child, on, above))
         elif above:
             edges.append(JoinEdge(child, parent, tuple((b, a) for a, b in on)))

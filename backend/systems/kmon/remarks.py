@@ -43,7 +43,7 @@ class Remarks:
     ) -> bool:
         """Whether a tuple leaves its window before k arrivals have passed."""
         window = self._view.work.inputs[candidate.input]
-        if profile.k == UNKNOWN_K or window.window == "unbounded":
+        if profile.k == UNKNOWN_K or window.window not in ("range", "rows"):
             return False
         if window.window == "range":
             return profile.ticks >= window.size

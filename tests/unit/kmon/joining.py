@@ -59,13 +59,15 @@ UNBOUNDED: Final[Window] = ("unbounded", 0)
 
 @dataclass
 class Joining:
-    """A join in regions: made anew for each batch, as in a shard."""
+    """A join in regions: made anew for each batch, as in a shard. over: streams that give no tuple
+    after the next batch."""
 
     graph: Graph
     windows: Sequence[Window]
     tuning: KMonTuning
     regions: MemoryRegions = field(default_factory=MemoryRegions)
-    told: list[tuple[int, int, tuple[int, ...]]] = field(default_factory=list)
+    told: list[tuple[int, int, tuple[Any, ...]]] = field(default_factory=list)
+    over: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         one_one = self.graph.one_one
@@ -94,7 +96,8 @@ class Joining:
         """The join, as its regions have it."""
         plan = NetworkPlan((*self._inputs, self._planned), {}, (), True)
         strings = Strings(self.regions.scope("strings"), "test")
-        around = Surroundings(plan, self.regions, strings, Clock(), tunings={"join": self.tuning})
+        clock = Clock(over=self.over)
+        around = Surroundings(plan, self.regions, strings, clock, tunings={"join": self.tuning})
         self.join = KMonJoin(self._planned, around)
         return self.join
 
@@ -106,13 +109,13 @@ class Joining:
         self.told += zip(block.tau.tolist(), block.sign.tolist(), rows, strict=True)
 
     @property
-    def emitted(self) -> Counter[tuple[int, ...]]:
+    def emitted(self) -> Counter[tuple[Any, ...]]:
         """Results that came."""
         return Counter(row for _, sign, row in self.told if sign > 0)
 
-    def relation(self, tau: int) -> Counter[tuple[int, ...]]:
+    def relation(self, tau: int) -> Counter[tuple[Any, ...]]:
         """Results that are there at a time."""
-        found: Counter[tuple[int, ...]] = Counter()
+        found: Counter[tuple[Any, ...]] = Counter()
         for at, sign, row in self.told:
             if at <= tau:
                 found[row] += sign

@@ -126,9 +126,18 @@ def test_a_constraint_may_name_its_query(tmp_path: Path) -> None:
     assert plain.constraints == above.constraints == ()
 
 
+def test_a_constraint_of_one_query_may_be_about_a_relation_that_changes(tmp_path: Path) -> None:
+    rids = RIDS.replace('"B"', '"groups of C by pid"') + 'query = "joined"\n'
+    joined, plain, _ = load(tmp_path, STREAMS + rids).queries
+    wanted = DeclaredConstraint("RIDS", 3, parent="groups of C by pid", child="C")
+    assert joined.constraints == (wanted,)
+    assert plain.constraints == ()
+
+
 @pytest.mark.parametrize(
     ("constraint", "told"),
     [
+        (RIDS.replace('"B"', '"groups of C by pid"'), "there is no stream 'groups of C by pid'"),
         (RIDS.replace("RIDS", "RIDD"), "type 'RIDD' is unknown; did you mean 'RIDS'?"),
         (RIDS.replace("RIDS", "X"), "type 'X' is unknown; allowed: RIDS, CA, OAP or OAC"),
         (RIDS.replace('type = "RIDS"\n', ""), "has no type; write RIDS, CA, OAP or OAC"),

@@ -25,11 +25,12 @@ from backend.operators.network.kinds.select_project import select
 
 class JoinedInput(NamedTuple):
     """An input. name: of what it reads. window 'range': ticks τ-size .. τ; 'rows': the newest
-    ``size`` tuples; 'unbounded'. filter: over its columns, or None. key: columns that no two tuples
-    have alike, (): none is known."""
+    ``size`` tuples; 'unbounded'; 'changing': a relation, which takes its tuples away itself.
+    filter: over its columns, or None. key: columns that no two tuples have alike, (): none is
+    known."""
 
     name: str
-    window: Literal["range", "rows", "unbounded"] = "unbounded"
+    window: Literal["range", "rows", "unbounded", "changing"] = "unbounded"
     size: int = 0
     filter: Node | None = None
     key: tuple[int, ...] = ()
@@ -60,6 +61,11 @@ class KMonOp(OperatorWork):
     cut: tuple[str, ...] = ()
     role = "join"
     name = "k-mon"
+
+    @property
+    def changes(self) -> bool:
+        """Whether tuples are taken away, so that others wait anew for their child (erratum D3)."""
+        return any(input.window == "changing" for input in self.inputs)
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -114,7 +120,9 @@ class KMonOp(OperatorWork):
 
 
 def window_text(input: JoinedInput) -> str:
-    """``[Range 600 ticks]``."""
+    """``[Range 600 ticks]``; '' of a relation."""
+    if input.window == "changing":
+        return ""
     if input.window == "unbounded":
         return "[Rows Unbounded]"
     return f"[Rows {input.size}]" if input.window == "rows" else f"[Range {input.size} ticks]"

@@ -14,6 +14,7 @@ from backend.operators.network.core.contract import Surroundings
 from backend.operators.network.core.merging import Came
 from backend.operators.network.expressions.expressions import compile_expression
 from backend.operators.network.kmon import words as w
+from backend.operators.network.kmon.changes import whole_words
 from backend.operators.network.kmon.shape import KMonShape
 from backend.operators.network.kmon.tuning import KMonTuning
 from backend.operators.network.kmon.words import Memory
@@ -56,10 +57,14 @@ class ArrivingSlots:
         passed = []
         for port, block in enumerate(inputs):
             own = np.flatnonzero(came.ports == port)
-            mine, rows = places[own], came.seqs[own]
-            words[mine, w.NUMBER] = m.inputs[port, w.COUNT] + 1 + np.arange(len(own))
+            mine, rows, signs = places[own], came.seqs[own], came.signs[own]
+            words[mine, w.NUMBER] = m.inputs[port, w.COUNT] + np.cumsum(signs > 0)
             passed.append(self._passes(port, block.take(rows)))
-            links[mine, w.FACTS] = self._facts(port, block, rows, words, mine, passed[-1])
+            facts = self._facts(port, block, rows, words, mine, passed[-1])
+            facts |= np.where(signs < 0, w.TAKES, 0) | np.where(np.abs(signs) > 1, w.RENEWS, 0)
+            links[mine, w.FACTS] = facts
+            if self._shape.changes:
+                words[mine, self._shape.whole_word] = whole_words(block.take(rows))
         return passed
 
     def _passes(self, port: int, block: Block) -> Bools:
@@ -85,7 +90,8 @@ class ArrivingSlots:
             own = index[w.WORDS : w.WORDS + index[w.N_WORDS]] - shape.first_word
             lacks = np.any([is_null[place] for place in own], axis=0)
             facts |= np.where(lacks, w.UNLINKED << int(index[w.LINK]), 0)
-        if self._tuning.loss != "never" and self._tuning.sample_prob > 0:
+        is_exact = self._tuning.loss == "never" or shape.changes
+        if not is_exact and self._tuning.sample_prob > 0:
             drawn = draws(seed_of(self._tuning.seed, port), words[places, w.NUMBER])
             facts |= np.where(drawn < self._tuning.sample_prob * 2.0**32, w.SAMPLED, 0)
         return facts

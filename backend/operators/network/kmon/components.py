@@ -29,7 +29,12 @@ from backend.operators.network.kmon.arrays import (
     word,
 )
 from backend.operators.network.kmon.estimating import released
-from backend.operators.network.kmon.letting_go import blamed_below, hopeless_by, reason_above
+from backend.operators.network.kmon.letting_go import (
+    blamed_below,
+    hopeless_by,
+    is_over,
+    reason_above,
+)
 from backend.operators.network.kmon.linking import (
     ASIDE,
     child_of,
@@ -42,6 +47,7 @@ from backend.operators.network.kmon.linking import (
     turn,
 )
 from backend.operators.network.kmon.losing import remember_gone, remember_waiting
+from backend.operators.network.kmon.reopening import reopen
 from backend.operators.selection.bits import called
 
 
@@ -65,6 +71,8 @@ def drain(m: Pointer) -> bool:
             put_no(m, slot)
         elif action == w.DROP:
             drop(m, slot)
+        elif action == w.REOPEN:
+            reopen(m, slot)
         else:
             restore(m, slot)
     return True
@@ -77,6 +85,9 @@ def insert(m: Pointer, slot: int) -> None:
     if entry(m, slot, w.STATE) not in (w.NEW, w.UNKNOWN):
         return
     port, is_open = link(m, slot, w.INPUT), False
+    if settings(m)[w.REOPENS] and link(m, slot, w.FACTS) & w.FAILS:
+        free(m, slot)
+        return
     if link(m, slot, w.FACTS) & w.FAILS or _has_child(m, port, slot, w.NO):
         push(m, w.PUT_NO, slot)
         return
@@ -127,7 +138,12 @@ def _wait(m: Pointer, port: int, slot: int) -> None:
 def let_go(m: Pointer, e: int, slot: int, reason: int) -> None:
     """A constraint says that the child of a tuple cannot come."""
     constraints(m)[reason, w.EVICTED] += 1
-    if reason == edges(m)[e, w.RIDS_OF] and constraints(m)[reason, w.DECLARED] < 0:
+    ends = is_over(m, e)
+    if ends == w.FOR_EVER:  # nothing lies aside, and nothing is lost
+        push(m, w.PUT_NO, slot)
+        return
+    is_estimated = reason == edges(m)[e, w.RIDS_OF] and constraints(m)[reason, w.DECLARED] < 0
+    if is_estimated and not ends:
         stamp = word(m, slot, int(edges(m)[e, w.WAITS_AT]))
         released(estimates(m), reason, int(inputs(m)[edges(m)[e, w.CHILD], w.COUNT]) - stamp)
     if settings(m)[w.EXACT]:
@@ -195,7 +211,9 @@ def refute(m: Pointer, slot: int) -> None:
 @called
 def expire(m: Pointer, slot: int) -> None:
     """A tuple leaves its window; its results are taken back where they are kept (erratum D4)."""
-    if entry(m, slot, w.STATE) != w.NO:
+    if settings(m)[w.REOPENS]:
+        reopen(m, slot)
+    elif entry(m, slot, w.STATE) != w.NO:
         refute(m, slot)
     free(m, slot)
 

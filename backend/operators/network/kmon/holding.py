@@ -182,6 +182,10 @@ class WindowCount:
                 self._stretches[cell], self._counts[cell] = stretch + 1, 0
             self._counts[cell] += n
 
+    def lose(self, n: int) -> None:
+        """So many are no more, whichever; of those that are not counted by a window."""
+        self._counts[0] -= n
+
     def inside(self, now: int) -> int:
         """How many are in the window that ends at ``now``."""
         if self._size is None:

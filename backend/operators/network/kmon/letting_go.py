@@ -11,6 +11,7 @@ from backend.operators.network.kmon.arrays import (
     inputs,
     known,
     link,
+    over,
     points,
     settings,
     uses,
@@ -33,6 +34,8 @@ def is_active(m: Pointer, c: int) -> bool:
 def hopeless_by(m: Pointer, e: int, slot: int) -> int:
     """The constraint by which the child of a tuple, which is not there, cannot come; -1: none."""
     c = int(edges(m)[e, w.RIDS_OF])
+    if is_over(m, e):
+        return c
     if is_active(m, c) and not link(m, slot, w.FACTS) & w.SAMPLED:
         stamp = word(m, slot, int(edges(m)[e, w.WAITS_AT]))
         if stamp + known(m)[c, KEPT] <= inputs(m)[edges(m)[e, w.CHILD], w.COUNT]:
@@ -45,6 +48,15 @@ def hopeless_by(m: Pointer, e: int, slot: int) -> int:
             if at >= 0 and value < points(m)[ring, at, 1]:
                 return c
     return -1
+
+
+@called
+def is_over(m: Pointer, e: int) -> int:
+    """Whether no child comes any more for a join whose constraint is used or watched: 0, FOR_NOW,
+    FOR_EVER."""
+    c = int(edges(m)[e, w.RIDS_OF])
+    is_on = (constraints(m)[c, w.USED] | constraints(m)[c, w.WATCHED]) != 0
+    return int(over(m)[edges(m)[e, w.CHILD]]) if is_on else 0
 
 
 @called
@@ -68,7 +80,7 @@ def newest_point(m: Pointer, c: int, k: int) -> int:
 def bound_waiting(m: Pointer) -> None:
     """Look anew at which joins a constraint bounds the waiting, and which inputs store No."""
     for e in range(len(edges(m))):
-        bounded = is_active(m, int(edges(m)[e, w.RIDS_OF]))
+        bounded = is_active(m, int(edges(m)[e, w.RIDS_OF])) or is_over(m, e) != 0
         for u in range(len(uses(m))):
             c = int(uses(m)[u, w.USE_OF])
             if uses(m)[u, w.USE_EDGE] == e and constraints(m)[c, w.TYPE] == w.OAC:

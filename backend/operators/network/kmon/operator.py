@@ -22,6 +22,7 @@ from backend.operators.network.expressions.expressions import compile_expression
 from backend.operators.network.kinds.kmon import KMonOp
 from backend.operators.network.kmon import words as w
 from backend.operators.network.kmon.arrivals import ArrivingSlots
+from backend.operators.network.kmon.changes import depths, in_turn, net_changes
 from backend.operators.network.kmon.holding import TuplePlaces
 from backend.operators.network.kmon.payloads import (
     Payloads,
@@ -30,7 +31,7 @@ from backend.operators.network.kmon.payloads import (
     relocate,
     unmark_moved,
 )
-from backend.operators.network.kmon.playing import leave, play
+from backend.operators.network.kmon.playing import leave, let_go_all, play
 from backend.operators.network.kmon.results import Results
 from backend.operators.network.kmon.shape import KMonShape
 from backend.operators.network.kmon.state import JoinState
@@ -39,7 +40,7 @@ from backend.operators.network.kmon.tuning import KMonProfile, KMonTuning
 from backend.operators.network.kmon.words import Memory
 
 #: Arrivals that are taken at once; slots of those among them that are let go are free again after.
-_CHUNK: Final = 2048
+_CHUNK: Final = 8192
 
 
 class KMonJoin(OperatorFrame):
@@ -61,20 +62,33 @@ class KMonJoin(OperatorFrame):
         self._results = Results(self._regions, self._work, dtypes_of(self.fields))
         self._told = BatchTelling(self._regions, self._work, self._shape)
         self._memory = self._state.memory(self._places)
+        self._removed = [np.zeros((0, 3), np.int64)]
+        self._waiting: Sequence[Block] = [empty(input_fields) for input_fields in fields]
+        self._over = np.array([self._is_over(port) for port in range(n)], np.int64)
         self._residual = None
         if self._work.residual is not None:
             self._residual = compile_expression(
                 self._work.residual, self.fields, surroundings.strings, surroundings.functions
             )
 
+    def _is_over(self, port: int) -> int:
+        """Whether an input has no arrivals after this batch, as in ``Memory``."""
+        work = self._surroundings.plan.operator(self._planned.inputs[port]).work
+        if work.is_stored:
+            return w.FOR_EVER
+        return w.FOR_NOW if work.reads in self._surroundings.clock.over else 0
+
     def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:
-        """The results that the arrivals make and end. Inputs give elements with sign + alone."""
+        """The results that the arrivals make and end. heartbeat: the first tick that is to come.
+        Inputs give elements with sign + alone, but for relations that change."""
         begun = time.thread_time_ns()
-        came = merged_inputs(inputs, [np.arange(len(block)) for block in inputs])
+        inputs, came = self._in_order(inputs, heartbeat)
+        self._end(self._over * np.array([not len(block) for block in inputs]), inputs)
         made = [
             self._take(inputs, _piece(came, slice(first, first + _CHUNK)))
             for first in range(0, len(came.tau), _CHUNK)
         ]
+        self._end(self._over, inputs)
         before = self._ended(came, heartbeat)
         facts = self._memory.facts
         now = max(heartbeat - 1, int(facts[w.NOW]))
@@ -83,6 +97,32 @@ class KMonJoin(OperatorFrame):
         self._tidy(np.zeros(0, np.int64), inputs)
         self._told.processor_ns += time.thread_time_ns() - begun
         return _in_time([*made, before], self.fields)
+
+    def _end(self, over: Ints, inputs: Sequence[Block]) -> None:
+        """Some inputs have no more arrivals: who waits for one of them is let go."""
+        if self._state.end(over):
+            let_go_all(addressed(self._memory))
+            self._tidy(np.zeros(0, np.int64), inputs)
+
+    def _in_order(self, inputs: Sequence[Block], heartbeat: int) -> tuple[Sequence[Block], Came]:
+        """What came by τ; where relations change what ticks that are over came to: the rest waits
+        for the next call."""
+        if self._shape.changes:
+            blocks = [concat(pair) for pair in zip(self._waiting, inputs, strict=True)]
+            ends = [int(np.searchsorted(block.tau, heartbeat)) for block in blocks]
+            inputs = [block.take(slice(end)) for block, end in zip(blocks, ends, strict=True)]
+            self._waiting = [
+                block.take(slice(end, None)) for block, end in zip(blocks, ends, strict=True)
+            ]
+            kinds = [input.window for input in self._work.inputs]
+            inputs = [
+                net_changes(block) if kind == "changing" else block
+                for kind, block in zip(kinds, inputs, strict=True)
+            ]
+        came = merged_inputs(inputs, [np.arange(len(block)) for block in inputs])
+        if self._shape.changes:
+            came = in_turn(came, depths(len(inputs), self._work.edges))
+        return inputs, came
 
     def _take(self, inputs: Sequence[Block], came: Came) -> Block:
         """Some arrivals; the results they make."""
@@ -124,6 +164,8 @@ class KMonJoin(OperatorFrame):
         """After a call: tuples lie where they belong, slots of those let go are free."""
         m = self._memory
         self._told.take(m)
+        self._removed.append(m.removed[1 : 1 + m.removed[0, 0]].copy())
+        m.removed[0, 0] = 0
         slots, freed = changed(m, arrived), m.freed[: m.facts[w.N_FREED]].astype(np.int64)
         unmark_moved(m)
         m.facts[[w.N_FREED, w.N_THINNED, w.N_MOVED]] = 0
@@ -141,8 +183,9 @@ class KMonJoin(OperatorFrame):
     def _ended(self, came: Came, heartbeat: int) -> Block:
         """The results that end until the heartbeat, with sign -."""
         taus = [came.tau[came.ports == port] for port in range(len(self._work.inputs))]
-        counts = self._memory.inputs[:, w.COUNT]
-        columns, when = self._results.ended(taus, counts, heartbeat)
+        counts, removed = self._memory.inputs[:, w.COUNT], np.concatenate(self._removed)
+        columns, when = self._results.ended(taus, counts, removed, heartbeat)
+        self._removed = [removed[:0]]
         return Block(when, np.full(len(when), -1, np.int8), columns)
 
     @property

@@ -15,6 +15,7 @@ from backend.operators.network.kmon.components import drain, expire
 from backend.operators.network.kmon.garbage import collect
 from backend.operators.network.kmon.letting_go import bound_waiting
 from backend.operators.network.kmon.linking import free, link_slot, push
+from backend.operators.network.kmon.reopening import change
 from backend.operators.network.kmon.repeating import is_repeated
 from backend.operators.network.kmon.watching import watch
 from backend.operators.network.kmon.words import Ints32
@@ -52,6 +53,12 @@ def leave(memory: Ints, now: int) -> None:
     drain(m)
 
 
+@kernel
+def let_go_all(memory: Ints) -> None:
+    """Collect all garbage, whenever that was done last."""
+    collect(words_of(memory))
+
+
 @called
 def _come(m: Pointer, slot: int) -> None:
     port, now = link(m, slot, w.INPUT), word(m, slot, w.TAU)
@@ -61,9 +68,12 @@ def _come(m: Pointer, slot: int) -> None:
         _leave_ranges(m, now)
         drain(m)
     facts(m)[w.NOW] = now
-    facts(m)[w.ARRIVALS] += 1
-    inputs(m)[port, w.COUNT] += 1
+    is_taken = link(m, slot, w.FACTS) & w.TAKES != 0
+    facts(m)[w.ARRIVALS] += not is_taken
+    inputs(m)[port, w.COUNT] += not is_taken
     link_slot(m, slot)
+    if link(m, slot, w.FACTS) & (w.TAKES | w.RENEWS) and not change(m, slot):
+        return
     if is_repeated(m, port, slot):
         if facts(m)[w.REPEATED] < len(repeated(m)):
             repeated(m)[facts(m)[w.REPEATED]] = slot

@@ -49,6 +49,8 @@ def _own_index(m: Pointer, e: int, port: int) -> int:
 def _is_taken(m: Pointer, port: int, slot: int, index: int) -> bool:
     if next_equal(m, slot, index, index, slot) >= 0:
         return True
+    if inputs(m)[port, w.WINDOW] == w.CHANGING:
+        return False
     if link(m, slot, w.FACTS) & (w.UNLINKED << indexes(m)[index, w.LINK]):
         return False
     key_hash = hashed(m, slot, index)

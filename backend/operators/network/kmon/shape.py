@@ -12,7 +12,12 @@ from backend.operators.network.kinds.kmon import JoinEdge, KMonOp
 from backend.operators.network.kmon import words as w
 from backend.operators.network.kmon.tuning import CONSTRAINT_TYPES, ConstraintId, constraint_ids
 
-_WINDOWS = {"range": w.RANGE, "rows": w.ROWS, "unbounded": w.UNBOUNDED}
+_WINDOWS = {
+    "range": w.RANGE,
+    "rows": w.ROWS,
+    "unbounded": w.UNBOUNDED,
+    "changing": w.CHANGING,
+}
 
 
 @dataclass(frozen=True)
@@ -27,8 +32,9 @@ class Attributes:
 
 
 class KMonShape:
-    """Indexes, joins, ways through them and constraints. n_words, n_links: numbers of a slot of 64
-    and 32 bits; n_entry: of an entry; first_word: of join attributes."""
+    """Indexes, joins, ways through them and constraints. widths: as in ``Memory``. n_words,
+    n_links: numbers of a slot of 64 and 32 bits; n_entry: of an entry; first_word: of join
+    attributes; whole_word: of all columns, where tuples are taken away (``changes``), else -1."""
 
     def __init__(self, work: KMonOp) -> None:
         self.work, self.ids = work, constraint_ids(work)
@@ -39,10 +45,15 @@ class KMonShape:
         self.n_words = self.first_word + max(
             len(attributes.places) for attributes in self.attributes
         )
+        self.changes = work.changes
+        self.whole_word = self.n_words if work.changes else -1
+        self.n_words += work.changes
         self._keys = self._index_keys()
         self.indexes = self._indexes()
         links = [sum(key[0] == port for key in self._keys) for port in range(n)]
         self.n_links, self.n_entry = w.END_SLOT, w.LINKS + w.END_LINK * max(links)
+        widths = [self.n_words, self.n_links, self.n_entry, self.first_word, self.whole_word]
+        self.widths = np.array(widths, np.int64)
         #: Buckets for an entry.
         self.n_buckets = 1 << (max(links) - 1).bit_length()
         self.edges = np.array([self._edge(e, edge, stamps) for e, edge in enumerate(work.edges)])

@@ -60,9 +60,7 @@ class JoinState:
         self._facts[w.CLOCK_NS] = clock_overhead_ns()
         #: Arrays that stay as large as they are.
         self._fixed: dict[str, Any] = {
-            "widths": np.array(
-                [shape.n_words, shape.n_links, shape.n_entry, shape.first_word], np.int64
-            ),
+            "widths": shape.widths,
             "inputs": self._inputs,
             "edges": self._edges,
             "indexes": shape.indexes,
@@ -74,6 +72,8 @@ class JoinState:
             "out": np.empty((n_inputs, RESULTS), np.int32),
             "taus": np.empty(RESULTS, np.int64),
             "repeated": np.zeros(_REPEATS, np.int32),
+            "removed": np.zeros((1 + arrivals, 3), np.int64),
+            "over": np.zeros(n_inputs, np.int64),
             "cursors": np.zeros((2, n_inputs), np.int64),
             "changes": np.zeros((MOST_TOLD, w.CHANGE_WIDTH), np.int64),
             "seen": np.zeros((n, MOST_TOLD, 2), np.int64),
@@ -125,6 +125,8 @@ class JoinState:
         settings[w.EXACT], settings[w.EVERY] = tuning.loss == "never", tuning.gc_arrivals
         settings[w.KEEPS_NO], settings[w.THRESHOLD] = tuning.keeps_no, tuning.threshold
         settings[w.SINGLE_ROOT] = int(self._inputs[:, w.IS_ROOT].sum()) == 1
+        if self._shape.changes:
+            settings[[w.REOPENS, w.EXACT]], settings[[w.KEEPS_NO, w.SINGLE_ROOT]] = 1, 0
         settings[w.SEED], settings[w.DRAW] = tuning.seed, round(tuning.sample_prob * 2**32)
         settings[w.DRAW_WEIGHT] = round(1 / tuning.sample_prob) if tuning.sample_prob > 0 else 1
         was_on = rows[:, [w.USED, w.WATCHED]].any(axis=1)
@@ -153,6 +155,14 @@ class JoinState:
         first = fresh(len(constraints), tuning)
         for name in ("rows", "sums", "events", "bins", "waiting", "gone"):
             getattr(self._estimates, name)[constraints] = getattr(first, name)[constraints]
+
+    def end(self, inputs: Ints) -> bool:
+        """Inputs have no more arrivals, a k of 0 for whoever waits for one of them. inputs: whether
+        each has, as in ``Memory``. Returns whether that is news in this batch."""
+        over = self._fixed["over"]
+        is_news = bool((over != inputs).any())
+        over[:], self._facts[w.IS_STALE] = inputs, self._facts[w.IS_STALE] | is_news
+        return is_news
 
     # ------------------------------------------------------------------ what grows
 

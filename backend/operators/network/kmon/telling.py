@@ -50,10 +50,12 @@ class BatchTelling:
     def counts(self, passed: Sequence[Bools], came: Came, m: Memory) -> None:
         """Arrivals. passed: which of each input pass its filter."""
         for port, (count, passes) in enumerate(zip(self._plain, passed, strict=True)):
-            own = came.tau[came.ports == port]
+            mine = came.ports == port
+            own, signs = came.tau[mine], came.signs[mine]
             if self._work.inputs[port].window != "range":
                 own = m.inputs[port, w.COUNT] + 1 + np.arange(len(own))
-            count.add(own[passes])
+            count.add(own[passes & (signs == 1)])
+            count.lose(int(np.count_nonzero(passes & (signs == -1))))
 
     def take(self, m: Memory) -> None:
         """What a call did, before slots are given back."""
@@ -125,7 +127,7 @@ class BatchTelling:
             largest=row[w.LARGEST],
             n_violations=row[w.VIOLATED],
             n_evicted=row[w.EVICTED],
-            saved_tuples=self._gone[c].inside(self._now(m, self._ports[c])),
+            saved_tuples=self._saved(m, c),
             n_lost=row[w.LOST],
             n_returned=row[w.RETURNED],
             ticks=self._ticks(m, known[K], row[w.WHOSE]),
@@ -133,6 +135,19 @@ class BatchTelling:
             changes=tuple(KChange(*rest) for own, *rest in changes if own == c),
             seen=tuple(SeenDistance(*distance) for distance in seen),
         )
+
+    def _saved(self, m: Memory, c: int) -> int:
+        """Tuples in their window that a constraint keeps out of memory; of a relation that changes
+        its share of those that are not held, by how many each constraint let go."""
+        port = self._ports[c]
+        if self._work.inputs[port].window != "changing":
+            return self._gone[c].inside(self._now(m, port))
+        states = m.inputs[port, w.N_STATES :]
+        away = self._plain[port].inside(0) - int(states[[w.YES, w.UNKNOWN]].sum())
+        evicted = [
+            own.inside(0) for own, of in zip(self._gone, self._ports, strict=True) if of == port
+        ]
+        return round(away * self._gone[c].inside(0) / max(1, sum(evicted)))
 
     def _ticks(self, m: Memory, k: int, port: int) -> int:
         """k as a time, at the rate of the arrivals it counts since the first of them."""
@@ -145,7 +160,7 @@ class BatchTelling:
 
 
 def _size(input: JoinedInput) -> int | None:
-    return None if input.window == "unbounded" else input.size
+    return input.size if input.window in ("range", "rows") else None
 
 
 def _goers(work: KMonOp, id: ConstraintId) -> int:

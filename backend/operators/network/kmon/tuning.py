@@ -52,13 +52,14 @@ class ConstraintId(NamedTuple):
 
 def constraint_ids(work: KMonOp) -> tuple[ConstraintId, ...]:
     """All constraints that may be known of a join, whatever the types of its attributes: on each
-    join, and on a one-one join the other way round, RIDS; of its attributes CA, OAP, OAC."""
+    join, and on a one-one join the other way round, RIDS; of its attributes CA, OAP, OAC. Where
+    tuples are taken away and replaced, RIDS alone: parents that came long ago join the new one."""
     ids: dict[ConstraintId, None] = {}
     for edge in work.edges:
         ids[ConstraintId("RIDS", edge.parent, edge.child)] = None
         if edge.one_one:
             ids[ConstraintId("RIDS", edge.child, edge.parent)] = None
-    for edge in work.edges:
+    for edge in () if work.changes else work.edges:
         for above, below in edge.on:
             ids[ConstraintId("CA", edge.parent, place=above)] = None
             ids[ConstraintId("OAP", edge.parent, place=above)] = None

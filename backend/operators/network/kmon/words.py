@@ -31,11 +31,14 @@ INPUT, FACTS, PAY, AFTER, BEFORE, COVERED, MET, END_SLOT = range(8)
 #: Of a slot, 64 bits: its timestamp; which arrival of its input it was, from 1. Stamps (arrivals of
 #: the other input at its own) and words of join attributes follow.
 TAU, NUMBER, STAMPS = range(3)
+#: Whether an input has no more arrivals: a stream that ended may begin anew, a relation does not.
+FOR_NOW, FOR_EVER = 1, 2
 #: States. SPILLED ones lie aside: they were in Yes, or waited.
 FREE, YES, UNKNOWN, NO, SPILLED_YES, SPILLED, NEW = range(7)
 #: Facts of a slot: in no result whatever comes; kept to be observed; moved in this call; not in
-#: index k (bit 3 + k), NULL in its word k (bit 16 + k).
-FAILS, SAMPLED, MOVED, UNLINKED, NULLS = 1, 2, 4, 1 << 3, 1 << 16
+#: index k (bit 3 + k); takes an equal tuple away; NULL in its word k (bit 16 + k); is one of the
+#: two elements of a tuple that is renewed.
+FAILS, SAMPLED, MOVED, UNLINKED, TAKES, NULLS, RENEWS = 1, 2, 4, 1 << 3, 1 << 15, 1 << 16, 1 << 30
 #: Indexes and words that an input has at most, and joins of a query.
 MOST_INDEXES: Final = 12
 MOST_KEYS: Final = 14
@@ -48,7 +51,7 @@ MOST_EDGES: Final = 30
     MEETS_ROOTS, PARENTS, N_STATES
 ) = range(12)  # fmt: skip
 END_INPUT: Final = N_STATES + 7
-RANGE, ROWS, UNBOUNDED = range(3)
+RANGE, ROWS, UNBOUNDED, CHANGING = range(4)
 #: Of a join: inputs; indexes on parent and child; stamps in rows of parent and of child (-1: none);
 #: constraints RIDS on it and the other way round, -1: none; whether a constraint bounds waiting.
 (
@@ -106,28 +109,34 @@ KEY_TAG, KEY_AT, END_KEY = range(3)
 ) = range(23)  # fmt: skip
 #: Settings of a call: exact (what is let go lies aside); garbage is collected every so many
 #: arrivals, 0 = by size; No of non-roots is kept; largest k that is used, -1 any; seed and
-#: limit of the draw of tuples to observe, and for how many one that is drawn stands.
-EXACT, EVERY, KEEPS_NO, THRESHOLD, SEED, DRAW, DRAW_WEIGHT, SINGLE_ROOT, END_SETTINGS = range(9)
+#: limit of the draw of tuples to observe, and for how many one that is drawn stands; Yes of the
+#: root is not kept; tuples wait anew for a child that leaves.
+(
+    EXACT, EVERY, KEEPS_NO, THRESHOLD, SEED, DRAW, DRAW_WEIGHT, SINGLE_ROOT, REOPENS, END_SETTINGS
+) = range(10)  # fmt: skip
 #: Of a change of k: the constraint; arrival; time; before, after; distance; observations.
 CHANGE_WIDTH: Final = 7
 #: One of so many arrivals is timed; a reading above so many nanoseconds has others' work in it.
 TIMED, DISTURBED = 32, 1_000_000
 #: Actions on the stack, in its lowest three bits.
-INSERT, PUT_YES, PUT_NO, DROP, RESTORE, EMIT = range(6)
+INSERT, PUT_YES, PUT_NO, DROP, RESTORE, EMIT, REOPEN = range(7)
 
 
 class Memory(NamedTuple):
     """words: int64[places * width]; links: int32[places * n]; entries: int32[capacity * n]; widths:
-    of these three, and where words of attributes begin. aside_words, aside_links: the same of what
+    of these three, where words of attributes begin, and where that of the whole tuple is (-1: there
+    is none). aside_words, aside_links: the same of what
     lies aside. heads: int32[buckets] of all indexes, link + 1. inputs, edges, indexes, uses,
     constraints: int64[., END_...]. steps: int64[n, n-1, 4], for each root the way through the
     others: join, whether down it, from, to. points: int64[rings, p, 2], running maxima: when, and
     what. aux: int64[m, END_AUX], aux_heads: CA-Aux. facts, settings. stack; out: int32[n, results];
-    taus: their times; freed, thinned, moved, repeated: slots. cursors: int64[2, n]. changes: of k.
-    seen: int64[constraints, m, 2], bins: distances of the batch. ghosts: int64[2 joins, g,
-    END_GONE], keys of what was dropped: parents of join e in row 2 e, children in 2 e + 1. past:
-    int64[constraints, p, END_PAST], values that CA forgot. keys: int64[indexes, q, END_KEY], those
-    that may come once. The rest is ``Estimates``."""
+    taus: their times; freed, thinned, moved, repeated: slots. removed: int64[1 + n, 3], tuples of
+    Yes that were taken away: input, number, τ; the first row says how many. over: int64[n],
+    whether inputs have no more arrivals, FOR_NOW or FOR_EVER. cursors: int64[2, n].
+    changes: of k. seen: int64[constraints, m, 2], bins: distances of the batch. ghosts: int64[2
+    joins, g, END_GONE], keys of what was dropped: parents of join e in row 2 e, children in 2 e +
+    1. past: int64[constraints, p, END_PAST], values that CA forgot. keys: int64[indexes, q,
+    END_KEY], those that may come once. The rest is ``Estimates``."""
 
     words: Any
     links: Any
@@ -154,6 +163,8 @@ class Memory(NamedTuple):
     thinned: Any
     moved: Any
     repeated: Any
+    removed: Any
+    over: Any
     cursors: Any
     changes: Any
     seen: Any

@@ -8,7 +8,7 @@ there, and those that a slower one has still to take wait for it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -36,12 +36,14 @@ class ClockState:
 @dataclass(frozen=True, slots=True)
 class ClockSpan:
     """What a batch is to a clock: the ticks begin .. heartbeat - 1. has_begun: without it there is
-    nothing to do; first: by stream, the number of its first tuple among those of the clock."""
+    nothing to do; first: by stream, the number of its first tuple among those of the clock; over:
+    streams that give it no tuple after this batch, sorted."""
 
     begin: int
     heartbeat: int
     has_begun: bool
     first: Mapping[str, int]
+    over: Sequence[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,15 @@ def moved(
     after = ClockState(heartbeat, has_begun, n_released)
     newest = max((stream.high for stream in streams.values()), default=NEVER)
     report = ClockReport(heartbeat, newest, slowest, has_begun)
-    return Moved(after, ClockSpan(begin, heartbeat, has_begun, first), report)
+    over = [
+        name for name in sorted(streams) if name in ended and _is_done(waiting[name], heartbeat)
+    ]
+    return Moved(after, ClockSpan(begin, heartbeat, has_begun, first, over), report)
+
+
+def _is_done(waiting: Timed, heartbeat: int) -> bool:
+    """Whether a clock has taken all tuples that wait when it is at a heartbeat."""
+    return not len(waiting) or int(waiting.tau.max()) < heartbeat
 
 
 def released(spans: Mapping[Streams, ClockSpan], waiting: Mapping[str, Timed]) -> Released:

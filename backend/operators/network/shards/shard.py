@@ -220,7 +220,7 @@ class _Player:
         for clock, ids in at_work.items():
             span, rows = released.spans[clock], released.taken(clock)
             arrived = {name: (span.first[name], timed.tau) for name, timed in rows.items()}
-            timely = replace(around, clock=Clock(span.begin, arrived))
+            timely = replace(around, clock=Clock(span.begin, arrived, frozenset(span.over)))
             for operator in self._planned(ids):
                 if operator.inputs:
                     operators[operator.id] = self._make(operator, timely)
