@@ -1,4 +1,4 @@
-"""``run.py experiment kmon``: Fig. 6.10 to 6.18, Tables 6.1 and 6.2 of [B05] again."""
+"""``run.py experiment kmon``: Fig. 6.10 to 6.18, Tables 6.1 to 6.3 of [B05] again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from bench.experiments import kmon_combining, kmon_costs, kmon_memory, kmon_monitoring
+from bench.experiments import kmon_combining, kmon_costs, kmon_memory, kmon_monitoring, kmon_road
 from bench.experiments.command import write
 from bench.experiments.kmon_sizes import KMonSizes
 from bench.experiments.results import FigureResult
@@ -23,6 +23,7 @@ FIGURES: Final[Mapping[str, Callable[[KMonSizes], FigureResult]]] = {
     "6.16": kmon_memory.figure_16,
     "table-6.1": kmon_costs.table_1,
     "table-6.2": kmon_costs.table_2,
+    "table-6.3": kmon_road.table_3,
     "6.17": kmon_combining.figure_17,
     "6.18": kmon_combining.figure_18,
 }
