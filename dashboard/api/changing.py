@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from storage.reader import Reader
 from storage.vocabulary.names import LONGEST_NAME, name_problem
 from storage.vocabulary.records import Command, Knob, Run
 
+log = logging.getLogger(__name__)
 LONGEST_REASON: Final = 500
 LONGEST_QUERY: Final = 8000
 LONGEST_TRIAL_S: Final = 86_400
@@ -114,12 +116,17 @@ def turn_knob(call: ApiCall) -> Reply:
 
 
 def _forecast(reader: Reader, run: str, knob: Knob, value: Any) -> Forecast | None:
-    """As the page shows it before the turn, to be held against what comes of it."""
-    told = forecast(reader, run, knob, value)
-    if told is not None or knob.unit != "bytes" or not isinstance(value, int):
-        return told
-    market = read_market(reader, run, None)
-    limit = None if market is None else market.tried(knob.name, knob.scope, value)
+    """As the page shows it before the turn, to be held against what comes of it. A turn is not
+    refused because nothing can be foretold."""
+    try:
+        told = forecast(reader, run, knob, value)
+        if told is not None or knob.unit != "bytes" or not isinstance(value, int):
+            return told
+        market = read_market(reader, run, None)
+        limit = None if market is None else market.tried(knob.name, knob.scope, value)
+    except Exception:
+        log.exception("no forecast of %s = %s", knob.name, value)
+        return None
     return None if limit is None else Forecast(limit.words)
 
 

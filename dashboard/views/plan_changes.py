@@ -33,18 +33,21 @@ def properties(node: Mapping[str, Any]) -> Mapping[str, Any]:
     return known if isinstance(known, Mapping) else {}
 
 
+def came_and_gone(before: Nodes, after: Nodes, role: str, comes: str, goes: str) -> Iterator[str]:
+    """Nodes of a role. comes, goes: what is said of one, with {} for its name."""
+    for here, there, words in ((after, before, comes), (before, after, goes)):
+        for id, node in here.items():
+            if node.get("role") == role and id not in there:
+                yield words.format(node["name"])
+
+
 def _nodes(plan: PlanVersion) -> Nodes:
     return {str(node["id"]): node for node in plan.graph.get("nodes", ())}
 
 
 def _queries(before: Nodes, after: Nodes) -> Iterator[str]:
     """By what they answer."""
-    for id, node in after.items():
-        if node.get("role") == "output" and id not in before:
-            yield f"query {node['name']} runs now"
-    for id, node in before.items():
-        if node.get("role") == "output" and id not in after:
-            yield f"query {node['name']} runs no more"
+    yield from came_and_gone(before, after, "output", "query {} runs now", "query {} runs no more")
 
 
 def _of_systems(before: Nodes, after: Nodes) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
+from dashboard.api import changing
 from dashboard.serving.settings import Settings
 from dashboard.web.app import create_app
 from dashboard.web.server import close_services, open_services
@@ -100,6 +101,17 @@ def test_a_knob_goes_from_requested_to_applied(site: Site) -> None:
     knobs = {knob["name"]: knob["value"] for knob in get(site, f"{RUN}/knobs")}
     assert knobs["mu"] == 0.2
     assert get(site, f"{RUN}/commands") == [applied]
+
+
+def test_a_turn_whose_forecast_cannot_be_made_is_requested_without(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*asked: object) -> None:
+        raise ArithmeticError("no evaluation has two sides")
+
+    monkeypatch.setattr(changing, "forecast", fails)
+    asked = turn(site, "mu", 0.2)
+    assert (asked.status_code, asked.get_json()["payload"]) == (202, MU)
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def _turned(
         for pool in pools if turn.id in judged else ():
             scope = turn.payload.get("scope", pool.knob.scope)
             if (turn.payload.get("knob"), scope) == (pool.knob.name, pool.knob.scope):
-                old, new = (_size(pool, n) for n in (turn.old_value, turn.payload.get("value")))
+                old, new = (_size(pool, n) for n in (turn.old_value, turn.payload["value"]))
                 words = f"The turn at batch {turn.applied_batch}, {old} → {new}: "
                 expected = Forecast.recorded(turn.payload)
                 forecast = "" if expected is None else f"; the forecast was: {expected.words}"

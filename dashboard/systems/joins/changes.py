@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dashboard.views.plan_changes import Nodes, properties
+from dashboard.views.plan_changes import Nodes, came_and_gone, properties
 
 
 def cache_changes(before: Nodes, after: Nodes) -> Iterator[str]:
     """Caches that came and went."""
-    for id, node in after.items():
-        if node.get("role") == "cache" and id not in before:
-            yield f"{node['name']} is cached now"
-    for id, node in before.items():
-        if node.get("role") == "cache" and id not in after:
-            yield f"{node['name']} is cached no more"
+    yield from came_and_gone(before, after, "cache", "{} is cached now", "{} is cached no more")
 
 
 def order_changes(before: Nodes, after: Nodes) -> Iterator[str]:
