@@ -301,9 +301,10 @@ def bench(options: argparse.Namespace, rest: list[str]) -> int:
 
 def experiment(options: argparse.Namespace, rest: list[str]) -> int:
     """A paper's figures again."""
-    from bench.experiments import asc, cals, filters, joins, kmon, scheduling
+    from bench.experiments import amri, asc, cals, filters, joins, kmon, scheduling
 
     chosen = {
+        "amri": amri.main,
         "asc": asc.main,
         "cals": cals.main,
         "filters": filters.main,

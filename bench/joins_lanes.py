@@ -61,7 +61,7 @@ class FixedLane:
         self._join.tune(self._tuning)
         block = self._join.run(part)
         cpu_s = time.process_time() - began
-        found = _answer(block.sign, [column.values for column in block.columns])
+        found = answer(block.sign, [column.values for column in block.columns])
         operations = self._join.operations(n_arrivals)
         dropping = operations.probes - int(operations.steps[:, :, PROBES].sum())
         return JoinStretch(cpu_s, 0.0, found, operations, self._tuning, dropping)
@@ -82,7 +82,7 @@ class TreeLane:
         self._tree.begin_counting()
         block = self._tree.run(part)
         cpu_s = time.process_time() - began
-        found = _answer(block.signs, [block.values[:, k] for k in self._columns])
+        found = answer(block.signs, [block.values[:, k] for k in self._columns])
         return JoinStretch(cpu_s, 0.0, found, self._tree.operations(n_arrivals))
 
 
@@ -104,12 +104,12 @@ class AdaptiveLane:
         self.controller.observe(self._n, n_arrivals, self._join.profile())
         done = time.process_time()
         self._n += 1
-        found = _answer(block.sign, [column.values for column in block.columns])
+        found = answer(block.sign, [column.values for column in block.columns])
         operations = self._join.operations(n_arrivals)
         return JoinStretch(done - began, done - ran, found, operations, tuning)
 
 
-def _answer(signs: np.ndarray, columns: Sequence[Ints]) -> Answered:
+def answer(signs: np.ndarray, columns: Sequence[Ints]) -> Answered:
     """Results of both signs, told from others."""
     return answered([signs.astype(np.int64), *columns])
 

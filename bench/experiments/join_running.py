@@ -34,7 +34,8 @@ from backend.systems.joins.decide.statistics import SCAN
 WEIGHTS: Final = (0.1, 0.25, 1.0)
 #: Share of the tuples of a run that are not counted: windows and caches fill.
 WARM: Final = 0.3
-_JOIN: Final = "join"
+#: The id of the join.
+JOIN: Final = "join"
 
 
 class Arrivals(NamedTuple):
@@ -100,48 +101,55 @@ def elements(arrivals: Arrivals) -> list[SignedElements]:
     return found
 
 
+def windowed(work: JoinOp, widths: Sequence[int], bags: Sequence[int] = ()) -> NetworkPlan:
+    """A join of row windows by itself. bags: inputs whose tuples leave in any order (results of
+    other joins)."""
+    inputs = []
+    for input, width in enumerate(widths):
+        fields = tuple(Attribute(f"a{k}", "bigint") for k in range(width))
+        stream = StreamInput(f"S{input}", tuple(range(width)))
+        inputs.append(PlannedOperator(f"s{input}", stream, (), fields, fifo=True))
+        kind: WindowOp = WindowOp("partition" if input in bags else "rows", 1 << 40)
+        inputs.append(PlannedOperator(f"w{input}", kind, (f"s{input}",), fields, input not in bags))
+    windows = tuple(f"w{input}" for input in range(len(widths)))
+    fields = tuple(field for one in inputs[1::2] for field in one.fields)
+    join = PlannedOperator(JOIN, work, windows, fields)
+    return NetworkPlan((*inputs, join), sharing=False)
+
+
+def blocks_of(inputs: Sequence[SignedElements]) -> tuple[list[Block], int]:
+    """What a join is given, and the place of the last arrival."""
+    blocks = [
+        Block(
+            one.places,
+            one.signs,
+            tuple(Column64(np.ascontiguousarray(column)) for column in one.values.T),
+        )
+        for one in inputs
+    ]
+    return blocks, max((int(one.places[-1]) for one in inputs if len(one.places)), default=0)
+
+
 class BenchJoin:
-    """A join of row windows at work. bags: inputs whose tuples leave in any order (results of other
-    joins)."""
+    """A join of row windows at work. bags: see ``windowed``."""
 
     def __init__(self, work: JoinOp, widths: Sequence[int], bags: Sequence[int] = ()) -> None:
-        inputs = []
-        for input, width in enumerate(widths):
-            fields = tuple(Attribute(f"a{k}", "bigint") for k in range(width))
-            stream = StreamInput(f"S{input}", tuple(range(width)))
-            inputs.append(PlannedOperator(f"s{input}", stream, (), fields, fifo=True))
-            kind: WindowOp = WindowOp("partition" if input in bags else "rows", 1 << 40)
-            inputs.append(
-                PlannedOperator(f"w{input}", kind, (f"s{input}",), fields, input not in bags)
-            )
-        windows = tuple(f"w{input}" for input in range(len(widths)))
-        fields = tuple(field for one in inputs[1::2] for field in one.fields)
-        join = PlannedOperator(_JOIN, work, windows, fields)
-        self.plan = NetworkPlan((*inputs, join), sharing=False)
+        self.plan = windowed(work, widths, bags)
         self._regions = MemoryRegions()
         self.tune(JoinTuning())
 
     def tune(self, tuning: JoinTuning) -> None:
         """Executed in another way from now on; counts begin anew."""
-        self.tuning, joins = tuning, {_JOIN: tuning}
+        self.tuning, joins = tuning, {JOIN: tuning}
         plan = as_tuned(self.plan, joins)
         strings = Strings(self._regions.scope("strings"))
         around = Surroundings(plan, self._regions, strings, Clock(), tunings=joins)
-        self.join = WindowJoin(plan.operator(_JOIN), around)
+        self.join = WindowJoin(plan.operator(JOIN), around)
         self.n_results = 0
 
     def run(self, inputs: Sequence[SignedElements]) -> Block:
         """Join some elements; the results."""
-        blocks = [
-            Block(
-                one.places,
-                one.signs,
-                tuple(Column64(np.ascontiguousarray(column)) for column in one.values.T),
-            )
-            for one in inputs
-        ]
-        last = max((int(one.places[-1]) for one in inputs if len(one.places)), default=0)
-        found = self.join.run(blocks, last)
+        found = self.join.run(*blocks_of(inputs))
         self.n_results += len(found)
         return found
 

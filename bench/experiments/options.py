@@ -11,9 +11,10 @@ def add_experiment(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name",
         metavar="NAME",
-        choices=["asc", "cals", "filters", "joins", "kmon", "scheduling"],
-        help="asc: the papers of 2007, 2012; cals: that of 2011; filters: the thesis of 2005, "
-        "chapter 4; joins: its chapter 5; kmon: its chapter 6; scheduling: its section 2.3.3",
+        choices=["amri", "asc", "cals", "filters", "joins", "kmon", "scheduling"],
+        help="amri: the paper of 2013; asc: those of 2007, 2012; cals: that of 2011; filters: the "
+        "thesis of 2005, chapter 4; joins: its chapter 5; kmon: its chapter 6; scheduling: its "
+        "section 2.3.3",
     )
     parser.add_argument(
         "--figure", metavar="N", help="one figure: 2012-6, or 6 of both; 4.11, table-6.1 (all)"
@@ -29,7 +30,8 @@ def add_experiment(parser: argparse.ArgumentParser) -> None:
         "--repeats",
         type=int,
         metavar="N",
-        help="query sets or streams a number is the mean of (asc, kmon: 3, filters: 5, cals: 10)",
+        help="query sets or streams a number is the mean of (amri, asc, kmon: 3, filters: 5, "
+        "cals: 10)",
     )
     parser.add_argument("--seed", type=int, default=1, help="same seed, same numbers (%(default)s)")
     parser.add_argument(

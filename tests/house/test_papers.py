@@ -8,10 +8,11 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from bench.experiments import asc, cals, filters, joins, kmon, scheduling
+from bench.experiments import amri, asc, cals, filters, joins, kmon, scheduling
 from tests.house.tree import ROOT
 
 FIGURES: Final = {
+    "amri": amri.FIGURES,
     "asc": asc.FIGURES,
     "cals": cals.FIGURES,
     "filters": filters.FIGURES,

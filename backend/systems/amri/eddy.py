@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from backend.adaptive.core import Evaluations
 from backend.operators.network.eddy.tuning import EddyProfile, EddyTuning
-from backend.operators.network.eddy.words import ELEMENTS
+from backend.operators.network.eddy.words import CODES_READ, ELEMENTS
 from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
 from backend.systems.amri import schedule
 from backend.systems.amri.costs import Bits
@@ -207,7 +207,7 @@ class AdaptedEddy:
     def _counts(self, profile: EddyProfile, port: int) -> dict[Pattern, PatternCounts]:
         rows = profile.requests[port, : 1 << len(self.view.attributes[port])]
         return {
-            pattern: cast(PatternCounts, tuple(row))
+            pattern: cast(PatternCounts, tuple(row[:CODES_READ]))
             for pattern, row in enumerate(rows.tolist())
             if row[PROBES]
         }

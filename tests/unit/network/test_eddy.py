@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from backend.cql.nodes import NOWHERE, At, Compare, Node, Widened
+from backend.cql.types import all_hold
 from backend.operators.network.core.contract import Clock, Surroundings
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.regions import MemoryRegions
@@ -21,13 +24,14 @@ from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.eddy import bit_index, bit_kernel
 from backend.operators.network.eddy.operator import EddyJoin
 from backend.operators.network.eddy.tuning import EddyTuning, StateTuning
-from backend.operators.network.eddy.words import BUCKETS
+from backend.operators.network.eddy.words import BUCKETS, CODES_READ
+from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
 from backend.operators.network.kinds.eddy import EddyOp, join_attributes
 from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.stores import stores
 from tests.oracles.network_joins import join_at
 from tests.oracles.network_windows import Signed, bag_at
-from tests.unit.network.elements import block_of, elements_of, fields, stream
+from tests.unit.network.elements import Fields, block_of, elements_of, fields, stream
 from tests.unit.network.join_cases import Case, joins
 from tests.unit.network.test_joins import Joined
 
@@ -123,6 +127,81 @@ def test_results_are_all_combinations_at_every_tick(case: Case, n_early: int, se
         before = until
 
 
+#: Of values that may be NULL.
+HOLDS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+}
+
+
+def by_order(plan: NetworkPlan, rng: random.Random) -> list[Compare]:
+    """Conditions by order between any columns of one type or of two kinds of numbers."""
+    flat = plan.operators[-1].fields
+    pairs = [
+        (a, b)
+        for a, b in permutations(range(len(flat)), 2)
+        if (flat[a].type == "string") == (flat[b].type == "string")
+    ]
+    return [
+        Compare(NOWHERE, rng.choice([*HOLDS]), _widened(a, flat, b), _widened(b, flat, a))
+        for a, b in rng.sample(pairs, min(len(pairs), rng.randint(1, 3)))
+        if flat[a].type != "string"
+    ]
+
+
+def _widened(place: int, flat: Fields, other: int) -> Node:
+    at = At(NOWHERE, place, flat[place].type)
+    wider = flat[other].type == "double" != flat[place].type
+    return Widened(NOWHERE, at, "double") if wider else at
+
+
+def _holds(conditions: Sequence[Compare], row: tuple[Any, ...]) -> bool:
+    for condition in conditions:
+        sides = [
+            side.operand if isinstance(side, Widened) else side
+            for side in (condition.left, condition.right)
+        ]
+        left, right = (row[side.index] for side in sides if isinstance(side, At))
+        if left is None or right is None or not HOLDS[condition.op](left, right):
+            return False
+    return True
+
+
+@settings(max_examples=200)
+@given(joins(), st.integers(0, 1 << 30))
+def test_conditions_by_order_hold_of_all_that_comes_out(case: Case, seed: int) -> None:
+    rng, plan = random.Random(seed), eddies(case.plan)
+    conditions, last = by_order(plan, rng), plan.operators[-1]
+    work = replace(last.doing(EddyOp), residual=all_hold(conditions) if conditions else None)
+    plan = replace(plan, operators=(*plan.operators[:-1], replace(last, work=work)))
+    routed, n = Routed(plan), len(case.elements)
+    routed.retune(drawn_tuning(rng, work, n))
+    before = 0
+    for until in case.cuts:
+        parts = [[one for one in of if before <= one[1] < until] for of in case.elements]
+        routed.run(parts, until)
+        bags = [bag_at(history, until - 1) for history in case.elements]
+        expected = join_at(case.work, bags, lambda row: _holds(conditions, row))
+        assert bag_at(routed.out, until - 1) == expected
+        before = until
+
+
+@pytest.mark.parametrize(("op", "n_last"), [("<", 0), (">=", 4), ("<=", 2), (">", 2)])
+def test_a_combination_that_breaks_a_condition_goes_no_further(op: str, n_last: int) -> None:
+    of = fields("bigint", "double")
+    sources = [stream(f"s{k}", of) for k in range(3)]
+    condition = Compare(NOWHERE, op, At(NOWHERE, 1, "double"), At(NOWHERE, 3, "double"))
+    work = EddyOp((((0, 0), (1, 0), (2, 0)),), condition)
+    join = PlannedOperator("j", work, tuple(one.id for one in sources), of * 3)
+    routed = Routed(NetworkPlan((*sources, join)))
+    twice = [((7, value), 0, 1) for value in (2.0, 2.0)]
+    routed.run([[], twice, []], 1)
+    routed.run([[((7, 2.0), 1, 1), ((7, 3.0), 1, 1)], [], []], 2)
+    assert routed.operator.profile().requests[2, :, PROBES].sum() == n_last
+
+
 FOUR = fields("bigint", "bigint", "bigint")
 
 
@@ -176,6 +255,23 @@ def test_every_search_is_a_filter_of_the_whole_state(seed: int) -> None:
         routed.retune(replace(drawn_tuning(rng, work, 4), states=states))
     assert len(plain.out) > 100
     assert n_buckets > 2000
+
+
+@pytest.mark.parametrize("bits", [(0, 0, 0), (2, 1, 3), (21, 21, 21)])
+def test_codes_that_are_read_in_vain_are_told_from_tuples_compared(bits: tuple[int, ...]) -> None:
+    rng, routed = random.Random(1), Routed(clique(EddyOp))
+    states = (StateTuning(bits, partition=40),) * 4
+    routed.retune(EddyTuning(states=states))
+    histories = [history(rng, 200, 200, 9) for _ in range(4)]
+    routed.run(histories, 200)
+    counts = routed.operator.profile().requests
+    compared = counts[:, :, SCANNED] - counts[:, :, CODES_READ]
+    assert (compared >= counts[:, :, MATCHES]).all()
+    if sum(bits) == 0:
+        assert not counts[:, :, CODES_READ].any()
+    if sum(bits) == 63:
+        assert (compared == counts[:, :, MATCHES]).all()
+        assert counts[:, :, CODES_READ].sum() > 10_000
 
 
 def test_two_attributes_that_are_equal_make_one_key_of_a_hash_index() -> None:

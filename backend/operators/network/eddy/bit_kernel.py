@@ -25,6 +25,7 @@ from backend.operators.network.eddy.words import (
     BITS,
     BUCKETS,
     CODES,
+    CODES_READ,
     COMBINATION,
     COUNT,
     DEPTH,
@@ -323,6 +324,7 @@ def next_in_partition(index: Pointer, search: Pointer, tally: Ints, level: int) 
                 if codes[place] == search[END]:
                     return np.int64(numbers[place])
                 tally[level, joins.SCANNED] += 1
+                tally[level, CODES_READ] += 1
         else:
             while search[AT] < search[END]:
                 place = search[AT]
@@ -330,6 +332,7 @@ def next_in_partition(index: Pointer, search: Pointer, tally: Ints, level: int) 
                 if mode == IN_STRETCHES or codes[place] & search[MASK] == search[FIXED]:
                     return np.int64(numbers[place])
                 tally[level, joins.SCANNED] += 1
+                tally[level, CODES_READ] += 1
         if search[LEFT] == 0:
             return np.int64(-1)
         tally[level, BUCKETS] += 1

@@ -22,16 +22,23 @@ from backend.operators.network.core.addressing import (
 from backend.operators.network.core.blocks import Ints, Signs
 from backend.operators.network.eddy.bit_kernel import begin_search, link_bits, next_by_bits
 from backend.operators.network.eddy.words import (
-    BUCKETS,
     BY_BITS,
     COMPARED,
     ELEMENTS,
+    HIGH,
+    HIGH_PORT,
+    IS_FLOAT,
+    IS_STRICT,
+    LOW,
+    LOW_PORT,
+    N_REQUEST,
+    ORDERED,
     PATTERN,
     REQUESTS,
     A,
 )
 from backend.operators.network.joins import join_kernel as joins
-from backend.operators.network.stores.store_kernels import mixed
+from backend.operators.network.stores.store_kernels import is_null, mixed
 from backend.operators.selection.bits import called, inlined, kernel
 
 
@@ -68,6 +75,34 @@ def next_at_step(at: Pointer, step: Pointer, tally: Ints, level: int) -> Any:
     return joins.next_match(step, inputs, keys, indexes, progress, values, cursor, tally, level)
 
 
+@called
+def is_ordered(at: Pointer, condition: Pointer) -> Any:
+    """Whether a condition by order is true for the tuples chosen."""
+    low, high = row(at, A.inputs, condition[LOW_PORT]), row(at, A.inputs, condition[HIGH_PORT])
+    chosen = line(at, A.chosen)
+    low_base = (chosen[condition[LOW_PORT]] & low[joins.MASK]) * low[joins.WIDTH]
+    high_base = (chosen[condition[HIGH_PORT]] & high[joins.MASK]) * high[joins.WIDTH]
+    lows, highs = words_at(low[joins.ROWS]), words_at(high[joins.ROWS])
+    if is_null(lows, low_base, low[joins.NULLS], condition[LOW]):
+        return False
+    if is_null(highs, high_base, high[joins.NULLS], condition[HIGH]):
+        return False
+    a, b = lows[low_base + condition[LOW]], highs[high_base + condition[HIGH]]
+    if condition[IS_FLOAT] != 0:
+        x, y = np.int64(a).view(np.float64), np.int64(b).view(np.float64)
+        return x < y or (condition[IS_STRICT] == 0 and x == y)
+    return a < b or (condition[IS_STRICT] == 0 and a == b)
+
+
+@called
+def are_ordered(at: Pointer, conditions: int) -> bool:
+    """Whether all of these conditions, as bits, are true for the tuples chosen."""
+    for k in range(size(at, A.conditions, 0)):
+        if conditions >> k & 1 and not is_ordered(at, row(at, A.conditions, k)):
+            return False
+    return True
+
+
 @inlined
 def combine(at: Pointer, steps: int, tally: Ints, out: Ints, n_out: int) -> Any:
     """Have all combinations of an element with the other states in ``out``, behind ``n_out``
@@ -81,8 +116,10 @@ def combine(at: Pointer, steps: int, tally: Ints, out: Ints, n_out: int) -> Any:
         if seq < 0:
             level -= 1
             continue
-        tally[level, joins.MATCHES] += 1
         chosen[step[joins.TARGET]] = seq
+        if step[ORDERED] != 0 and not are_ordered(at, step[ORDERED]):
+            continue
+        tally[level, joins.MATCHES] += 1
         if level < last:
             level += 1
             begin_step(at, row_in(at, A.steps, steps, level), tally, level)
@@ -105,7 +142,7 @@ def count_requests(at: Pointer, port: int, route: int, steps: int, tally: Ints) 
         target, pattern = step[joins.TARGET], step[PATTERN]
         routes[port, route, REQUESTS] += tally[level, joins.PROBES]
         routes[port, route, COMPARED] += tally[level, joins.SCANNED]
-        for what in range(BUCKETS + 1):
+        for what in range(N_REQUEST):
             counts[target, pattern, what] += tally[level, what]
 
 

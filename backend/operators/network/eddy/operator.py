@@ -37,6 +37,7 @@ from backend.operators.network.kinds.eddy import (
     EddyOp,
     join_attributes,
     module_for,
+    order_conditions,
     requested_pattern,
 )
 from backend.operators.network.kinds.pipelines import (
@@ -63,7 +64,9 @@ class EddyJoin(StoredJoin):
         states = self._tuning.states or default_states(
             [len(attributes) for attributes in self._jas]
         )
-        types = [surroundings.plan.operator(input).column_types for input in planned.inputs]
+        inputs = [surroundings.plan.operator(input) for input in planned.inputs]
+        types = self._types = [input.column_types for input in inputs]
+        self._ordered = order_conditions(work, [input.fields for input in inputs])
         self._keys = [
             key_columns(work, port, types, synopsis.columns)
             for port, synopsis in enumerate(self._synopses)
@@ -75,18 +78,19 @@ class EddyJoin(StoredJoin):
             for port, state in enumerate(self._states)
         ]
         self._routes = self._tuning.routes or _routes(work, n)
-        self._key_table = key_table(self._keys)
+        self._key_table, self._conditions = key_table(self._keys), self._condition_table()
         self._in_use = self._fitting()
         self._use(self._in_use)
         n_routes, n_patterns = (
             self._steps.shape[1],
             1 << max(len(attributes) for attributes in self._jas),
         )
-        self._counts = np.zeros((n, n_patterns, w.BUCKETS + 1), np.int64)
+        self._counts = np.zeros((n, n_patterns, w.N_REQUEST), np.int64)
         self._route_counts = np.zeros((n, n_routes, w.COMPARED + 1), np.int64)
         share = int(self._tuning.exploration * _ALL)
         self._explored = np.full(n, share, np.int64)
-        values, tally = np.zeros(max(1, len(work.equal)), np.int64), np.zeros((n - 1, 4), np.int64)
+        values = np.zeros(max(1, len(work.equal)), np.int64)
+        tally = np.zeros((n - 1, w.N_REQUEST), np.int64)
         searches = np.zeros((n - 1, w.N_SEARCH), np.int64)
         self._scratch = values, np.zeros(n, np.int64), np.zeros(n, np.int64), tally, searches
 
@@ -144,8 +148,24 @@ class EddyJoin(StoredJoin):
                 for level, target in enumerate(route):
                     pattern = requested_pattern(self._jas[target], known)
                     method = self._method(target, pattern)
-                    table[port, place, level] = target, known, method, pattern
+                    asked = self._asked(target, (port, *route[:level]))
+                    table[port, place, level] = target, known, method, pattern, asked
                     known |= classes_of(work, target)
+        return table
+
+    def _asked(self, target: int, composite: Route) -> int:
+        """The conditions by order that a step can look at first, as bits."""
+        conditions = enumerate(self._ordered)
+        return sum(1 << k for k, of in conditions if of.asked_at(target, composite))
+
+    def _condition_table(self) -> Ints:
+        """int64[conditions, N_CONDITION]."""
+        table = np.zeros((len(self._ordered), w.N_CONDITION), np.int64)
+        for row, (low, high, is_strict) in zip(table, self._ordered, strict=True):
+            for (port, place), at in ((low, w.LOW_PORT), (high, w.HIGH_PORT)):
+                row[at : at + 2] = port, self._synopses[port].columns[place]
+            is_float = self._types[low[0]][low[1]] == "float64"
+            row[w.IS_STRICT], row[w.IS_FLOAT] = is_strict, is_float
         return table
 
     def _method(self, target: int, pattern: int) -> int:
@@ -201,8 +221,8 @@ class EddyJoin(StoredJoin):
         n_routes = np.array([len(routes) for routes in self._routes], np.int64)
         steps = self._steps.reshape(-1, n - 1, w.N_STEP)
         return w.EddyArrays(
-            inputs, self._key_table, indexes, progress, bits, steps, n_routes, numbers,
-            self._explored, self._counts, self._route_counts, *self._scratch,
+            inputs, self._key_table, indexes, progress, bits, self._conditions, steps, n_routes,
+            numbers, self._explored, self._counts, self._route_counts, *self._scratch,
         )  # fmt: skip
 
     def _renumbered(self, port: int, lo: int, moved: Ints) -> None:

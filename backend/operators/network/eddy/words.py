@@ -25,26 +25,35 @@ NUMBER, COUNT, SEALED, N_BITS, DEPTH, FIRST_BITS = range(6)
 PART, MODE, FIXED, MASK, WILD, BELOW, COMBINATION, LEFT, AT, END = range(10)
 N_SEARCH: Final = 10
 IN_CODES, IN_STRETCHES, IN_CHAINS = range(3)
-#: Of steps, behind those of join_kernel: the access pattern. STEP_INDEX: a hash index, or these.
-PATTERN: Final = 3
-N_STEP: Final = 4
+#: Of steps, behind those of join_kernel: the access pattern, and conditions by order that can be
+#: looked at there, as bits. STEP_INDEX: a hash index, or these.
+PATTERN, ORDERED = 3, 4
+N_STEP: Final = 5
+#: Of conditions by order: input and column of the lower value and of the higher one, whether these
+#: may not be equal, whether they are floating-point numbers.
+LOW_PORT, LOW, HIGH_PORT, HIGH, IS_STRICT, IS_FLOAT = range(6)
+N_CONDITION: Final = 6
 SCAN, BY_BITS = -1, -2
-#: Of what is counted of requests, behind those of join_kernel: buckets visited. Of routes.
-BUCKETS: Final = 3
+#: Of what is counted of requests, behind those of join_kernel: buckets visited; of the tuples
+#: compared those of which no more than the code was read. Of routes.
+BUCKETS, CODES_READ = 3, 4
+N_REQUEST: Final = 5
 ELEMENTS, REQUESTS, COMPARED = range(3)
 
 
 class EddyArrays(NamedTuple):
-    """int64 arrays. steps: [n, routes, n-1, N_STEP] with the first two as one; n_routes: [n];
+    """int64 arrays. conditions: [conditions, N_CONDITION];
+    steps: [n, routes, n-1, N_STEP] with the first two as one; n_routes: [n];
     numbers: [n], elements of each input so far; explored: [n], of 2^32 elements those that take
-    another route; counts: [n, patterns, 4]; routes: [n, routes, 3]; the rest is of the element at
-    work."""
+    another route; counts: [n, patterns, N_REQUEST]; routes: [n, routes, 3]; the rest is of the
+    element at work."""
 
     inputs: Any
     keys: Any
     indexes: Any
     progress: Any
     bits: Any
+    conditions: Any
     steps: Any
     n_routes: Any
     numbers: Any
