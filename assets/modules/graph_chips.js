@@ -1,6 +1,6 @@
 /* What a node of a map shows: a chip its name and number, a mark of state its sign, a dot its colour. */
 import { fit, SIZES, textWidth } from "./fitting.js";
-import { chipName, isState } from "./graph_layers.js";
+import { chipName, hasCards, isState } from "./graph_layers.js";
 import { h } from "./react.js";
 
 const ASIDE = 7; // from the edge of a chip to its words
@@ -41,7 +41,7 @@ function mark({ icon, sign }, w, high) {
     @param {string} level
     @param {{h: number}} place
     @param {string} role */
-export const roundOf = (level, place, role) => (level === "card" ? 8 : isState(role) ? 2 : level === "dot" ? place.h / 2 : 6);
+export const roundOf = (level, place, role) => (hasCards(level) ? 8 : isState(role) ? 2 : level === "dot" ? place.h / 2 : 6);
 
 /** The queue in front of a chip or dot: as large as it must be to be hit, filled as it was filled.
     @param {{level: string, fill: number}} told */

@@ -3,11 +3,10 @@
 import { on } from "./core.js";
 import { layoutPlan } from "./graph_layout.js";
 import { RISE } from "./graph_skips.js";
-import { fitScale, inFrame, isWholeMap, mapShowing, openingLevel, pannedMap, wholeMap, zoomedMap } from "./graph_zoom.js";
+import { fitScale, inFrame, isWholeMap, mapShowing, MOST_SCREENS, openingLevel, pannedMap, wholeMap, zoomedMap } from "./graph_zoom.js";
 import { h, useEffect, useMemo, useRef, useState } from "./react.js";
 
 const LEAST_PX = 260; // of a frame one zooms in
-const MOST_SCREENS = 1.5;
 const STEP = 1.3; // of a press
 const MOVE_PX = 80;
 const DRAG_PX = 4; // less is a click
@@ -37,9 +36,10 @@ function openingOf(layouts, plan, width) {
   const screen = window.innerHeight;
   const level = openingLevel(layouts, plan.nodes.length, width, screen);
   const layout = layouts(level);
-  const high = layout.height * fitScale(layout, width);
-  const frame = { w: width, h: Math.ceil(Math.min(MOST_SCREENS * screen, level === "card" ? high : Math.max(LEAST_PX, high))) };
-  return { frame, opening: wholeMap(layout, level, frame) };
+  const scale = fitScale(layout, width, screen);
+  const high = layout.height * scale;
+  const frame = { w: width, h: Math.ceil(Math.min(MOST_SCREENS * screen, level === "tree" ? high : Math.max(LEAST_PX, high))) };
+  return { frame, opening: wholeMap(layout, scale, frame) };
 }
 
 /** What is seen of a plan that is no chain, and what changes it; null for a chain.

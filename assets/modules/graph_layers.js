@@ -1,17 +1,17 @@
-/* A graph that is no chain in layers, by dagre, at three levels of detail. No DOM.
+/* A graph that is no chain in layers, by dagre. No DOM.
 
-   Nearest is a card a node, with the state of its own beside or below it, from left to right where that
-   fits, else downwards. Further away the same plan is a map: chips of one line, or dots, with their
-   state as marks at their end; sources stand at its left, outputs at its right, and what leads to
-   an output alone lies on its lane. Layers and their order are the same at all levels. */
+   A small one is a tree of cards, each with the state of its own beside or below it, from left to right
+   where that fits, else downwards. Any other is a map with three levels of detail: dots and chips of
+   one line, with their state as marks at their end, and cards. Sources stand at its left, outputs at
+   its right, and what leads to an output alone lies on its lane. */
 import { SIZES, textWidth } from "./fitting.js";
 import { endsBy } from "./graph_fold.js";
 
 /** @typedef {import("./graph_layout.js").Rect} Rect */
 /** @typedef {import("./graph_layout.js").Line} Line */
-/** @typedef {"dot" | "chip" | "card"} Level */
+/** @typedef {"dot" | "chip" | "card" | "tree"} Level */
 
-/** From far to near.
+/** Of a map, from far to near.
     @type {Level[]} */
 export const LEVELS = ["dot", "chip", "card"];
 
@@ -19,7 +19,8 @@ const CARD = { low: 128, height: 88, state: 58, store: 76 };
 const PAD = 6;
 /* Ways and widths at a level, the best first; the first that fits is taken. */
 const WAYS = {
-  card: [
+  card: [{ way: "LR", most: 156 }],
+  tree: [
     { way: "LR", most: 156 },
     { way: "LR", most: CARD.low },
     { way: "TB", most: 156 },
@@ -29,8 +30,10 @@ const WAYS = {
   dot: [150, 0].map((ends) => ({ way: "LR", most: 12, ends })), // sources and outputs are named, or dots, too
 };
 const PILL = { LR: { width: 44, height: 40 }, TB: { width: 96, height: 26 } };
+const CARDS_APART = { nodesep: 24, edgesep: 14, ranksep: 12 };
 const SPACE = {
-  card: { LR: { nodesep: 24, edgesep: 14, ranksep: 12 }, TB: { nodesep: 20, edgesep: 14, ranksep: 32 } },
+  card: { LR: CARDS_APART },
+  tree: { LR: CARDS_APART, TB: { nodesep: 20, edgesep: 14, ranksep: 32 } },
   chip: { LR: { nodesep: 6, edgesep: 6, ranksep: 22 } },
   dot: { LR: { nodesep: 6, edgesep: 5, ranksep: 22 } },
 };
@@ -41,6 +44,10 @@ const NUMBER = 54; // of a chip: what its number takes, and its sides
 const SHORT = 8; // how much shorter than an edge to an output the others are kept
 const TIP = 7; // the arrow's head
 const QUEUE = { chip: 9, dot: 6 }; // in front of a chip: its queue
+
+/** Whether nodes are cards, with pills between them.
+    @param {Level | undefined} level of a chain undefined */
+export const hasCards = (level) => level !== "dot" && level !== "chip";
 
 export const isState = (role) => role === "synopsis" || role === "store";
 
@@ -56,14 +63,14 @@ export const chipName = ({ name, sign, role }) => (isEnd(role) || name.startsWit
     @param {any} dagre
     @param {Level} level */
 export function layersOf(plan, wide, dagre, level) {
-  const readers = level === "card" ? ownStates(plan) : hosts(plan);
+  const readers = hasCards(level) ? ownStates(plan) : hosts(plan);
   const tried = (way) => {
-    const blocks = level === "card" ? cardBlocks(plan, readers, way) : mapBlocks(plan, readers, level, way);
+    const blocks = hasCards(level) ? cardBlocks(plan, readers, way) : mapBlocks(plan, readers, level, way);
     return { blocks, graph: ranked(plan, readers, blocks, way.way, dagre, level) };
   };
-  if (level !== "card") return layered(plan, readers, tried(widest(plan, readers, wide, level)), wide, level);
+  if (!hasCards(level)) return layered(plan, readers, tried(widest(plan, readers, wide, level)), wide, level);
   let best = null;
-  for (const next of WAYS.card) {
+  for (const next of WAYS[level]) {
     const other = tried(next);
     if (!best || other.graph.graph().width < best.graph.graph().width) best = other;
     if (other.graph.graph().width <= wide) break;
@@ -82,7 +89,8 @@ function widest(plan, readers, wide, level) {
   return WAYS[level].find(fits) || WAYS[level].at(-1);
 }
 
-/* Layer of each node of a map: sources in the first, outputs in the last, all others as soon as they can. */
+/* Layer of each node of a map: sources in the first, outputs in the last, all others as soon as they can;
+   state just before the first that reads it. */
 function ranksOf({ nodes, edges }) {
   const inputs = endsBy(edges.filter(({ queue }) => queue), "target", "source");
   const ranks = new Map();
@@ -92,9 +100,15 @@ function ranksOf({ nodes, edges }) {
   };
   nodes.forEach(({ id }) => rankOf(id));
   const last = Math.max(...ranks.values());
-  for (const { id, role } of nodes) if (role === "output") ranks.set(id, last);
+  const looking = endsBy(edges.filter(({ queue }) => !queue), "source", "target");
+  for (const { id, role } of nodes) {
+    if (role === "output") ranks.set(id, last);
+    if (isState(role)) ranks.set(id, firstOf((looking.get(id) || []).flatMap((one) => looking.get(one) || [one]), ranks) - 1);
+  }
   return ranks;
 }
+
+const firstOf = (ids, ranks) => Math.max(1, Math.min(...ids.map((id) => ranks.get(id))));
 
 /* State that one operator alone uses -> that operator: it is placed beside it, also when it is a
    stub and looks into a store. */
@@ -177,25 +191,26 @@ function mapBlocks({ nodes, edges }, readers, level, { most, ends }) {
 
 function ranked({ nodes, edges }, readers, blocks, way, dagre, level) {
   const graph = new dagre.Graph({ multigraph: true });
-  graph.setGraph({ rankdir: way, marginx: PAD, marginy: PAD, ...SPACE[level][way], ...(level === "card" ? {} : { ranker: "longest-path" }) });
+  graph.setGraph({ rankdir: way, marginx: PAD, marginy: PAD, ...SPACE[level][way], ...(level === "tree" ? {} : { ranker: "longest-path" }) });
   for (const [id, { w, h }] of Object.entries(blocks)) graph.setNode(id, { width: w, height: h });
   const feeding = new Set(edges.map((edge) => edge.source));
-  const ranks = level === "card" ? null : ranksOf({ nodes, edges });
+  const ranks = level === "tree" ? null : ranksOf({ nodes, edges });
   for (const edge of edges) {
     if (!routed(edge, readers, level)) continue;
     // short branches begin beside long ones: what is left over of their length leads to the output
     const weight = feeding.has(edge.target) ? SHORT : 1;
-    const pill = !ranks && edge.queue ? { ...PILL[way], labelpos: "c" } : {};
-    const far = ranks ? { minlen: ranks.get(edge.target) - ranks.get(edge.source) } : {};
-    graph.setEdge(edge.source, readers.get(edge.target) || edge.target, { weight, ...pill, ...far }, edgeKey(edge));
+    const target = readers.get(edge.target) || edge.target;
+    const pill = hasCards(level) && edge.queue ? { ...PILL[way], labelpos: "c" } : {};
+    const far = ranks ? { minlen: Math.max(1, ranks.get(target) - ranks.get(edge.source)) } : {};
+    graph.setEdge(edge.source, target, { weight, ...pill, ...far }, edgeKey(edge));
   }
   // lanes of a map lie in the order of the plan, so that they stay where they are in the next one
-  dagre.layout(graph, { disableOptimalOrderHeuristic: level !== "card" });
+  dagre.layout(graph, { disableOptimalOrderHeuristic: level !== "tree" });
   return graph;
 }
 
 /* Whether dagre leads the line of an edge; on a map what looks into a store goes straight there. */
-const routed = (edge, readers, level) => !isTie(edge, readers) && (level === "card" || Boolean(edge.queue));
+const routed = (edge, readers, level) => !isTie(edge, readers) && (hasCards(level) || Boolean(edge.queue));
 
 /** What tells two edges between the same nodes apart.
     @param {{source: string, target: string, queue?: string}} edge */
@@ -214,14 +229,14 @@ function layered({ edges }, readers, { graph, blocks }, wide, level) {
   }
   for (const [block, { parts, w, h }] of Object.entries(blocks)) {
     const { x, y } = graph.node(block);
-    outer[block] = { x: left + (level === "card" ? x - w / 2 : begins.get(x)), y: y - h / 2, w, h };
+    outer[block] = { x: left + (hasCards(level) ? x - w / 2 : begins.get(x)), y: y - h / 2, w, h };
     for (const [id, part] of Object.entries(parts)) places[id] = { ...part, x: outer[block].x + part.x, y: outer[block].y + part.y };
   }
   const lines = {};
   const routes = [];
   for (const edge of edges) {
     if (!routed(edge, readers, level)) {
-      lines[edgeKey(edge)] = level === "card" ? tie(places[edge.source], places[edge.target]) : sight(places[edge.source], places[edge.target]);
+      lines[edgeKey(edge)] = hasCards(level) ? tie(places[edge.source], places[edge.target]) : sight(places[edge.source], places[edge.target]);
       continue;
     }
     const { points, x } = graph.edge(edge.source, readers.get(edge.target) || edge.target, edgeKey(edge));
@@ -229,8 +244,8 @@ function layered({ edges }, readers, { graph, blocks }, wide, level) {
     const label = bends.find((point) => point.x === left + x) || bends[0];
     routes.push({ edge, bends, label });
   }
-  const shape = level === "card" ? CARD_LINES[rankdir] : { way: rankdir, spread: { source: 0, target: MAP[level].port }, tip: 0, queue: QUEUE[level] };
-  const ends = level === "card" ? places : outer;
+  const shape = hasCards(level) ? CARD_LINES[rankdir] : { way: rankdir, spread: { source: 0, target: MAP[level].port }, tip: 0, queue: QUEUE[level] };
+  const ends = hasCards(level) ? places : outer;
   return { places, level, columns: null, boxes: [], lines: { ...lines, ...linesOf(routes, ends, shape) }, width: Math.max(wide, width), height, drawn: width };
 }
 

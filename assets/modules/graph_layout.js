@@ -94,7 +94,7 @@ export function pathOf({ nodes, edges }) {
     @param {any} dagre needed unless the plan is a path
     @param {import("./graph_layers.js").Level} level of what is no path
     @returns {Layout} */
-export function layoutPlan(plan, width, dagre, level = "card") {
+export function layoutPlan(plan, width, dagre, level = "tree") {
   const wide = Math.max(width, LOW + 2 * PAD);
   const path = pathOf(plan);
   if (path) return lanes(plan, path, wide);

@@ -1,5 +1,6 @@
 /* The plan graph's legend (always visible, with the colour toggle) and its tooltip. */
 import { shortNumber, show } from "./format.js";
+import { hasCards } from "./graph_layers.js";
 import { between, heats, isStep, OVERS, SCALES } from "./graph_values.js";
 import { verdictWords } from "./graph_verdict.js";
 import { sizesOf } from "./points.js";
@@ -26,8 +27,8 @@ export function graphLegend({ heat, names, setHeat, top, plan, level }) {
     choices("What colours are measured by", SCALES, heat.scale, set("scale")),
     h("span", { className: "pw-ramp" }, "0 %", h("span", { className: "pw-ramp-steps" }, ramp), `${Number((100 * top).toPrecision(2))} %`),
     plan.signs.length > 0 && h("span", { className: "pw-legend-signs" }, plan.signs.map(legendSign)),
-    plan.nodes.some((node) => node.shared) && level === "card" && h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-shared" }, "×2"), "shared by so many queries"),
-    (level || "card") === "card"
+    plan.nodes.some((node) => node.shared) && hasCards(level) && h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-shared" }, "×2"), "shared by so many queries"),
+    hasCards(level)
       ? h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-edge" }), "tuples still alive")
       : h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-trunk" }), "the thicker, the more queries share it"),
     h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-pill" }), plan.edges.some((edge) => edge.capacity) ? "queue, filled against its limit" : "queue"),

@@ -1,7 +1,7 @@
 /* The parts of the plan graph as React elements: card, edge, queue pill. */
 import { shortNumber, show } from "./format.js";
 import { inChip, inDot, queueDot, roundOf } from "./graph_chips.js";
-import { edgeKey, isState } from "./graph_layers.js";
+import { edgeKey, hasCards, isState } from "./graph_layers.js";
 import { between, edgeShare, heatStep, isStep, NEARLY_FULL, partsOf, queueFill } from "./graph_values.js";
 import { fit, fitting, lettersThatFit, SIZES, textWidth } from "./fitting.js";
 import { verdictWords } from "./graph_verdict.js";
@@ -84,7 +84,7 @@ export function cardLabel(node, facts, heat) {
 const ofBatch = ({ old }, entity) => (old[entity] ? old[entity].batch : undefined);
 
 /* What is in a card by the level of detail; a lane has its own. */
-const BODIES = { lane: inLane, card: inLayers, chip: inChip, dot: inDot };
+const BODIES = { lane: inLane, tree: inLayers, card: inLayers, chip: inChip, dot: inDot };
 
 /** A card. options: {place, facts, spark, heat, top, selected, level, moved, handlers}; level: of detail,
     or "lane"; moved: its place in the order is new. */
@@ -204,15 +204,15 @@ function nameOf(node, w) {
     read, dashed; a stub points at its store. source: the node it leaves; line: where it runs;
     handlers: of the queue's pill. thick: how thick the band of a lane is there, which is the edge's line;
     level: of detail. */
-export function graphEdge(edge, source, line, facts, { handlers, thick, level = "card" }) {
+export function graphEdge(edge, source, line, facts, { handlers, thick, level }) {
   const frame = (className, ...body) => h("g", { key: edgeKey(edge), className, "data-edge": `${edge.source}>${edge.target}` }, ...body);
   if (!edge.queue) {
-    const arrow = source.role === "store" && level === "card" ? { markerStart: "url(#pw-pointer)" } : {};
+    const arrow = source.role === "store" && hasCards(level) ? { markerStart: "url(#pw-pointer)" } : {};
     return frame("pw-edge pw-edge-state", h("path", { d: line.path, ...arrow }));
   }
   const share = edgeShare(source, facts);
   const inLane = thick !== undefined;
-  const onMap = level !== "card";
+  const onMap = !hasCards(level);
   const width = inLane ? 2 : onMap ? trunk(edge, share) : share === undefined ? 1.75 : share === null ? 1 : 1.25 + 5.75 * share;
   const style = { strokeWidth: width, strokeDasharray: share === 0 || share === null ? "4 4" : null };
   const told = sizesOf(facts.values[edge.queue]);
@@ -226,6 +226,7 @@ export function graphEdge(edge, source, line, facts, { handlers, thick, level = 
   return frame(
     "pw-edge",
     line.path && h("path", { d: line.path, style, markerEnd: inLane || onMap ? null : "url(#pw-arrow)" }),
+    onMap && h("path", { d: line.path, className: "pw-edge-catch", onMouseEnter: handlers.onMouseEnter, onMouseLeave: handlers.onMouseLeave }),
     queuePill(edge.queue, line, facts, handlers, level),
     !onMap && h("text", { className: "pw-edge-share", "data-as-of": of, ...beside, textAnchor: line.upright ? "start" : "middle" }, label),
     !onMap && edge.marks && edgeBracket(edge.marks, line, facts)
@@ -261,7 +262,7 @@ function queuePill(queue, middle, facts, handlers, level) {
   const most = told.queue_peak_tuples === undefined ? "" : `, at most ${show(told.queue_peak_tuples, "int")}${may} waiting at once`;
   const of = ofBatch(facts, queue);
   const label = `Queue: ${show(size, "int")} tuples${most}${of === undefined ? "" : `, of batch ${show(of, "int")}`}`;
-  const onMap = level !== "card";
+  const onMap = !hasCards(level);
   const at = onMap ? `${middle.x},${middle.y}` : `${middle.x - W / 2},${middle.y - 9}`;
   const properties = { className: `pw-queue${limit && fill >= NEARLY_FULL ? " pw-queue-full" : ""}`, "data-fill": limit ? fill.toFixed(3) : null, "data-as-of": of, role: "button", tabIndex: 0, "aria-label": label, ...handlers, transform: `translate(${at})`, "data-queue": queue };
   if (onMap) return h("g", properties, queueDot({ level, fill }));

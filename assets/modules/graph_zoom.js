@@ -12,19 +12,27 @@ import { LEVELS } from "./graph_layers.js";
 /** @typedef {(level: Level) => any} Layouts */
 
 /** Scales of a level: below the first its words are too small to read. */
-export const MAP_SCALES = { dot: [0.5, 1.8], chip: [0.84, 1.7], card: [0.75, 2] };
-/** Screens that the whole plan may take when it opens; cards, which say most, less. */
-const SCREENS = { dot: Infinity, chip: 1.5, card: 0.75 };
-/** More nodes than these are no cards when they open. */
-const MOST_CARDS = 40;
+export const MAP_SCALES = { dot: [0.5, 1.8], chip: [0.76, 1.7], card: [0.75, 2], tree: [0.75, 2] };
+/** Screens that a plan may take at most, its dots smaller where they would take more. */
+export const MOST_SCREENS = 1.5;
+
+/* Screens that the whole plan may take when it opens; a tree, which says most, less. */
+const SCREENS = { tree: 0.75, chip: MOST_SCREENS };
+const MOST_IN_TREE = 40;
 
 /* Largest scales at which a level opens. */
-const OPENS = { dot: 1.4, chip: 1, card: 1 };
+const OPENS = { dot: 1.4, chip: 1, card: 1, tree: 1 };
 
-/** The scale at which all of a layout is as wide as the frame. */
-export const fitScale = ({ drawn, level }, wide) => Math.min(OPENS[level], wide / drawn);
+/** The scale at which all of a layout is in sight.
+    @param {any} layout
+    @param {number} wide
+    @param {number} screen height of the window */
+export function fitScale({ drawn, height, level }, wide, screen) {
+  const scale = Math.min(OPENS[level], wide / drawn);
+  return level === "dot" ? Math.min(scale, (MOST_SCREENS * screen) / height) : scale;
+}
 
-/** The nearest level at which a plan fits, dots if none does.
+/** How a plan opens: as a tree or with chips where it fits, else with dots.
     @param {Layouts} layouts
     @param {number} n nodes
     @param {number} wide
@@ -32,20 +40,20 @@ export const fitScale = ({ drawn, level }, wide) => Math.min(OPENS[level], wide 
     @returns {Level} */
 export function openingLevel(layouts, n, wide, screen) {
   const fits = (level) => {
-    if (level === "card" && n > MOST_CARDS) return false;
-    const scale = fitScale(layouts(level), wide);
+    if (level === "tree" && n > MOST_IN_TREE) return false;
+    const scale = fitScale(layouts(level), wide, screen);
     return scale >= MAP_SCALES[level][0] && layouts(level).height * scale <= SCREENS[level] * screen;
   };
-  return [...LEVELS].reverse().find(fits) || "dot";
+  return Object.keys(SCREENS).find(fits) || "dot";
 }
 
-/** All of a layout, in the middle of the frame.
+/** All of a layout at its scale, in the middle of the frame.
     @param {any} layout
-    @param {Level} level
+    @param {number} scale
     @param {Frame} frame
     @returns {View} */
-export function wholeMap(layout, level, { w, h }) {
-  const scale = fitScale(layout, w);
+export function wholeMap(layout, scale, { w, h }) {
+  const { level } = layout;
   return { level, scale, x: (layout.width - w / scale) / 2, y: Math.min(0, layout.height - h / scale) / 2 };
 }
 
@@ -77,7 +85,8 @@ export function zoomedMap(view, opening, layouts, frame, at, factor) {
   const [low, high] = MAP_SCALES[view.level];
   const place = LEVELS.indexOf(view.level);
   const first = LEVELS.indexOf(opening.level);
-  if (factor > 1 && scale > high && place < LEVELS.length - 1) return stepped(view, LEVELS[place + 1], 0, layouts, frame, at);
+  const nearer = place < 0 ? undefined : LEVELS[place + 1]; // a tree has none
+  if (factor > 1 && scale > high && nearer) return stepped(view, nearer, 0, layouts, frame, at);
   if (factor < 1 && place > first && scale < low) return stepped(view, LEVELS[place - 1], 1, layouts, frame, at);
   if (place === first && scale <= opening.scale) return null;
   const next = Math.min(scale, high);

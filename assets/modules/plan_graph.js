@@ -184,7 +184,7 @@ const dataOf = ({ plan, live, glide, steps }) => ({
 /* What is drawn, made anew where more is another than what of it is in sight. */
 function useDrawn(scene, tools, setTip) {
   const { plan, layout, glide, facts, selected, ghosts, top, live, heat } = scene;
-  return useMemo(() => parts(scene, tools, setTip), [plan, layout, glide.places, facts, selected, ghosts, top, live.sparks, heat, tools.folds]);
+  return useMemo(() => parts(scene, tools, setTip), [plan, layout, glide.places, facts, selected, ghosts, top, live.sparks, heat.name, heat.over, tools.folds]);
 }
 
 function parts(scene, tools, setTip) {

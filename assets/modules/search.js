@@ -62,6 +62,12 @@ function opened() {
   return { input, list, box };
 }
 
+/* Closed without a choice, nothing stays lit. */
+function leave({ target }) {
+  target.remove();
+  emit("hits", []);
+}
+
 /** Open the search, unless it is open. */
 export async function openSearch() {
   if (byId("pw-search")) return;
@@ -70,10 +76,6 @@ export async function openSearch() {
   let entries = [...pages(), ...(shell ? ofShell(shell) : [])];
   let shown = [];
   let here = 0;
-  const leave = () => {
-    box.remove();
-    emit("hits", []);
-  };
   const pick = (entry) => {
     box.removeEventListener("close", leave); // what was found stays lit
     box.close();

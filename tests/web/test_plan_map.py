@@ -39,7 +39,7 @@ def lies_apart(a: dict[str, float], b: dict[str, float]) -> bool:
 class TestLayers:
     """Maps of modules/graph_layers.js."""
 
-    @pytest.mark.parametrize("level", ["dot", "chip"])
+    @pytest.mark.parametrize("level", ["dot", "chip", "card"])
     @pytest.mark.parametrize("seed", range(8))
     def test_any_graph_without_a_circle_is_a_map(self, ask: Ask, seed: int, level: str) -> None:
         plan = random_plan(random.Random(seed))
@@ -82,14 +82,14 @@ class TestLayers:
         assert gaps[0] >= 20
         assert gaps[len(gaps) // 2] <= 28
 
-    def test_the_lanes_lie_in_the_same_order_at_both_levels(self, ask: Ask) -> None:
+    def test_the_lanes_lie_in_the_same_order_at_all_levels(self, ask: Ask) -> None:
         plan = network(20, random.Random(4))
         orders = []
-        for level in ("dot", "chip"):
+        for level in ("dot", "chip", "card"):
             places = laid_out(ask, plan, level)["places"]
             own = [node["id"] for node in plan["nodes"] if node["role"] == "output"]
             orders.append(sorted(own, key=lambda id: places[id]["y"]))
-        assert orders[0] == orders[1]
+        assert orders[0] == orders[1] == orders[2]
 
     def test_state_is_a_mark_at_the_first_that_reads_it(self, ask: Ask) -> None:
         plan = network(6, random.Random(2))
@@ -138,13 +138,13 @@ class TestZoom:
     """modules/graph_zoom.js."""
 
     def test_a_plan_opens_at_the_nearest_level_at_which_it_fits(self, ask: Ask) -> None:
-        sizes = {"card": (2000, 1800), "chip": (1100, 400), "dot": (400, 200)}
+        sizes = {"tree": (2000, 1800), "chip": (1100, 400), "dot": (400, 200)}
         made = {k: {"level": k, "drawn": w, "height": h, "width": w} for k, (w, h) in sizes.items()}
         opening = "m.openingLevel((level) => all[level], n, wide, screen)"
         for wide, n, wanted in ((1180, 30, "chip"), (360, 30, "dot"), (2000, 30, "chip")):
             assert ask("graph_zoom", opening, all=made, n=n, wide=wide, screen=900) == wanted
-        made["card"]["height"] = 600
-        assert ask("graph_zoom", opening, all=made, n=30, wide=2000, screen=900) == "card"
+        made["tree"]["height"] = 600
+        assert ask("graph_zoom", opening, all=made, n=30, wide=2000, screen=900) == "tree"
         assert ask("graph_zoom", opening, all=made, n=300, wide=2000, screen=900) == "chip"
         made["chip"]["height"] = 1500
         assert ask("graph_zoom", opening, all=made, n=300, wide=1180, screen=900) == "dot"
@@ -164,7 +164,7 @@ class TestZoom:
         steps = ask(
             "graph_zoom",
             "(() => { const layouts = (level) => all[level];"
-            " const opening = m.wholeMap(all.chip, 'chip', frame); let view = opening;"
+            " const opening = m.wholeMap(all.chip, Math.min(1, frame.w / all.chip.drawn), frame); let view = opening;"
             " const told = []; for (const factor of factors) {"
             "  const before = view;"
             "  const next = m.zoomedMap(view, opening, layouts, frame, at, factor);"
