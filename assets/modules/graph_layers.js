@@ -40,6 +40,7 @@ const SPACE = {
 const STATE = { width: 132, gap: 14, row: 8 };
 /* Of a chip and a dot: how high, how wide a mark of its state is, and how far apart lines end at it. */
 const MAP = { chip: { height: 20, state: 15, port: 10 }, dot: { height: 12, named: 17, state: 7, port: 7 } };
+const SMALLER = 0.88; // the scale that chips may have so that more of their names is in sight
 const NUMBER = 54; // of a chip: what its number takes, and its sides
 const SHORT = 8; // how much shorter than an edge to an output the others are kept
 const TIP = 7; // the arrow's head
@@ -84,7 +85,7 @@ function widest(plan, readers, wide, level) {
   const fits = (way) => {
     const layers = [];
     for (const [id, { w }] of Object.entries(mapBlocks(plan, readers, level, way))) layers[ranks.get(id)] = Math.max(layers[ranks.get(id)] || 0, w);
-    return layers.reduce((sum, one) => sum + one + SPACE[level].LR.ranksep, 2 * PAD) <= wide;
+    return layers.reduce((sum, one) => sum + one + SPACE[level].LR.ranksep, 2 * PAD) <= wide / SMALLER;
   };
   return WAYS[level].find(fits) || WAYS[level].at(-1);
 }

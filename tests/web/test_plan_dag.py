@@ -238,6 +238,21 @@ def test_the_keyboard_reaches_every_card(open_page: OpenPage, run: StreamRun) ->
     expect(page.locator("#plan-inspector [data-entity]")).to_have_attribute("data-entity", join.id)
 
 
+def test_what_is_in_sight_stays_when_the_next_plan_comes(
+    open_page: OpenPage, run: StreamRun
+) -> None:
+    page = shown(open_page, run, SHARING - 1)
+    nearer(page)
+    before = view_of(page)
+    version = page.locator("#plan-graph").get_attribute("data-version")
+    page.keyboard.press("Shift+ArrowRight")
+    expect(page.locator("#plan-graph")).not_to_have_attribute("data-version", str(version))
+    expect(page.locator(".pw-graph-frame")).to_have_attribute("data-level", "card")
+    after = view_of(page)
+    assert after["scale"] == before["scale"]
+    assert after["x"] == pytest.approx(before["x"], abs=before["w"] / 4)
+
+
 def test_a_new_plan_glides_and_its_lines_follow(open_page: OpenPage, run: StreamRun) -> None:
     page = shown(open_page, run, SHARING - 1)
     store = next(node for node in graph_at(run, SHARING - 1).nodes if node.role == "store")
