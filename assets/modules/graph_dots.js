@@ -26,11 +26,11 @@ function edgeWays({ plan, facts }, svg) {
   });
 }
 
-function fly(frame, { points, fell }, place, scale) {
+function fly(frame, { points, fell }, place, view) {
   const dot = document.createElement("i");
   frame.append(dot);
   const moves = points.map(([x, y], step) => ({
-    transform: `translate(${(x * scale).toFixed(1)}px,${(y * scale).toFixed(1)}px)`,
+    transform: `translate(${((x - view.x) * view.scale).toFixed(1)}px,${((y - view.y) * view.scale).toFixed(1)}px)`,
     opacity: step === points.length - 1 ? 0 : fell && step === points.length - 2 ? 0.9 : 1,
   }));
   const frames = Math.round(FRAMES * (0.35 + 0.65 * Math.min(1, points.length / 10)));
@@ -39,8 +39,8 @@ function fly(frame, { points, fell }, place, scale) {
   flight.finished.then(gone, gone);
 }
 
-/** The dots over a drawing of the plan. scene: see plan_graph.js; scale: of the drawing. */
-export function TupleDots({ scene, scale }) {
+/** The dots over a drawing of the plan. scene: see plan_graph.js; view: what of it is seen. */
+export function TupleDots({ scene, view }) {
   const frame = useRef(null);
   const last = useRef({ batch: scene.live.batch, at: -Infinity });
   const { batch } = scene.live;
@@ -52,7 +52,7 @@ export function TupleDots({ scene, scale }) {
     last.current = { batch, at: performance.now() };
     const { plan, path, layout, facts } = scene;
     const ways = layout.columns ? laneWays(layout.columns, through(sharesOf(plan, path, facts))) : edgeWays(scene, frame.current.parentNode);
-    ways.forEach((way, place) => fly(frame.current, way, place, scale));
+    ways.forEach((way, place) => fly(frame.current, way, place, view));
   }, [batch]);
   useEffect(() => on("moment", () => currentMode() !== "live" && frame.current.replaceChildren()), []); // time stands still
   return h("div", { className: "pw-dots", ref: frame, "aria-hidden": "true" });

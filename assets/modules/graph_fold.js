@@ -3,8 +3,9 @@
    What can be folded into a node is what leads nowhere else, so a folded plan is a plan again; into
    the end of a long chain, what follows. */
 
-/** A plan with more nodes than this is shown folded until it is opened. */
-export const MOST_NODES = 80;
+/** A chain with more nodes than the first is shown folded until it is opened, a map with more than the
+    second. */
+export const MOST_NODES = { lane: 80, map: 500 };
 
 /** @typedef {{source: string, target: string, queue?: string}} Edge */
 /** @typedef {{id: string, role: string}} Node */
@@ -51,7 +52,7 @@ export function endsBy(edges, key, value) {
     @param {Node[] | null} path its nodes in order, if it is one path
     @param {number} most
     @returns {Folds} */
-export function guarded(plan, path, most = MOST_NODES) {
+export function guarded(plan, path, most = MOST_NODES[path ? "lane" : "map"]) {
   const folds = new Map();
   if (plan.nodes.length <= most) return folds;
   if (path) {

@@ -99,8 +99,10 @@ export function graphGhosts({ ghosts, layout }) {
   return h("g", { className: `pw-ghosts${going}`, "aria-hidden": "true" }, drawn);
 }
 
+const NAMED = 40; // px high: a card
+
 const outline = ({ id, name, from }) =>
-  h("g", { key: id, className: "pw-ghost", "data-ghost": id }, h("rect", { x: from.x, y: from.y, width: from.w, height: from.h, rx: 8 }), h("text", { x: from.x + 12, y: from.y + 19 }, name));
+  h("g", { key: id, className: "pw-ghost", "data-ghost": id }, h("rect", { x: from.x, y: from.y, width: from.w, height: from.h, rx: 8 }), from.h > NAMED && h("text", { x: from.x + 12, y: from.y + 19 }, name));
 
 const below = (place) => ({ x: place.x + place.w / 2, y: place.y + place.h + 14 });
 

@@ -1,6 +1,8 @@
 /* The plan graph's legend (always visible, with the colour toggle) and its tooltip. */
 import { shortNumber, show } from "./format.js";
-import { between, heats, OVERS, SCALES } from "./graph_values.js";
+import { hasCards } from "./graph_layers.js";
+import { between, heats, isStep, OVERS, SCALES } from "./graph_values.js";
+import { verdictWords } from "./graph_verdict.js";
 import { sizesOf } from "./points.js";
 import { h } from "./react.js";
 
@@ -10,9 +12,9 @@ function choices(label, words, here, choose) {
   return h("span", { className: "pw-segments", role: "group", "aria-label": label }, Object.entries(words).map(choice));
 }
 
-/** options: {heat, names, setHeat, top, plan}: what cards show, what they can, its setter, the upper end
-    of the scale. */
-export function graphLegend({ heat, names, setHeat, top, plan }) {
+/** options: {heat, names, setHeat, top, plan, level}: what cards show, what they can, its setter, the upper
+    end of the scale; at which level of detail. */
+export function graphLegend({ heat, names, setHeat, top, plan, level }) {
   const labels = Object.fromEntries(names.map((name) => [name, heats[name].label]));
   const ramp = [0, 1, 2, 3, 4].map((step) => h("i", { key: step, className: `pw-heat-${step}` }));
   const set = (part) => (value) => setHeat({ ...heat, [part]: value });
@@ -25,9 +27,12 @@ export function graphLegend({ heat, names, setHeat, top, plan }) {
     choices("What colours are measured by", SCALES, heat.scale, set("scale")),
     h("span", { className: "pw-ramp" }, "0 %", h("span", { className: "pw-ramp-steps" }, ramp), `${Number((100 * top).toPrecision(2))} %`),
     plan.signs.length > 0 && h("span", { className: "pw-legend-signs" }, plan.signs.map(legendSign)),
-    plan.nodes.some((node) => node.shared) && h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-shared" }, "×2"), "shared by so many queries"),
-    h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-edge" }), "tuples still alive"),
+    plan.nodes.some((node) => node.shared) && hasCards(level) && h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-shared" }, "×2"), "shared by so many queries"),
+    hasCards(level)
+      ? h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-edge" }), "tuples still alive")
+      : h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-trunk" }), "the thicker, the more queries share it"),
     h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-pill" }), plan.edges.some((edge) => edge.capacity) ? "queue, filled against its limit" : "queue"),
+    plan.edges.some((edge) => edge.capacity) && h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-busy" }), "its queue is full"),
     plan.skips && plan.skips.length > 0 && h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-leap" }), "way that some regions take"),
     plan.edges.some((edge) => !edge.queue) && h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-state" }), "state that is read")
   );
@@ -43,10 +48,9 @@ const legendSign = ([sign, word, icon, about]) =>
   );
 
 function rows(node, facts) {
-  const card = facts.cards[node.id];
-  if (card) return stepRows(node, card);
+  if (isStep(node)) return stepRows(node, facts.cards[node.id]);
   const own = facts.values[node.entity];
-  if (own !== facts.system) return otherRows(node, own, facts.values);
+  if (own !== facts.system) return otherRows(node, own, facts);
   if (node.role === "source")
     return [
       ["arriving", show(own.tuples_per_s, "si") + " tuples/s"],
@@ -70,13 +74,13 @@ function stepRows(node, card) {
     ["reached by", `${show(card.reached, "int")} of ${show(card.n, "int")} tuples`],
     ["dropped here", `${show(card.drops, "pct")} of the batch`],
     ["still alive after", `${show(card.survival, "pct")} of the batch`],
-    [card.cost === null ? "share of visits" : "share of the cost", show(card.visits, "pct")],
+    ["share of the work", show(card.visits, "pct")],
     ...(card.refuted === null ? [] : [["refutes", `${show(card.refuted, "pct")} of the queries still open`]]),
     ...(card.cost === null ? [] : timed),
   ];
 }
 
-function otherRows(node, own, values) {
+function otherRows(node, own, { values, cards, verdicts }) {
   const { size, state_bytes: taken, saved_bytes: saved } = sizesOf(own);
   const numbers = [
     ["holds", size, (value) => `${show(value, "int")} tuples`],
@@ -85,8 +89,12 @@ function otherRows(node, own, values) {
     ...(node.parts || []).map(([name, word]) => [word, (own || {})[name], (value) => `${show(value, "int")} tuples`]),
     ["reached by", (own || {}).reached_tuples, (value) => `${show(value, "int")} tuples`],
     ["cost", (own || {}).cost_us, (value) => `${shortNumber(value)} µs per tuple`],
+    ["time in the batch", (cards[node.id] || {}).time, (value) => show(value / 1000, "ms")],
+    ["share of the work", (cards[node.id] || {}).visits, (value) => show(value, "pct")],
   ];
   const words = [["kind", node.word], ...(node.note ? [["what", node.note]] : []), ...(node.unit ? [["unit", node.unit]] : []), ...(node.shared ? [["shared by", node.shared.join(", ")]] : [])];
+  const verdict = verdictWords(verdicts.get(node.id));
+  if (verdict) words.push(["in this batch", verdict]);
   const marks = (node.marks || []).map(([entity, name, property, word, none, form]) => [name, `${word}${between(form)}${show((values[entity] || {})[property] ?? none, form === "si" ? "int" : form)}`]);
   return [...words, ...marks, ...numbers.filter(([, value]) => value !== undefined && value !== null).map(([name, value, form]) => [name, form(value)])];
 }

@@ -1,8 +1,10 @@
 /* The parts of the plan graph as React elements: card, edge, queue pill. */
 import { shortNumber, show } from "./format.js";
-import { edgeKey, isState } from "./graph_layout.js";
-import { between, edgeShare, heatStep, NEARLY_FULL, partsOf, queueFill } from "./graph_values.js";
+import { inChip, inDot, queueDot, roundOf } from "./graph_chips.js";
+import { edgeKey, hasCards, isState } from "./graph_layers.js";
+import { between, edgeShare, heatStep, isStep, NEARLY_FULL, partsOf, queueFill } from "./graph_values.js";
 import { fit, fitting, lettersThatFit, SIZES, textWidth } from "./fitting.js";
+import { verdictWords } from "./graph_verdict.js";
 import { sparkPoints } from "./paths.js";
 import { sizesOf } from "./points.js";
 import { h } from "./react.js";
@@ -70,24 +72,29 @@ export const cardTexts = (node, facts, heat) => (TEXTS[node.role] || operatorTex
 
 export function cardLabel(node, facts, heat) {
   const texts = cardTexts(node, facts, heat);
-  const card = facts.cards[node.id];
-  if (card) return `${node.name}, ${node.word} ${node.position}: ${texts.big} ${texts.word}, ${show(card.reached, "int")} tuples reached it`;
+  if (isStep(node)) return `${node.name}, ${node.word} ${node.position}: ${texts.big} ${texts.word}, ${show(facts.cards[node.id].reached, "int")} tuples reached it`;
   const shared = node.shared ? `, shared by ${node.shared.join(", ")}` : "";
   const what = node.role === "source" || node.role === "output" ? "" : `, ${node.word}`;
   const parts = partsOf(node, facts.values).map(({ word, number }) => `, ${word} ${show(number, "int")}`).join("");
-  return `${node.name}${what}: ${texts.big} ${texts.word}${texts.small && `, ${texts.small}`}${parts}${shared}`;
+  const verdict = verdictWords(facts.verdicts.get(node.id));
+  return `${node.name}${what}: ${texts.big} ${texts.word}${texts.small && `, ${texts.small}`}${parts}${shared}${verdict && `, ${verdict}`}`;
 }
 
 /* The batch that is told of, where it is an older one than that of the graph. */
 const ofBatch = ({ old }, entity) => (old[entity] ? old[entity].batch : undefined);
 
-/** A card. options: {place, facts, spark, heat, top, selected, lane, moved, handlers}; lane: it stands
-    in one; moved: its place in the order is new. */
+/* What is in a card by the level of detail; a lane has its own. */
+const BODIES = { lane: inLane, tree: inLayers, card: inLayers, chip: inChip, dot: inDot };
+
+/** A card. options: {place, facts, spark, heat, top, selected, level, moved, handlers}; level: of detail,
+    or "lane"; moved: its place in the order is new. */
 export function graphCard(node, options) {
-  const { place, facts, selected, moved, heat, top } = options;
+  const { place, facts, selected, moved, heat, top, level } = options;
+  const rx = roundOf(level, place, node.role);
   const card = facts.cards[node.id];
   const step = card ? heatStep(heat.of(card), top) : null;
-  const marks = { "pw-selected": selected, "pw-card-moved": moved, "pw-card-state": isState(node.role) };
+  const verdict = facts.verdicts.get(node.id);
+  const marks = { "pw-selected": selected, "pw-card-moved": moved, "pw-card-state": isState(node.role), [`pw-at-${level}`]: true };
   return h(
     "g",
     {
@@ -102,17 +109,18 @@ export function graphCard(node, options) {
       "data-id": node.id,
       "data-as-of": ofBatch(facts, node.entity),
       "data-heat": step === null ? "none" : String(step),
+      "data-verdict": verdict && verdict.word,
       ...options.handlers,
     },
-    h("rect", { className: "pw-card-ground", width: place.w, height: place.h, rx: 8 }),
-    h("rect", { className: `pw-card-box pw-heat-${step === null ? "none" : step}`, width: place.w, height: place.h, rx: 8 }),
-    ...(options.lane ? inLane : inLayers)(node, options, cardTexts(node, facts, heat))
+    h("rect", { className: "pw-card-ground", width: place.w, height: place.h, rx }),
+    h("rect", { className: `pw-card-box pw-heat-${step === null ? "none" : step}`, width: place.w, height: place.h, rx }),
+    ...BODIES[level](node, options, cardTexts(node, facts, heat))
   );
 }
 
 /* In a lane: the place in the order above the card, then name, number and word below each other. */
 function inLane(node, { place: { w }, spark, facts }, texts) {
-  const steps = facts.cards[node.id];
+  const steps = isStep(node);
   const narrow = w < NARROW;
   const names = nameLines(node.name, w - 12, narrow ? SIZES.fine : SIZES.body);
   const short = (text) => (narrow ? text.replace(/\d\d\.\d/, (number) => String(Math.round(Number(number)))).replace(/ in$/, "") : text);
@@ -138,7 +146,7 @@ const beside = (texts, w) => {
 
 /* Anywhere else: wider, and not so high. */
 function inLayers(node, { place: { w }, spark, facts }, texts) {
-  const step = facts.cards[node.id];
+  const step = isStep(node);
   return [
     ...nameOf(node, w),
     step && h("text", { key: "rank", className: "pw-card-place", x: w - 10, y: 58, textAnchor: "end" }, String(node.position)),
@@ -194,16 +202,18 @@ function nameOf(node, w) {
 
 /** An edge with the share of tuples on it and the queue pill; without a queue it is state that is
     read, dashed; a stub points at its store. source: the node it leaves; line: where it runs;
-    handlers: of the queue's pill. thick: how thick the band of a lane is there, which is the edge's line. */
-export function graphEdge(edge, source, line, facts, handlers, thick) {
+    handlers: of the queue's pill. thick: how thick the band of a lane is there, which is the edge's line;
+    level: of detail. */
+export function graphEdge(edge, source, line, facts, { handlers, thick, level }) {
   const frame = (className, ...body) => h("g", { key: edgeKey(edge), className, "data-edge": `${edge.source}>${edge.target}` }, ...body);
   if (!edge.queue) {
-    const arrow = source.role === "store" ? { markerStart: "url(#pw-pointer)" } : {};
+    const arrow = source.role === "store" && hasCards(level) ? { markerStart: "url(#pw-pointer)" } : {};
     return frame("pw-edge pw-edge-state", h("path", { d: line.path, ...arrow }));
   }
   const share = edgeShare(source, facts);
   const inLane = thick !== undefined;
-  const width = inLane ? 2 : share === undefined ? 1.75 : share === null ? 1 : 1.25 + 5.75 * share;
+  const onMap = !hasCards(level);
+  const width = inLane ? 2 : onMap ? trunk(edge, share) : share === undefined ? 1.75 : share === null ? 1 : 1.25 + 5.75 * share;
   const style = { strokeWidth: width, strokeDasharray: share === 0 || share === null ? "4 4" : null };
   const told = sizesOf(facts.values[edge.queue]);
   const { fill, limit } = queueFill(told, facts, edge.queue);
@@ -215,12 +225,16 @@ export function graphEdge(edge, source, line, facts, handlers, thick) {
   const of = ofBatch(facts, source.entity);
   return frame(
     "pw-edge",
-    line.path && h("path", { d: line.path, style, markerEnd: inLane ? null : "url(#pw-arrow)" }),
-    queuePill(edge.queue, line, facts, handlers),
-    h("text", { className: "pw-edge-share", "data-as-of": of, ...beside, textAnchor: line.upright ? "start" : "middle" }, label),
-    edge.marks && edgeBracket(edge.marks, line, facts)
+    line.path && h("path", { d: line.path, style, markerEnd: inLane || onMap ? null : "url(#pw-arrow)" }),
+    onMap && h("path", { d: line.path, className: "pw-edge-catch", onMouseEnter: handlers.onMouseEnter, onMouseLeave: handlers.onMouseLeave }),
+    queuePill(edge.queue, line, facts, handlers, level),
+    !onMap && h("text", { className: "pw-edge-share", "data-as-of": of, ...beside, textAnchor: line.upright ? "start" : "middle" }, label),
+    !onMap && edge.marks && edgeBracket(edge.marks, line, facts)
   );
 }
+
+/* On a map a line is as thick as many outputs hang on it; one that carries nothing is thin. */
+const trunk = ({ outputs = 1 }, share) => (share === 0 || share === null ? 1 : 1.4 + 1.1 * Math.log2(outputs));
 
 /* What watches an edge: a bracket below its pill, with the least of the numbers; open at its end where
    there is none. */
@@ -241,16 +255,20 @@ const W = 40; // of a pill
 
 /** The pill of a queue: what went through it, or waits in it; filled against its limit, without one
     relative to the batch. */
-function queuePill(queue, middle, facts, handlers) {
+function queuePill(queue, middle, facts, handlers, level) {
   const told = sizesOf(facts.values[queue]);
   const { size, fill, limit } = queueFill(told, facts, queue);
   const may = limit ? ` of ${show(limit, "int")} it may hold` : "";
   const most = told.queue_peak_tuples === undefined ? "" : `, at most ${show(told.queue_peak_tuples, "int")}${may} waiting at once`;
   const of = ofBatch(facts, queue);
   const label = `Queue: ${show(size, "int")} tuples${most}${of === undefined ? "" : `, of batch ${show(of, "int")}`}`;
+  const onMap = !hasCards(level);
+  const at = onMap ? `${middle.x},${middle.y}` : `${middle.x - W / 2},${middle.y - 9}`;
+  const properties = { className: `pw-queue${limit && fill >= NEARLY_FULL ? " pw-queue-full" : ""}`, "data-fill": limit ? fill.toFixed(3) : null, "data-as-of": of, role: "button", tabIndex: 0, "aria-label": label, ...handlers, transform: `translate(${at})`, "data-queue": queue };
+  if (onMap) return h("g", properties, queueDot({ level, fill }));
   return h(
     "g",
-    { className: `pw-queue${limit && fill >= NEARLY_FULL ? " pw-queue-full" : ""}`, "data-fill": limit ? fill.toFixed(3) : null, "data-as-of": of, role: "button", tabIndex: 0, "aria-label": label, ...handlers, transform: `translate(${middle.x - W / 2},${middle.y - 9})`, "data-queue": queue },
+    properties,
     h("rect", { className: "pw-queue-box", width: W, height: 18, rx: 9 }),
     fill > 0 && h("rect", { className: "pw-queue-fill", x: 2, y: 2, width: Math.max(4, fill * (W - 4)), height: 14, rx: 7 }),
     h("text", { className: "pw-queue-size", x: W / 2, y: 13, textAnchor: "middle" }, show(size, "si")),

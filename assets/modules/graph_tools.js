@@ -82,8 +82,10 @@ export function traceWords(plan, node) {
   return `${node.name}: ${before}, ${after}`;
 }
 
+const mostOf = (plan) => MOST_NODES[pathOf(plan) ? "lane" : "map"];
+
 const hiddenWords = (plan, hidden) =>
-  `${plan.nodes.length - hidden} of ${plan.nodes.length} parts shown${plan.nodes.length > MOST_NODES ? `: more than ${MOST_NODES} are folded at first` : ""}`;
+  `${plan.nodes.length - hidden} of ${plan.nodes.length} parts shown${plan.nodes.length > mostOf(plan) ? `: more than ${mostOf(plan)} are folded at first` : ""}`;
 
 /** How many parts a card holds, drawn at its corner, over all cards; a click opens it.
     @param {any} plan folded

@@ -1,6 +1,7 @@
 /* What leads to a part of the plan and where it leads: lit while the part is looked at. */
+import { on } from "./core.js";
 import { traced } from "./graph_sides.js";
-import { useEffect } from "./react.js";
+import { useEffect, useState } from "./react.js";
 
 /** Mark every card and edge of the graph by where it stands to the one looked at: data-trace is up,
     here, down or off; nothing while none is.
@@ -9,6 +10,21 @@ import { useEffect } from "./react.js";
     @param {string} id '' = none */
 export function useTrace(ref, plan, id) {
   useEffect(() => mark(ref.current, plan, id));
+}
+
+/** Mark the cards that a search finds (data-hit), and the graph that there are any.
+    @param {{current: Element | null}} ref */
+export function useHits(ref) {
+  const [hits, setHits] = useState([]);
+  useEffect(() => on("hits", setHits), []);
+  useEffect(() => {
+    const root = ref.current;
+    if (!hits.length && !root.dataset.hits) return;
+    const cards = [...root.querySelectorAll("[data-id]")];
+    const found = cards.filter((card) => hits.includes(card.dataset.id));
+    for (const card of cards) card.toggleAttribute("data-hit", found.includes(card));
+    root.dataset.hits = found.length ? String(found.length) : "";
+  });
 }
 
 function mark(root, plan, id) {

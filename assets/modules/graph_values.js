@@ -5,15 +5,21 @@ const known = (value) => typeof value === "number" && !Number.isNaN(value);
 const share = (part, whole) => (known(part) && known(whole) && whole > 0 ? part / whole : null);
 const orNull = (value) => (known(value) ? value : null);
 
-/** The plan with all that is known of each node: what its kind has in common, and its own.
+/** The plan with all that is known of each node: what its kind has in common, and its own; and of each
+    edge how many outputs hang on it.
     @param {any} plan as dashboard/views/plan.py graph_plan sends it */
-export const described = (plan) => ({ ...plan, nodes: plan.nodes.map((node) => ({ entity: node.id, ...plan.kinds[node.kind], ...node })) });
+export function described(plan) {
+  const nodes = plan.nodes.map((node) => ({ entity: node.id, ...plan.kinds[node.kind], ...node }));
+  const shared = new Map(nodes.map((node) => [node.id, node.shared ? node.shared.length : 1]));
+  return { ...plan, nodes, edges: plan.edges.map((edge) => ({ ...edge, outputs: shared.get(edge.target) })) };
+}
 
 /** Whether a node is a step of the plan: a construct or a filter.
     @param {{role: string}} node */
 export const isStep = (node) => node.role === "step";
 
-/** Numbers of the steps, and what all cards need: the whole, its tuples, the share that matched.
+/** Numbers of the steps and the operators, and what all cards need: the whole, its tuples, the share that
+    matched.
     @param {{nodes: any[], edges: any[]}} plan nodes in an order of the flow
     @param {Object<string, any>} values
     @param {Object<string, number | null>} [refuted] construct -> share of the queries still open
@@ -48,10 +54,20 @@ export function cardValues(plan, values, refuted = {}, old = {}) {
     };
     alive[id] = survival ?? ahead;
   }
+  const times = timesOf(plan, values);
+  const busy = [...times.values()].reduce((sum, time) => sum + time, 0);
+  for (const { id, role } of plan.nodes) if (role === "operator") cards[id] = { visits: times.has(id) ? share(times.get(id), busy) : null, time: times.get(id) };
   const limits = Object.fromEntries(plan.edges.filter((edge) => edge.capacity).map((edge) => [edge.queue, edge.capacity]));
   const n = system.n_tuples;
   const most = Math.max(0, ...plan.nodes.map((node) => partsOf(node, values).reduce((sum, one) => sum + one.number, 0)));
   return { cards, values, old, system, matched: share(system.n_matched, n), n, limits, most };
+}
+
+/* Operator -> its time in the batch, us. */
+function timesOf({ nodes, priced = [] }, values) {
+  const operators = nodes.filter(({ role }) => role === "operator").map(({ id, entity }) => [id, values[entity] || {}]);
+  const told = operators.map(([id, own]) => [id, own.reached_tuples * priced.map((name) => own[name]).find(known)]);
+  return new Map(told.filter(([, time]) => known(time)));
 }
 
 /** What a synopsis is divided into, [] of what is one whole.
@@ -74,14 +90,14 @@ export function edgeShare(source, facts) {
   return card ? card.survival : undefined;
 }
 
-/** Size of a queue and how full its pill is drawn, [0, 1]: what waited at once against what it may
+/** Size of a queue and how full its pill is drawn, [0, 1]: the most that waited at once against what it may
     hold where it has a limit, else its size relative to the batch. limit: undefined without one.
     @param {Object<string, number>} told sizesOf a queue
     @param {any} facts
     @param {string} queue */
 export function queueFill({ size, queue_peak_tuples: peak }, facts, queue) {
   const limit = facts.limits[queue];
-  const filled = limit ? share(Math.max(size ?? 0, peak ?? 0), limit) : share(size, facts.n);
+  const filled = limit ? share(peak ?? size, limit) : share(size, facts.n);
   return { size: known(size) ? size : null, fill: filled === null ? 0 : Math.min(1, filled), limit };
 }
 
@@ -95,13 +111,34 @@ const told = (name) => (card) => (card.over ? card.over[name] : card[name]);
 export const heats = {
   drop: { label: "dropped of what comes", word: "dropped", of: told("drop") },
   drops: { label: "dropped of all tuples", word: "of all", of: told("drops") },
-  visits: { label: "share of visits (cost)", word: "of cost", of: told("visits") },
+  visits: { label: "share of the work", word: "of work", of: told("visits") },
   refuted: { label: "queries refuted", word: "refuted", of: told("refuted") },
 };
 
-/** The heats there are numbers for: constructs refute queries, filters do not.
+/** The heats there are numbers for: constructs refute queries, filters do not, operators drop nothing.
+    Before the first numbers those that every step has.
     @param {{cards: Object<string, any>}} facts */
-export const heatsOf = ({ cards }) => Object.keys(heats).filter((name) => name !== "refuted" || Object.values(cards).some((card) => known(card.refuted)));
+export function heatsOf({ cards }) {
+  const own = Object.values(cards);
+  const found = Object.keys(heats).filter((name) => own.some((card) => known(card[name])));
+  return found.length ? found : Object.keys(heats).filter((name) => name !== "refuted");
+}
+
+/** The heat cards show when nobody chose one: of a network, what all of its operators have.
+    @param {{nodes: any[]}} plan */
+export function usualHeat({ nodes }) {
+  const count = (wanted) => nodes.filter(({ role }) => role === wanted).length;
+  return count("operator") > count("step") ? "visits" : "drop";
+}
+
+/** The heat that is shown: the one chosen, where there are numbers for it.
+    @param {Heat} heat
+    @param {string[]} names of heats with numbers
+    @param {any} plan */
+export function heatUsed(heat, names, plan) {
+  const name = [heat.name, usualHeat(plan)].find((one) => one !== null && names.includes(one));
+  return { ...heat, name: name || names[0] };
+}
 
 /** Of which batches numbers are: the newest, or those since the plan began, at most 24 of them; and
     against what colours are: the largest card, or all there can be. */
@@ -110,16 +147,16 @@ export const SCALES = { relative: "of the largest", absolute: "of 100 %" };
 /** Weight of the newest batch in what is smoothed; as in dashboard/views/spreads.py. */
 export const EWMA_WEIGHT = 0.2;
 
-/** @typedef {{name: string, over: string, scale: string}} Heat */
+/** @typedef {{name: string | null, over: string, scale: string}} Heat name: null: the usual one */
 
 /** What the address says of the heat, 'drops.ewma.absolute' in any order; what nobody knows, or is
-    not said, is the first of its kind.
+    not said, is the usual one.
     @param {string | null} text
     @returns {Heat} */
 export function heatNamed(text) {
   const words = (text || "").split(".");
   const first = (choices) => words.find((word) => word in choices) || Object.keys(choices)[0];
-  return { name: first(heats), over: first(OVERS), scale: first(SCALES) };
+  return { name: words.find((word) => word in heats) || null, over: first(OVERS), scale: first(SCALES) };
 }
 
 /** For the address; null for what is shown when it says nothing.

@@ -27,12 +27,16 @@ const KEYS = {
   "<": () => changeSpeed(0.5),
   ">": () => changeSpeed(2),
   t: () => toggleTwins(),
+  f: () => emit("fit"),
   y: () => copyPermalink(),
   "/": () => openSearch(),
   ".": () => go({ at: null }),
   "[": () => emit("heat", -1),
   "]": () => emit("heat", 1),
-  Escape: () => moment.node && go({ node: null }),
+  Escape: () => {
+    emit("hits", []);
+    if (moment.node) go({ node: null });
+  },
 };
 
 function page(letter) {

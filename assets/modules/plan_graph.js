@@ -7,14 +7,17 @@ import { emit, on } from "./core.js";
 import { sharesOf } from "./graph_band.js";
 import { TupleDots } from "./graph_dots.js";
 import { graphFlow } from "./graph_flow.js";
+import { bringIn, MapFrame, useMap } from "./graph_frame.js";
 import { graphGhosts, useGhosts, useGlide } from "./graph_glide.js";
-import { edgeKey, edgeLine, layoutPlan, pathOf } from "./graph_layout.js";
+import { edgeKey } from "./graph_layers.js";
+import { edgeLine, layoutPlan, pathOf } from "./graph_layout.js";
 import { graphLegend, graphTip } from "./graph_legend.js";
 import { graphBoxes, graphCard, graphEdge, queueTip } from "./graph_parts.js";
 import { graphSkips, RISE, skipTip } from "./graph_skips.js";
 import { foldingKeys, foldMarks, graphTools, useFolds } from "./graph_tools.js";
-import { useTrace } from "./graph_trace.js";
-import { cardValues, described, heatNamed, heatsOf, heatShown, heatText, heatTop, isStep, overTime, spreadOn } from "./graph_values.js";
+import { useHits, useTrace } from "./graph_trace.js";
+import { cardValues, described, heatNamed, heatsOf, heatShown, heatText, heatTop, heatUsed, isStep, overTime, spreadOn, usualHeat } from "./graph_values.js";
+import { verdictsOf } from "./graph_verdict.js";
 import { go, moment } from "./moment.js";
 import { isPointed } from "./pointed.js";
 import { valueOf } from "./points.js";
@@ -62,16 +65,18 @@ function pushed(nodes, sparks, values) {
   return grown;
 }
 
-/* The heat the cards show: it lives in the address; the event `heat` takes the next one. */
-function useHeat() {
+/* The heat that was chosen: it lives in the address; the event `heat` takes the next one. shown: what cards
+   show now, and can show. */
+function useHeat(plan) {
   const [heat, setHeat] = useState(heatNamed(moment.heat));
-  const names = useRef([]); // those there are numbers for
-  const turn = (next) => go({ heat: heatText(next) }, true);
+  const shown = useRef({ heat, names: [], usual: "" });
+  shown.current.usual = usualHeat(plan);
+  const turn = (next) => go({ heat: heatText({ ...next, name: next.name === shown.current.usual ? null : next.name }) }, true);
   useEffect(() => {
-    const offs = [on("moment", () => setHeat(heatNamed(moment.heat))), on("heat", (way) => turn(nextHeat(heatNamed(moment.heat), way, names.current)))];
+    const offs = [on("moment", () => setHeat(heatNamed(moment.heat))), on("heat", (way) => turn(nextHeat(shown.current.heat, way, shown.current.names)))];
     return () => offs.forEach((off) => off());
   }, []);
-  return [heat, turn, names];
+  return [heat, turn, shown.current];
 }
 
 let dagre = null; // fetched for the first plan that is no chain
@@ -94,13 +99,23 @@ function useScene(props, width, heat) {
   const live = useLive(props);
   const path = useMemo(() => pathOf(plan), [plan.hash]);
   const library = useLibrary(!path && plan.nodes.length > 0);
-  const layout = useMemo(() => layoutPlan(plan, width, library), [plan.hash, width, library]);
+  const map = useMap(plan, path, width, library);
+  const lane = useMemo(() => layoutPlan(plan, width), [plan.hash, width]);
+  const layout = map ? map.layout : lane;
   const glide = useGlide(layout.places, `${plan.run} ${plan.hash}`);
-  const facts = useMemo(() => overTime(cardValues(props.whole, live.values, props.refuted, live.old), live.spreads, heat.over), [props.whole.hash, live, props.refuted, heat.over]);
+  const facts = useMemo(() => factsOf(props, live, heat.over), [props.whole.hash, live, props.refuted, heat.over]);
   const ghosts = useGhosts(plan, layout);
-  const top = heatTop(facts, heat);
+  const names = heatsOf(facts);
+  const used = heatUsed(heat, names, plan);
+  const top = heatTop(facts, used);
   const steps = plan.nodes.filter(isStep).sort((a, b) => a.position - b.position);
-  return { plan, path, selected, width, heat, live, layout, glide, ghosts, facts, top, steps };
+  useEffect(() => bringIn(map, selected), [selected, plan.hash, Boolean(map)]);
+  return { plan, path, selected, width, heat: used, names, live, map, layout, glide, ghosts, facts, top, steps };
+}
+
+function factsOf({ whole, refuted }, { values, old, spreads }, over) {
+  const facts = overTime(cardValues(whole, values, refuted, old), spreads, over);
+  return { ...facts, verdicts: verdictsOf(whole, facts) };
 }
 
 export function PlanGraph(given) {
@@ -108,13 +123,14 @@ export function PlanGraph(given) {
   const { plan, whole: all } = tools;
   const props = { ...given, plan, whole: all };
   const [ref, width] = useWidth();
-  const [heat, setHeat, names] = useHeat();
+  const [heat, setHeat, shown] = useHeat(plan);
   const [tip, setTip] = useState(null);
-  const [whole, setWhole] = useState(() => !window.matchMedia("(max-width: 48em)").matches);
-  const scene = { ...useScene(props, width, heat), whole };
+  const scene = useScene(props, width, heat);
+  const drawn = drawing(scene, useDrawn(scene, tools, setTip));
   const { facts, live, top } = scene;
-  names.current = heatsOf(facts);
+  Object.assign(shown, { heat: scene.heat, names: scene.names });
   useTrace(ref, plan, (tip && (tip.id || tip.queue)) || props.selected);
+  useHits(ref);
   useInSight(ref, tip, scene);
   useLayoutEffect(() => emit("drawn", { run: plan.run, version: plan.version, batch: live.batch }), [plan.run, plan.version, live.batch]);
   useEffect(() => () => emit("drawn", null), []);
@@ -123,18 +139,19 @@ export function PlanGraph(given) {
     { id: props.id, className: "pw-graph", ref, onKeyDown: foldingKeys(tools), ...dataOf(scene) },
     graphTools(tools, props.selected),
     plan.nodes.length === 0 && h("p", { className: "pw-graph-none" }, "No plan yet: it is chosen with the first batch."),
-    width > 0 && plan.nodes.length > 0 && framed(scene, drawing(scene, tools, setTip), setWhole),
-    tip && tipOf(scene, tip, facts, width, live.batch),
-    graphLegend({ heat, names: names.current, setHeat, top, plan })
+    width > 0 && plan.nodes.length > 0 && stage(scene, drawn, tip && tipOf(scene, tip, facts, width, live.batch)),
+    graphLegend({ heat: scene.heat, names: scene.names, setHeat, top, plan, level: scene.layout.level })
   );
 }
 
+const stage = ({ map }, drawn, tip) => (map ? h(MapFrame, { map, drawn, tip }) : h("div", { className: "pw-graph-stage" }, drawn, tip));
+
 /* A hover card that would end below the window stands above what it tells of. */
-function useInSight(ref, what, { layout, ...scene }) {
+function useInSight(ref, what, { layout, map }) {
   useLayoutEffect(() => {
     const tip = ref.current.querySelector(".pw-tip");
     if (!tip) return;
-    const over = what.queue ? 34 : layout.places[what.id].h * scaleOf({ layout, ...scene }) + 16;
+    const over = what.queue ? 34 : layout.places[what.id].h * seenFrom(map).scale + 16;
     tip.style.marginTop = "";
     const { bottom, height } = tip.getBoundingClientRect();
     if (bottom > window.innerHeight - 8) tip.style.marginTop = `${-height - over}px`;
@@ -143,11 +160,16 @@ function useInSight(ref, what, { layout, ...scene }) {
 
 /* The hover card of a card or of a queue. */
 function tipOf(scene, tip, facts, width, batch) {
-  const { layout } = scene;
-  const scale = scaleOf(scene);
-  if (tip.queue) return layout.lines[edgeKey(tip)] && queueTip(tip, { at: scaled({ ...layout.lines[edgeKey(tip)], w: 0, h: 0 }, scale), facts, width, batch });
-  return layout.places[tip.id] && graphTip(tip, { place: scaled(layout.places[tip.id], scale), facts, width, batch });
+  const { layout, map } = scene;
+  const on = (place) => placed(place, seenFrom(map));
+  if (tip.queue) return layout.lines[edgeKey(tip)] && queueTip(tip, { at: on({ ...layout.lines[edgeKey(tip)], w: 0, h: 0 }), facts, width, batch });
+  return layout.places[tip.id] && graphTip(tip, { place: on(layout.places[tip.id]), facts, width, batch });
 }
+
+/* Where the upper left of what is seen lies, and its scale; of a lane all is seen. */
+const seenFrom = (map) => (map ? map.view : { x: 0, y: 0, scale: 1 });
+
+const placed = ({ x, y, w, h }, view) => ({ x: (x - view.x) * view.scale, y: (y - view.y) * view.scale, w: w * view.scale, h: h * view.scale });
 
 const dataOf = ({ plan, live, glide, steps }) => ({
   "data-version": plan.version,
@@ -159,44 +181,36 @@ const dataOf = ({ plan, live, glide, steps }) => ({
   "data-order": steps.map((node) => node.id).join(" "),
 });
 
-/* Cards smaller than this share of their size say nothing any more. */
-const LEAST_SCALE = 0.3;
+/* What is drawn, made anew where more is another than what of it is in sight. */
+function useDrawn(scene, tools, setTip) {
+  const { plan, layout, glide, facts, selected, ghosts, top, live, heat } = scene;
+  return useMemo(() => parts(scene, tools, setTip), [plan, layout, glide.places, facts, selected, ghosts, top, live.sparks, heat.name, heat.over, tools.folds]);
+}
 
-/* A graph wider than the page is shown whole, smaller; in full size, as phones show it first so that it can be
-   read, it scrolls in its own frame. */
-const scaleOf = ({ layout, width, whole }) => (whole ? Math.min(1, Math.max(LEAST_SCALE, width / layout.width)) : 1);
-
-const scaled = ({ x, y, w, h }, scale) => ({ x: x * scale, y: y * scale, w: w * scale, h: h * scale });
-
-function framed({ layout, width, whole }, drawn, setWhole) {
-  if (layout.width <= width) return drawn;
-  const words = whole ? "Full size" : "All in sight";
+function parts(scene, tools, setTip) {
+  const { plan, layout, glide, facts } = scene;
+  const level = layout.level || "lane";
   return [
-    h("button", { key: "zoom", type: "button", className: "pw-button pw-graph-zoom", onClick: () => setWhole(!whole) }, words),
-    h("div", { key: "plan", className: "pw-graph-scroll", tabIndex: 0, role: "region", "aria-label": "Plan" }, drawn),
+    h("defs", { key: "defs" }, tips(), skipTip()),
+    graphBoxes(layout.boxes),
+    layout.columns && graphFlow({ ...scene, heat: heatShown(scene.heat) }),
+    h("g", { key: "ghosts" }, graphGhosts(scene)),
+    edgesOf(scene).map(([edge, source, line, thick]) => graphEdge(edge, source, line, facts, { handlers: shownOn(edge.queue, edge, scene.selected, setTip), thick, level: layout.level })),
+    graphSkips(plan, glide.places),
+    plan.nodes.map((node) => layout.places[node.id] && card(scene, node, level, setTip)),
+    foldMarks(plan, (id) => glide.places[id], tools.open),
   ];
 }
 
-function drawing(scene, tools, setTip) {
-  const { plan, width, layout, glide, facts, steps } = scene;
-  const [wide, scale] = [Math.max(width, layout.width), scaleOf(scene)];
-  const high = layout.height + (plan.skips.length ? RISE : 0);
-  const picture = h(
-    "svg",
-    { width: wide * scale, height: high * scale, viewBox: `0 0 ${wide} ${high}`, "data-scale": scale, role: "group", "aria-label": graphLabel(scene, steps) },
-    h("defs", null, tips(), skipTip()),
-    graphBoxes(layout.boxes),
-    layout.columns && graphFlow({ ...scene, heat: heatShown(scene.heat) }),
-    graphGhosts(scene),
-    edgesOf(scene).map(([edge, source, line, thick]) => graphEdge(edge, source, line, facts, shownOn(edge.queue, edge, scene.selected, setTip), thick)),
-    graphSkips(plan, glide.places),
-    plan.nodes.map((node) => layout.places[node.id] && card(scene, node, setTip)),
-    foldMarks(plan, (id) => glide.places[id], tools.open)
-  );
-  return h("div", { key: "plan", className: "pw-graph-drawing" }, picture, h(TupleDots, { scene, scale }));
+function drawing(scene, drawn) {
+  const { plan, width, layout, map, steps } = scene;
+  const [wide, high] = map ? [map.frame.w, map.frame.h] : [Math.max(width, layout.width), layout.height + (plan.skips.length ? RISE : 0)];
+  const { x, y, scale } = seenFrom(map);
+  const properties = { width: wide, height: high, viewBox: `${x} ${y} ${wide / scale} ${high / scale}`, "data-scale": scale, role: "group", "aria-label": graphLabel(scene, steps) };
+  return h("div", { key: "plan", className: "pw-graph-drawing" }, h("svg", properties, ...drawn), h(TupleDots, { scene, view: { x, y, scale } }));
 }
 
-function card(scene, node, setTip) {
+function card(scene, node, level, setTip) {
   const { selected, heat, live, layout, glide, ghosts, facts, top } = scene;
   return graphCard(node, {
     place: glide.places[node.id] || layout.places[node.id],
@@ -205,7 +219,7 @@ function card(scene, node, setTip) {
     heat: heatShown(heat),
     top,
     selected: selected === node.id,
-    lane: layout.columns !== null,
+    level,
     moved: ghosts.some((ghost) => ghost.id === node.id),
     handlers: shownOn(node.id, node, selected, setTip),
   });

@@ -1,6 +1,6 @@
 /* The search of everything, key /: pages, runs, parts of the plan, queries, knobs, plans, decisions. */
 import { callApi } from "./api.js";
-import { byId, el } from "./core.js";
+import { byId, el, emit } from "./core.js";
 import { currentShell } from "./header.js";
 import { go, known } from "./moment.js";
 
@@ -12,11 +12,23 @@ const MOST = 12;
     @param {string} text
     @returns {E[]} */
 export function matching(entries, text) {
-  const wanted = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const fits = ({ words, kind }) => wanted.every((word) => `${words} ${kind}`.toLowerCase().includes(word));
-  const begins = ({ words }) => (wanted.length && words.toLowerCase().startsWith(wanted[0]) ? 0 : 1);
-  return entries.filter(fits).sort((a, b) => begins(a) - begins(b)).slice(0, MOST);
+  const [first] = wantedOf(text);
+  const begins = ({ words }) => (first && words.toLowerCase().startsWith(first) ? 0 : 1);
+  return holding(entries, text).sort((a, b) => begins(a) - begins(b)).slice(0, MOST);
 }
+
+const wantedOf = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
+
+/* All entries that hold all words of the text. */
+function holding(entries, text) {
+  const wanted = wantedOf(text);
+  return entries.filter(({ words, kind }) => wanted.every((word) => `${words} ${kind}`.toLowerCase().includes(word)));
+}
+
+/** Nodes of the plan among the entries that hold a text, none without one: the graph lights them up.
+    @param {{words: string, kind: string, to?: any}[]} entries
+    @param {string} text */
+export const hitsOf = (entries, text) => (wantedOf(text).length ? holding(entries, text) : []).flatMap(({ to }) => (to && to.node ? [to.node] : []));
 
 const pages = () => [...document.querySelectorAll(".pw-nav-link")].map((link) => ({ words: link.textContent.trim(), kind: "page", to: { path: link.dataset.pwPath } }));
 
@@ -41,17 +53,31 @@ function row(entry, place, pick) {
   return button;
 }
 
-/** Open the search, unless it is open. */
-export async function openSearch() {
-  if (byId("pw-search")) return;
+/* The field, what is found, and the dialog around both. */
+function opened() {
   const input = el("input", { type: "text", class: "pw-input", role: "combobox", "aria-label": "Search", "aria-controls": "pw-founds", "aria-expanded": "true", placeholder: "page, run, part of the plan, query, knob, plan, decision" });
   const list = el("div", { id: "pw-founds", role: "listbox", "aria-label": "Found" });
   const box = el("dialog", { id: "pw-search", class: "pw-help pw-search", "aria-label": "Search" }, input, list);
+  box.addEventListener("click", (event) => event.target === box && box.close());
+  return { input, list, box };
+}
+
+/* Closed without a choice, nothing stays lit. */
+function leave({ target }) {
+  target.remove();
+  emit("hits", []);
+}
+
+/** Open the search, unless it is open. */
+export async function openSearch() {
+  if (byId("pw-search")) return;
+  const { input, list, box } = opened();
   const shell = currentShell();
   let entries = [...pages(), ...(shell ? ofShell(shell) : [])];
   let shown = [];
   let here = 0;
   const pick = (entry) => {
+    box.removeEventListener("close", leave); // what was found stays lit
     box.close();
     box.remove(); // its event comes later: the key / may come before
     go(entry.to);
@@ -65,6 +91,7 @@ export async function openSearch() {
     shown = [...numbered(input.value), ...matching(entries, input.value)].slice(0, MOST);
     list.replaceChildren(...(shown.length ? shown.map((entry, i) => row(entry, i, pick)) : [el("p", { class: "pw-dim" }, "Nothing is called that.")]));
     mark(0);
+    emit("hits", hitsOf(entries, input.value));
   };
   input.addEventListener("input", draw);
   input.addEventListener("keydown", (event) => {
@@ -74,8 +101,7 @@ export async function openSearch() {
     else return;
     event.preventDefault();
   });
-  box.addEventListener("close", () => box.remove());
-  box.addEventListener("click", (event) => event.target === box && box.close());
+  box.addEventListener("close", leave);
   document.body.append(box);
   box.showModal();
   draw();

@@ -125,7 +125,8 @@ class Face:
     node. groups: properties -> the group of the inspector, where the unit does not tell it. first:
     knobs that are turned most, in the order they stand in. holds: roles of what holds memory and
     bids for none -> how much it is. follows: properties of operators that cards follow while LIVE;
-    hushed: those that nothing follows; work: that is their share of the work of a batch.
+    hushed: those that nothing follows; work: that is their share of the work of a batch; priced:
+    that is the time of one of their tuples, us, which cards follow, too.
 
     unreplayed: knobs -> why the record cannot tell what another value would have done. chosen:
     knobs whose other values are planned at evaluations -> what the costs are. replays: what of the
@@ -160,6 +161,7 @@ class Face:
     verdict: VerdictSource | None = None
     skips: Callable[[PlanVersion], Sequence[Skip]] | None = None
     work: str = ""
+    priced: str = ""
     changes: tuple[Callable[[Any, Any], Iterable[str]], ...] = ()
     spoken: frozenset[str] = frozenset()
     compared: Mapping[str, tuple[str, str, bool | None]] = field(default_factory=dict)
@@ -185,7 +187,13 @@ def faces() -> tuple[Face, ...]:
 
 def followed() -> tuple[str, ...]:
     """Properties of operators that cards follow, of all systems."""
-    return tuple(name for face in faces() for name in face.follows)
+    own = (name for face in faces() for name in (*face.follows, face.priced))
+    return tuple(dict.fromkeys(name for name in own if name))
+
+
+def prices() -> tuple[str, ...]:
+    """Properties of operators that are the time of one of their tuples, us, of all systems."""
+    return tuple(dict.fromkeys(face.priced for face in faces() if face.priced))
 
 
 def watching() -> Watching:

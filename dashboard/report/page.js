@@ -1,7 +1,8 @@
 /* The page of a post-mortem: plan, story, timeline and decisions as of the moment of the slider. Its records
    are in the file; dagre, which lays out graphs, is defined before this script. */
 import { bandPath, through } from "./graph_band.js";
-import { edgeKey, isState, layoutPlan, pathOf } from "./graph_layout.js";
+import { edgeKey, isState } from "./graph_layers.js";
+import { layoutPlan, pathOf } from "./graph_layout.js";
 
 /* global dagre */
 const records = JSON.parse(document.getElementById("records").textContent);

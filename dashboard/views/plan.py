@@ -7,7 +7,7 @@ from dataclasses import replace
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from dashboard.base.face import Card, NodeKind, Skip, told
+from dashboard.base.face import Card, NodeKind, Skip, prices, told
 from dashboard.components.kinds import LADDER, node_kind
 from dashboard.views.book import SYSTEM
 from dashboard.views.numbers import rounded
@@ -105,8 +105,8 @@ def graph_plan(
     nodes: its ``plan_nodes``. version: of the plan of the whole run, when this is a part of it.
     shared: node -> the outputs that have it in common. skips: ways past others; limits: queue ->
     elements it may hold; marks: node -> those on its card; part: what of the run is shown. band:
-    its steps all look at every tuple. Kinds of filters that compare begin with NATIVE, the others
-    call functions or look into windows.
+    its steps all look at every tuple. priced: properties of operators: µs a tuple. Kinds of
+    filters that compare begin with NATIVE, the others call functions or look into windows.
     """
     if plan is None:
         empty: dict[str, Any] = {"nodes": [], "edges": [], "signs": [], "kinds": {}, "skips": []}
@@ -126,6 +126,7 @@ def graph_plan(
         "hash": plan.hash,
         "kind": plan.kind,
         "band": plan.kind == "no early drop",
+        "priced": prices(),
         "kinds": kinds,
         "nodes": [_sent(node, kinds[node.kind]) for node in drawn],
         "edges": [

@@ -18,6 +18,7 @@ from playwright.sync_api import Browser
 from dashboard.components.formats import Format, age, clock, show
 from dashboard.serving.bundle import ASSETS
 from tests.web.conftest import Ask, OpenPage
+from tests.web.plans import edge, random_plan
 
 pytestmark = pytest.mark.web
 
@@ -229,11 +230,6 @@ class TestCards:
         assert tops == [0.05, 0.5, 1, 1, 1]
 
 
-def _edge(source: str, target: str, queue: bool = True) -> dict[str, str]:
-    own = {"source": source, "target": target}
-    return {**own, "queue": f"{source}-{target}"} if queue else own
-
-
 class TestLayout:
     """modules/graph_layout.js."""
 
@@ -245,7 +241,7 @@ class TestLayout:
     ) -> None:
         ids = [f"n{place}" for place in range(case["n"] + 2)]
         nodes = [{"id": name, "role": "step"} for name in ids]
-        edges = [_edge(a, z) for a, z in pairwise(ids)]
+        edges = [edge(a, z) for a, z in pairwise(ids)]
         random.Random(5).shuffle(nodes)
         random.Random(6).shuffle(edges)
         plan = {"nodes": nodes, "edges": edges, "band": case["kind"] == "no early drop"}
@@ -279,7 +275,7 @@ class TestLayout:
     def test_any_graph_without_a_circle_is_drawn_apart(
         self, ask: Ask, seed: int, width: int
     ) -> None:
-        plan = _random_plan(random.Random(seed))
+        plan = random_plan(random.Random(seed))
         found = self._laid_out(ask, plan, width)
         places = found["places"]
         assert set(places) == {node["id"] for node in plan["nodes"]}
@@ -298,7 +294,7 @@ class TestLayout:
         self, ask: Ask
     ) -> None:
         nodes = [{"id": name, "role": "operator"} for name in ("a", "b", "join", "out")]
-        edges = [_edge("a", "join"), _edge("b", "join"), _edge("join", "out")]
+        edges = [edge("a", "join"), edge("b", "join"), edge("join", "out")]
         plan = {"nodes": nodes, "edges": edges}
         wide = self._laid_out(ask, plan, 900)["places"]
         assert wide["a"]["x"] < wide["join"]["x"] < wide["out"]["x"]
@@ -308,28 +304,12 @@ class TestLayout:
     def test_state_of_one_operator_stands_with_it(self, ask: Ask) -> None:
         nodes = [{"id": name, "role": "operator"} for name in ("a", "b", "join")]
         nodes += [{"id": "own", "role": "synopsis"}, {"id": "shared", "role": "store"}]
-        edges = [_edge("a", "join"), _edge("b", "join"), _edge("own", "join", False)]
-        edges += [_edge("shared", "join", False), _edge("shared", "b", False)]
+        edges = [edge("a", "join"), edge("b", "join"), edge("own", "join", False)]
+        edges += [edge("shared", "join", False), edge("shared", "b", False)]
         places = self._laid_out(ask, {"nodes": nodes, "edges": edges}, 900)["places"]
         below = places["own"]["y"] - places["join"]["y"] - places["join"]["h"]
         assert 0 < below < 40
         assert abs(places["own"]["x"] - places["join"]["x"]) < 20
-
-
-def _random_plan(rng: random.Random) -> dict[str, Any]:
-    names = [f"n{place}" for place in range(rng.randint(3, 16))]
-    nodes = [{"id": name, "role": "operator"} for name in names]
-    edges = []
-    for place, name in enumerate(names[1:], 1):
-        for source in rng.sample(names[:place], min(place, rng.randint(1, 3))):
-            edges.append(_edge(source, name))
-    for place in range(rng.randint(0, 4)):
-        state = {"id": f"state{place}", "role": rng.choice(["synopsis", "store"])}
-        nodes.append(state)
-        for reader in rng.sample(names, rng.randint(1, 2)):
-            edges.append(_edge(str(state["id"]), reader, False))
-    rng.shuffle(nodes)
-    return {"nodes": nodes, "edges": edges}
 
 
 def test_a_knobs_slider_goes_there_and_back(ask: Ask) -> None:

@@ -96,28 +96,118 @@ def test_every_node_and_edge_is_drawn_and_none_covers_another(
     assert violations(page) == []
 
 
-def test_a_wide_plan_is_shown_whole_and_in_full_size(open_page: OpenPage, run: StreamRun) -> None:
-    page = shown(open_page, run, SHARING - 1, width=1280, height=720)
+#: In the browser: the left end of what is seen of the layout.
+_LEFT = "document.querySelector('.pw-graph-frame svg').getAttribute('viewBox').split(' ')[0]"
+
+
+def view_of(page: Page) -> dict[str, float]:
+    """What of the plan is seen: the upper left of the layout, how much of it, and its scale."""
+    svg = page.locator(".pw-graph-frame svg")
+    x, y, w, h = map(float, str(svg.get_attribute("viewBox")).split())
+    return {"x": x, "y": y, "w": w, "h": h, "scale": float(str(svg.get_attribute("data-scale")))}
+
+
+def nearer(page: Page) -> None:
+    """The plan as cards."""
+    zoom = page.get_by_role("group", name="Zoom").get_by_role("button", name="Zoom in")
+    for _ in range(5):
+        zoom.click()
+    expect(page.locator(".pw-graph-frame")).to_have_attribute("data-level", "card")
+
+
+def middle(page: Page, selector: str) -> tuple[float, float]:
+    left, top, right, bottom = boxes(page, selector)[0]
+    return (left + right) / 2, (top + bottom) / 2
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720), (390, 844)])
+def test_the_whole_plan_is_in_sight_when_it_opens(
+    open_page: OpenPage, run: StreamRun, width: int, height: int
+) -> None:
+    page = shown(open_page, run, SHARING - 1, width=width, height=height)
     frame = page.get_by_role("region", name="Plan", exact=True)
-    fits = "(node) => node.scrollWidth <= node.clientWidth + 1"
-    assert frame.evaluate(fits)
-    assert float(page.locator(".pw-graph svg[data-scale]").get_attribute("data-scale") or 1) < 1
-    page.get_by_role("button", name="Full size").click()
-    expect(page.locator(".pw-graph svg[data-scale='1']")).to_have_count(1)
-    assert not frame.evaluate(fits)
-    page.get_by_role("button", name="All in sight").click()
-    expect(page.locator(".pw-graph svg[data-scale='1']")).to_have_count(0)
-    assert frame.evaluate(fits)
+    expect(frame).to_have_attribute("data-whole-plan", "1")
+    expect(frame).to_have_attribute("data-level", "dot" if width < 400 else "chip")
+    left, top, right, bottom = boxes(page, ".pw-graph-frame")[0]
+    assert bottom - top <= 0.6 * height
+    for card in boxes(page, ".pw-card-box"):
+        assert left - 1 <= card[0] <= card[2] <= right + 1
+        assert top - 1 <= card[1] <= card[3] <= bottom + 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_a_phone_shows_a_wide_plan_large_enough_to_read(
+def test_the_wheel_zooms_at_the_pointer_from_chips_to_cards_and_back(
     open_page: OpenPage, run: StreamRun
 ) -> None:
-    page = shown(open_page, run, SHARING - 1, width=390, height=844)
-    expect(page.locator(".pw-graph svg[data-scale='1']")).to_have_count(1)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.get_by_role("button", name="All in sight").click()
-    expect(page.locator(".pw-graph svg[data-scale='1']")).to_have_count(0)
+    page = shown(open_page, run, SHARING - 1)
+    frame = page.locator(".pw-graph-frame")
+    join = next(node for node in graph_at(run, SHARING - 1).nodes if node.role == "join")
+    place = f".pw-card[data-id='{join.id}'] .pw-card-box"
+    at = middle(page, place)
+    page.mouse.move(*at)
+    for _ in range(8):
+        page.mouse.wheel(0, -60)
+    expect(frame).to_have_attribute("data-level", "card")
+    expect(frame).to_have_attribute("data-whole-plan", "0")
+    now = middle(page, place)
+    assert abs(now[0] - at[0]) < 60
+    assert abs(now[1] - at[1]) < 60
+    expect(page.locator(f".pw-card[data-id='{join.id}']")).to_contain_text("tuples")
+    page.keyboard.press("f")
+    expect(frame).to_have_attribute("data-whole-plan", "1")
+    expect(frame).to_have_attribute("data-level", "chip")
+    assert middle(page, place) == pytest.approx(at, abs=1)
+
+
+def test_a_wheel_that_shows_no_more_scrolls_the_page(open_page: OpenPage, run: StreamRun) -> None:
+    page = shown(open_page, run, SHARING - 1)
+    before, at = view_of(page), middle(page, ".pw-graph-frame")
+    page.mouse.move(*at)
+    page.mouse.wheel(0, 200)
+    until(page, "scrollY > 0")
+    assert view_of(page) == before
+
+
+def test_a_drag_moves_a_zoomed_plan_and_pins_nothing(open_page: OpenPage, run: StreamRun) -> None:
+    page = shown(open_page, run, SHARING - 1)
+    zoom = page.get_by_role("group", name="Zoom")
+    expect(zoom.get_by_role("button", name="Zoom out")).to_be_disabled()
+    nearer(page)
+    frame = page.locator(".pw-graph-frame")
+    before, (x, y) = view_of(page), middle(page, ".pw-graph-frame")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - 90, y, steps=6)
+    page.mouse.up()
+    until(page, f"Number({_LEFT}) >= {before['x'] + 89 / before['scale']}")
+    after = view_of(page)
+    assert after["x"] == pytest.approx(before["x"] + 90 / before["scale"], abs=1)
+    assert "node=" not in page.url
+    zoom.get_by_role("button", name="All of it").click()
+    expect(frame).to_have_attribute("data-whole-plan", "1")
+
+
+def test_the_keyboard_zooms_moves_and_brings_in_what_has_the_focus(
+    open_page: OpenPage, run: StreamRun
+) -> None:
+    page = shown(open_page, run, SHARING - 1)
+    frame, at = page.locator(".pw-graph-frame"), page.url
+    frame.focus()
+    for _ in range(4):
+        page.keyboard.press("+")
+    expect(frame).to_have_attribute("data-whole-plan", "0")
+    before = view_of(page)
+    page.keyboard.press("ArrowRight")
+    until(page, f"Number({_LEFT}) > {before['x']}")
+    assert page.url == at
+    last = page.locator(".pw-card").last
+    last.focus()
+    expect(last.locator(".pw-card-box")).to_be_in_viewport()
+    left, top, right, bottom = boxes(page, ".pw-graph-frame")[0]
+    box = last.locator(".pw-card-box").bounding_box()
+    assert box is not None
+    assert left - 1 <= box["x"] <= box["x"] + box["width"] <= right + 1
+    assert top - 1 <= box["y"] <= box["y"] + box["height"] <= bottom + 1
 
 
 def test_texts_stay_inside_their_cards(open_page: OpenPage, run: StreamRun) -> None:
@@ -146,6 +236,21 @@ def test_the_keyboard_reaches_every_card(open_page: OpenPage, run: StreamRun) ->
     expect(page.locator(".pw-tip")).to_contain_text(f"⋈ {join.name}")
     page.keyboard.press("Enter")
     expect(page.locator("#plan-inspector [data-entity]")).to_have_attribute("data-entity", join.id)
+
+
+def test_what_is_in_sight_stays_when_the_next_plan_comes(
+    open_page: OpenPage, run: StreamRun
+) -> None:
+    page = shown(open_page, run, SHARING - 1)
+    nearer(page)
+    before = view_of(page)
+    version = page.locator("#plan-graph").get_attribute("data-version")
+    page.keyboard.press("Shift+ArrowRight")
+    expect(page.locator("#plan-graph")).not_to_have_attribute("data-version", str(version))
+    expect(page.locator(".pw-graph-frame")).to_have_attribute("data-level", "card")
+    after = view_of(page)
+    assert after["scale"] == before["scale"]
+    assert after["x"] == pytest.approx(before["x"], abs=before["w"] / 4)
 
 
 def test_a_new_plan_glides_and_its_lines_follow(open_page: OpenPage, run: StreamRun) -> None:
@@ -184,6 +289,7 @@ def test_a_store_is_shared_by_stubs_that_point_at_it(open_page: OpenPage, run: S
     store = next(node for node in graph.nodes if node.role == "store")
     stubs = [edge.target for edge in graph.edges if edge.source == store.id]
     assert len(stubs) > 1
+    nearer(page)
     for stub in stubs:
         line = page.locator(f"[data-edge='{store.id}>{stub}'] path")
         assert line.get_attribute("marker-start") == "url(#pw-pointer)"
@@ -192,6 +298,7 @@ def test_a_store_is_shared_by_stubs_that_point_at_it(open_page: OpenPage, run: S
     assert saved > 0
     card = page.locator(f".pw-card[data-id='{store.id}']")
     expect(card).to_have_attribute("aria-label", re.compile("KiB · saves"))
+    page.keyboard.press("f")
     card.click()
     inspector = page.locator("#plan-inspector")
     expect(inspector.get_by_role("row", name="Saved")).to_be_visible()

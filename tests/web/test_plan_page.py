@@ -223,12 +223,12 @@ def test_the_legend_changes_what_the_bars_mean(open_page: OpenPage) -> None:
     page = graph_of(open_page("/plan?run=r1&at=100"))
     heats = "cards => cards.map(c => c.dataset.heat).join('')"
     before = page.eval_on_selector_all(".pw-card", heats)
-    page.get_by_role("button", name="share of visits (cost)").click()
-    expect(page.locator(".pw-card[data-id='asc:dest']")).to_contain_text("of cost")
+    page.get_by_role("button", name="share of the work").click()
+    expect(page.locator(".pw-card[data-id='asc:dest']")).to_contain_text("of work")
     assert "heat=visits" in page.url
     assert page.eval_on_selector_all(".pw-card", heats) != before
     page.reload()
-    expect(page.locator(".pw-card[data-id='asc:dest']")).to_contain_text("of cost")
+    expect(page.locator(".pw-card[data-id='asc:dest']")).to_contain_text("of work")
     page.keyboard.press("]")
     expect(page.locator(".pw-card[data-id='asc:dest']")).to_contain_text("refuted")
     page.keyboard.press("]")
@@ -243,7 +243,7 @@ def test_a_card_is_coloured_by_the_number_it_shows(open_page: OpenPage) -> None:
     big = "cards => cards.map(c => parseFloat(c.querySelector('.pw-card-big').textContent))"
     heat = "cards => cards.map(c => Number(c.dataset.heat))"
     steps = ".pw-card:not([data-heat=none])"
-    names = "dropped of what comes", "dropped of all tuples", "share of visits (cost)"
+    names = "dropped of what comes", "dropped of all tuples", "share of the work"
     for name in (*names, "queries refuted"):
         page.get_by_role("button", name=name).click()
         expect(page.get_by_role("button", name=name)).to_have_attribute("aria-pressed", "true")

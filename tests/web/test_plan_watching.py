@@ -153,6 +153,78 @@ def test_queues_with_a_limit_say_how_full_they_were(open_page: OpenPage) -> None
     expect(page.locator(".pw-legend")).to_contain_text("queue, filled against its limit")
 
 
+def test_operators_are_coloured_by_their_share_of_the_time(
+    open_page: OpenPage, runs: tuple[StreamRun, SelectionRun]
+) -> None:
+    reader = runs[0].reader
+    values = reader.values(DAG, 2)
+    times: dict[str, float] = {}
+    for id, own in values.items():
+        price, reached = own.get("processing_us"), own.get("reached_tuples")
+        if id.startswith(f"{UNIT}/") and price is not None and reached is not None:
+            times[id] = price * reached
+    shares = {id: time / sum(times.values()) for id, time in times.items()}
+    page = open_page(f"/plan?run={DAG}&unit={UNIT}&at=2")
+    pressed = page.locator(".pw-legend [aria-pressed=true]").first
+    expect(pressed).to_have_text("share of the work")
+    heats = dict(
+        page.locator(".pw-card").evaluate_all("all => all.map(c => [c.dataset.id, c.dataset.heat])")
+    )
+    coloured = {id: int(step) for id, step in heats.items() if step != "none"}
+    assert coloured.keys() == shares.keys()
+    ramp = page.locator(".pw-ramp").inner_text()
+    top = float(re.findall(r"([\d.]+)\s*%", ramp)[-1]) / 100
+    assert max(shares.values()) <= top * 1.001
+    assert coloured == {id: min(4, int(5 * share / top)) for id, share in shares.items()}
+
+
+def test_who_fills_a_full_queue_is_blocked_by_who_reads_it(
+    open_page: OpenPage, runs: tuple[StreamRun, SelectionRun]
+) -> None:
+    reader = runs[0].reader
+    values, plan = reader.values(DAG, 2), reader.plan_at(DAG, 2, UNIT)
+    assert plan is not None
+    limits = {
+        entity.id: entity.properties.get("capacity_tuples") for entity in reader.entities(DAG)
+    }
+    full, known = set(), set()
+    for edge in plan.graph["edges"]:
+        queue = edge.get("queue") or ""
+        peak, limit = values.get(queue, {}).get("queue_peak_tuples"), limits.get(queue)
+        if peak is not None and limit:
+            known |= {edge["source"], edge["target"]}
+            if peak >= 0.9 * limit:
+                full.add((edge["source"], edge["target"]))
+    assert full
+    wanted = {id: "busy" for _, id in full} | {id: "blocked" for id, _ in full}
+    page = open_page(f"/plan?run={DAG}&unit={UNIT}&at=2")
+    told = "all => all.map(c => [c.dataset.id, c.dataset.verdict])"
+    found = dict(page.locator(".pw-card[data-verdict]").evaluate_all(told))
+    assert found == {id: wanted.get(id, "ok") for id in known}
+    names = {node["id"]: node["name"] for node in plan.graph["nodes"]}
+    source, target = sorted(full)[0]
+    label = page.locator(f".pw-card[data-id='{source}']").get_attribute("aria-label") or ""
+    assert names[target] in label.partition("blocked by ")[2]
+
+
+def test_a_search_lights_up_all_it_finds(open_page: OpenPage) -> None:
+    page = open_page(f"/plan?run={DAG}&unit={UNIT}&at=2")
+    windows = page.locator(".pw-card", has_text="[Range")
+    n = windows.count()
+    assert n > 2
+    page.keyboard.press("/")
+    box = page.get_by_role("combobox", name="Search")
+    expect(page.get_by_role("listbox")).to_contain_text("page")
+    box.fill("[range window")
+    lit = page.locator(".pw-card[data-hit]")
+    expect(lit).to_have_count(n)
+    page.keyboard.press("Enter")
+    expect(page.locator(".pw-selected")).to_have_count(1)
+    expect(lit).to_have_count(n)
+    page.keyboard.press("Escape")
+    expect(lit).to_have_count(0)
+
+
 def test_heat_over_time_is_in_the_address_and_on_the_cards(open_page: OpenPage, site: Site) -> None:
     page = open_page("/plan?run=r1&at=100&heat=max")
     plan = site.reader.plan_at("r1", 100)

@@ -19,4 +19,5 @@ FACE: Final = Face(
     chosen=words.CHOSEN,
     changes=(changes.chain_changes,),
     work="time_share",
+    priced="processing_us",
 )

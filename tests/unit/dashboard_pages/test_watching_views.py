@@ -78,3 +78,28 @@ def test_queues_with_a_limit() -> None:
         Entity("q2", "queue", "q2", {"capacity_tuples": None}),
     ]
     assert limits_of({one.id: one for one in queues}) == {"q1": 40.0}
+
+
+def test_an_operator_is_weighed_by_its_share_of_the_time_of_all() -> None:
+    nodes = [
+        {"id": "s", "role": "source", "name": "S"},
+        {"id": "w", "role": "window", "name": "[Now]"},
+        {"id": "j", "role": "join", "name": "a"},
+        {"id": "o", "role": "output", "name": "Output"},
+    ]
+    plan = PlanVersion(1, 5, "network", (), {"nodes": nodes, "edges": []}, "h", "", None, {})
+    drawn = plan_nodes(plan)
+    assert {key for key in keys_of(drawn) if key[0] == "w"} == {
+        ("w", "reached_tuples"),
+        ("w", "processing_us"),
+    }
+    told = {
+        ("w", "reached_tuples"): series(100, 100, 0),
+        ("w", "processing_us"): series(1, 3, float("nan")),
+        ("j", "reached_tuples"): series(300, 100, 50),
+        ("j", "processing_us"): series(1, 1, 2),
+    }
+    found = build_spreads(plan, drawn, told, {})
+    smoothed = 0.25 + EWMA_WEIGHT * (0.75 - 0.25)
+    assert found["w"]["visits"] == [pytest.approx(smoothed, abs=1e-3), 0.75]
+    assert found["j"]["visits"][1] == 1
