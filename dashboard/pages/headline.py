@@ -23,6 +23,7 @@ from dashboard.views.gain import Gain, GainSource, column, turning_points
 from dashboard.views.plan import Values
 from dashboard.views.plan_parts import leading_to
 from dashboard.views.saved import changed
+from dashboard.views.sharing import sharing_of
 from storage.reader import Reader
 from storage.tables.rows import DecisionEntry
 from storage.vocabulary.records import PlanVersion
@@ -160,7 +161,7 @@ def draw_headline(
         *_changed(context, last_change(reader, context, units)),
     ]
     drawn: list[Component] = [html.Div(words, className="pw-gain-words")]
-    if gain is not None and len(gain.curve) > 1:
+    if gain is not None and len(gain.curve) > 1 and any(value for _, value, *_ in gain.curve):
         drawn.append(
             GainCurve(turning_points(gain.curve, _MAX_DRAWN), gain.what, gain.form, gain.tone)
         )
@@ -170,6 +171,12 @@ def draw_headline(
 def _said(gain: Gain | None, n: int, units: Units) -> tuple[str, str, str, str]:
     """lead, figure, basis, tone; of a run that tells of no gain how often its plan changed."""
     times = {0: "no plan change", 1: "1 plan change"}.get(n, f"{show(n, 'int')} plan changes")
+    shared = sharing_of(plan.graph for _, plan in units if plan.kind == "network")
+    if (gain is None or not gain.figure) and shared.n_alone > shared.n_operators:
+        lead, figure = f"{shared.n_operators} operators do", f"the work of {shared.n_alone}"
+        quiet = f"{gain.lead[0].lower()}{gain.lead[1:]} · " if gain is not None else ""
+        basis = f"{shared.n_queries} queries share what they have in common · {quiet}{times}"
+        return lead, figure, basis, "quiet"
     if gain is not None:
         return gain.lead, gain.figure, f"{gain.basis} · {times}", gain.tone
     if not n:
