@@ -15,6 +15,8 @@ from dashboard.serving.encode import dump
 
 _HERE: Final = Path(__file__).parent
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+#: In comments of modules, where a type is of another one.
+_TYPE_OF: Final = re.compile(r'import\("\./\w+\.js"\)\.')
 _PAGE: Final = f"{FOLDER}page.js"
 #: What a module of a library ends with: export{T as Graph,Oe as layout};
 _EXPORTS: Final = re.compile(r"export\{([^}]*)\};?")
@@ -47,7 +49,7 @@ def _script() -> str:
     names = ", ".join(f"{given}: {own}" for own, given in pairs if given in ("Graph", "layout"))
     modules = (ASSETS / FOLDER).glob("*.js")
     texts = {f"{FOLDER}{path.name}": path.read_text("utf-8") for path in modules}
-    own = bundled(texts | {_PAGE: _text("page.js")}, _PAGE)
+    own = _TYPE_OF.sub("", bundled(texts | {_PAGE: _text("page.js")}, _PAGE))
     return (
         f"/*! dagre\n{licence}\n*/\nconst dagre = (() => {{\n{library[: match.start()]}\n"
         f"return {{ {names} }};\n}})();\n{own}"
