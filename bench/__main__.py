@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from bench import (
+    amri,
     chosen,
     cluster,
     drift,
@@ -38,6 +39,7 @@ BENCHES: dict[str, Callable[[], None]] = {
     "stream": stream.main,
     "joins": joins.main,
     "kmon": kmon.main,
+    "amri": amri.main,
     "growth": growth.main,
     "hour": hour.main,
 }

@@ -38,7 +38,7 @@ NAMING: Final[Mapping[str, tuple[str, set[str]]]] = {
     "backend/engine/listening.py": (_FRAME, {"stream"}),
     "backend/engine/units.py": (_FRAME, {"stream"}),
     "backend/hosts/rehearsal.py": (_FRAME, {"stream"}),
-    "run.py": ("names of experiments", {"asc", "cals", "kmon"}),
+    "run.py": ("names of experiments", {"amri", "asc", "cals", "kmon"}),
 }
 
 
