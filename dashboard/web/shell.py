@@ -170,6 +170,7 @@ def _plan_items() -> list[Component]:
         html.Span(className="pw-divider"),
         html.Span(id="pw-age", className="pw-head-item pw-age", **attrs(data_level="quiet")),
         html.Span(id="pw-behind", className="pw-head-item pw-age", hidden=True),
+        html.Span(id="pw-older", className="pw-head-item", hidden=True),
     ]
 
 
