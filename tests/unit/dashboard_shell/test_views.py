@@ -18,9 +18,9 @@ from dashboard.views.inspector import build_inspector, reasons
 from dashboard.views.knobs import audit, group_knobs, pending
 from dashboard.views.numbers import form_of, known, shown_unit
 from dashboard.views.shell import MOST_EVENTS, MOST_QUIET, build_snapshot, period, pick_events
-from storage.tables.rows import StoredEvent
+from storage.tables.rows import StoredEvent, StoredInput
 from storage.vocabulary.kinds import EntityKind
-from storage.vocabulary.records import Command, Entity, Event, Knob
+from storage.vocabulary.records import Command, Entity, Event, Input, Knob
 from tests.oracles import plan_graphs as oracle
 from tests.unit.dashboard_shell.samples import context, decision, event, plan, run, series
 
@@ -74,6 +74,17 @@ def test_the_snapshot_tells_of_gaps_without_an_engine() -> None:
         context(now=2), [run()], [], [StoredEvent(1, 1, 190.5, resumed)], None, []
     )
     assert shot.gaps == [(2, "no engine for 1 min 30 s")]
+
+
+def test_the_snapshot_tells_when_nothing_more_is_read() -> None:
+    inputs = [StoredInput(Input(name, []), "ended", "") for name in ("A", "B")]
+    shot = build_snapshot(context(now=2), [run()], [], [], None, [], inputs)
+    assert shot.run is not None
+    assert (shot.run["stream"], shot.run["over"]) == ("A (ended), B (ended)", True)
+    inputs[1] = replace(inputs[1], state="open")
+    shot = build_snapshot(context(now=2), [run()], [], [], None, [], inputs)
+    assert shot.run is not None
+    assert (shot.run["stream"], shot.run["over"]) == ("A (ended), B", False)
 
 
 def test_the_snapshot_without_a_run_still_lists_the_runs() -> None:
