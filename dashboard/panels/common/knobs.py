@@ -92,7 +92,7 @@ def build_audit(reader: Reader, context: Context, scope: PanelScope) -> list[Aud
 
 def draw_audit(rows: list[AuditRow], sheet: Sheet) -> Drawing:
     """The audit log."""
-    note = "accepted requests; applied is confirmed by the engine"
+    note = "accepted and refused requests; applied is confirmed by the engine"
     if not rows:
         words = "Requests appear here as soon as they are made."
         return Drawing(empty("Nothing was changed so far", words), note=note)
