@@ -178,7 +178,8 @@ def test_the_inspector_shows_units_and_the_decisions_behind(open_page: OpenPage)
     inspector = page.locator("#plan-inspector")
     row = inspector.get_by_role("row", name=re.compile("^Bitmap"))
     expect(row).to_contain_text("bytes")
-    expect(inspector.get_by_role("link", name="batch 110")).to_be_visible()
+    expect(inspector.get_by_role("link", name="after batch 110")).to_be_visible()
+    expect(inspector).to_contain_text("after batch 110, in force from 111 · ")
     expect(inspector).to_contain_text("place")
 
 
