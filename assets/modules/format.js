@@ -39,7 +39,7 @@ const SIZES = [
 
 /* Three digits, without zeros at the end. */
 function bytes(value) {
-  const [size, unit] = SIZES.find(([least]) => Math.abs(value) >= least) || SIZES[SIZES.length - 1];
+  const [size, unit] = SIZES.find(([size]) => Math.abs(value) * 1024 >= size * 999.5) || SIZES[SIZES.length - 1];
   const scaled = value / size;
   const text = fixed(scaled, Math.abs(scaled) >= 99.95 || size === 1 ? 0 : Math.abs(scaled) >= 9.995 ? 1 : 2);
   return (text.includes(".") ? text.replace(/\.?0+$/, "") : text) + THIN + unit;

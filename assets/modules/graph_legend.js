@@ -1,7 +1,7 @@
 /* The plan graph's legend (always visible, with the colour toggle) and its tooltip. */
 import { shortNumber, show } from "./format.js";
 import { hasCards } from "./graph_layers.js";
-import { between, heats, isStep, OVERS, SCALES } from "./graph_values.js";
+import { between, heats, isStep, onlyWaits, OVERS, SCALES } from "./graph_values.js";
 import { verdictWords } from "./graph_verdict.js";
 import { sizesOf } from "./points.js";
 import { h } from "./react.js";
@@ -12,9 +12,9 @@ function choices(label, words, here, choose) {
   return h("span", { className: "pw-segments", role: "group", "aria-label": label }, Object.entries(words).map(choice));
 }
 
-/** options: {heat, names, setHeat, top, plan, level}: what cards show, what they can, its setter, the upper
-    end of the scale; at which level of detail. */
-export function graphLegend({ heat, names, setHeat, top, plan, level }) {
+/** options: {heat, names, setHeat, top, plan, level, values}: what cards show, what they can, its setter,
+    the upper end of the scale; at which level of detail, and the values of the batch. */
+export function graphLegend({ heat, names, setHeat, top, plan, level, values }) {
   const labels = Object.fromEntries(names.map((name) => [name, heats[name].label]));
   const ramp = [0, 1, 2, 3, 4].map((step) => h("i", { key: step, className: `pw-heat-${step}` }));
   const set = (part) => (value) => setHeat({ ...heat, [part]: value });
@@ -31,7 +31,8 @@ export function graphLegend({ heat, names, setHeat, top, plan, level }) {
     hasCards(level)
       ? h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-edge" }), "tuples still alive")
       : h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-trunk" }), "the thicker, the more queries share it"),
-    h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-pill" }), plan.edges.some((edge) => edge.capacity) ? "queue, filled against its limit" : "queue"),
+    h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-pill" }), plan.edges.some((edge) => edge.capacity) ? "handed on by a queue, filled against its limit" : "handed on by a queue"),
+    plan.edges.some(({ queue }) => onlyWaits(sizesOf(values[queue]))) && h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-pill pw-legend-waits" }), "waiting in a queue"),
     plan.edges.some((edge) => edge.capacity) && h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-busy" }), "its queue is full"),
     plan.skips && plan.skips.length > 0 && h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-leap" }), "way that some regions take"),
     plan.edges.some((edge) => !edge.queue) && h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-state" }), "state that is read")

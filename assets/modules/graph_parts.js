@@ -2,7 +2,7 @@
 import { shortNumber, show } from "./format.js";
 import { inChip, inDot, queueDot, roundOf } from "./graph_chips.js";
 import { edgeKey, hasCards, isState } from "./graph_layers.js";
-import { between, edgeShare, heatStep, isStep, NEARLY_FULL, partsOf, queueFill } from "./graph_values.js";
+import { between, edgeShare, heatStep, isStep, NEARLY_FULL, onlyWaits, partsOf, queueFill } from "./graph_values.js";
 import { fit, fitting, lettersThatFit, SIZES, textWidth } from "./fitting.js";
 import { verdictWords } from "./graph_verdict.js";
 import { sparkPoints } from "./paths.js";
@@ -217,7 +217,7 @@ export function graphEdge(edge, source, line, facts, { handlers, thick, level })
   const style = { strokeWidth: width, strokeDasharray: share === 0 || share === null ? "4 4" : null };
   const told = sizesOf(facts.values[edge.queue]);
   const { fill, limit } = queueFill(told, facts, edge.queue);
-  const waiting = told.queue_peak_tuples ? `≤ ${show(told.queue_peak_tuples, "si")}` : "";
+  const waiting = told.queue_peak_tuples ? `≤ ${show(told.queue_peak_tuples, "si")} wait` : "";
   const full = limit && fill > 0.5 ? ` · ${show(fill, "pct")}` : "";
   const label = typeof share === "number" ? show(share, "pct") : waiting + full;
   const above = inLane ? Math.max(15, thick / 2 + 5) : 15;
@@ -261,16 +261,17 @@ function queuePill(queue, middle, facts, handlers, level) {
   const may = limit ? ` of ${show(limit, "int")} it may hold` : "";
   const most = told.queue_peak_tuples === undefined ? "" : `, at most ${show(told.queue_peak_tuples, "int")}${may} waiting at once`;
   const of = ofBatch(facts, queue);
-  const label = `Queue: ${show(size, "int")} tuples${most}${of === undefined ? "" : `, of batch ${show(of, "int")}`}`;
+  const waits = onlyWaits(told);
+  const label = `Queue: ${show(size, "int")} tuples ${waits ? "waiting" : "handed on"}${most}${of === undefined ? "" : `, of batch ${show(of, "int")}`}`;
   const onMap = !hasCards(level);
   const at = onMap ? `${middle.x},${middle.y}` : `${middle.x - W / 2},${middle.y - 9}`;
-  const properties = { className: `pw-queue${limit && fill >= NEARLY_FULL ? " pw-queue-full" : ""}`, "data-fill": limit ? fill.toFixed(3) : null, "data-as-of": of, role: "button", tabIndex: 0, "aria-label": label, ...handlers, transform: `translate(${at})`, "data-queue": queue };
+  const properties = { className: `pw-queue${waits ? " pw-queue-waits" : ""}${limit && fill >= NEARLY_FULL ? " pw-queue-full" : ""}`, "data-fill": limit ? fill.toFixed(3) : null, "data-as-of": of, role: "button", tabIndex: 0, "aria-label": label, ...handlers, transform: `translate(${at})`, "data-queue": queue };
   if (onMap) return h("g", properties, queueDot({ level, fill }));
   return h(
     "g",
     properties,
-    h("rect", { className: "pw-queue-box", width: W, height: 18, rx: 9 }),
-    fill > 0 && h("rect", { className: "pw-queue-fill", x: 2, y: 2, width: Math.max(4, fill * (W - 4)), height: 14, rx: 7 }),
+    h("rect", { className: "pw-queue-box", width: W, height: 18, rx: waits ? 3 : 9 }),
+    fill > 0 && h("rect", { className: "pw-queue-fill", x: 2, y: 2, width: Math.max(4, fill * (W - 4)), height: 14, rx: waits ? 2 : 7 }),
     h("text", { className: "pw-queue-size", x: W / 2, y: 13, textAnchor: "middle" }, show(size, "si")),
     of !== undefined && h("text", { className: "pw-queue-of", x: W / 2, y: 29, textAnchor: "middle" }, `b ${show(of, "int")}`)
   );
@@ -282,9 +283,9 @@ export function queueTip(edge, { at, facts, width, batch }) {
   const { size, queue_peak_tuples: peak, size_tuples: waiting } = told;
   const { fill, limit } = queueFill(told, facts, edge.queue);
   const lines = [
-    [peak === undefined ? "size" : "handed over", size, (value) => `${show(value, "int")} tuples`],
+    ["handed on", onlyWaits(told) ? undefined : size, (value) => `${show(value, "int")} tuples`],
     [limit ? `of ${show(limit, "int")} it may hold` : "of the batch", fill || undefined, (value) => show(value, "pct")],
-    ["most at once", peak, (value) => `${show(value, "int")} tuples`],
+    ["most waiting at once", peak, (value) => `${show(value, "int")} tuples`],
     ["waiting", waiting, (value) => `${show(value, "int")} tuples`],
   ].filter(([, value]) => value !== undefined && value !== null);
   const rows = lines.map(([name, value, form]) => h("tr", { key: name }, h("th", null, name), h("td", null, form(value))));

@@ -101,6 +101,10 @@ export function queueFill({ size, queue_peak_tuples: peak }, facts, queue) {
   return { size: known(size) ? size : null, fill: filled === null ? 0 : Math.min(1, filled), limit };
 }
 
+/** Whether a queue is told of by what waits in it, and not by what it handed on.
+    @param {Object<string, any>} told sizesOf a queue */
+export const onlyWaits = (told) => told.size_tuples !== undefined && told.flow_tuples === undefined;
+
 /** From this share of its limit on a queue holds up what fills it. */
 export const NEARLY_FULL = 0.9;
 

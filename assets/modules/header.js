@@ -202,7 +202,7 @@ function drawAge() {
   const node = byId("pw-age");
   if (!node || !shell) return;
   const before = stands.word;
-  const run = shell.run && { state: known.state, batch: known.now, age_s: ageOf("batch", known.time), beat_age_s: ageOf("beat", beat), backlog, period_s: shell.period_s, held: (shell.run.pace || {}).held, note: shell.run.note };
+  const run = shell.run && { state: known.state, batch: known.now, age_s: ageOf("batch", known.time), beat_age_s: ageOf("beat", beat), backlog, period_s: shell.period_s, held: (shell.run.pace || {}).held, note: shell.run.note, over: shell.run.over };
   stands = run ? standing(run) : { word: "", words: "", level: "quiet" };
   if (run && running() && stands.word !== "running") askForLife(shell.run.id);
   setText(node, stands.words);

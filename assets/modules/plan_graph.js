@@ -140,7 +140,7 @@ export function PlanGraph(given) {
     graphTools(tools, props.selected),
     plan.nodes.length === 0 && h("p", { className: "pw-graph-none" }, "No plan yet: it is chosen with the first batch."),
     width > 0 && plan.nodes.length > 0 && stage(scene, drawn, tip && tipOf(scene, tip, facts, width, live.batch)),
-    graphLegend({ heat: scene.heat, names: scene.names, setHeat, top, plan, level: scene.layout.level })
+    graphLegend({ heat: scene.heat, names: scene.names, setHeat, top, plan, level: scene.layout.level, values: facts.values })
   );
 }
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from dashboard.serving.knob_check import check_value
 from dashboard.views.branches import branch_line, taker
 from dashboard.views.forecasts import FORECAST, Forecast
 from storage.reader import Reader
+from storage.tables.texts import storable
 from storage.vocabulary.names import LONGEST_NAME, name_problem
 from storage.vocabulary.records import Command, Knob, Run
 
@@ -26,6 +28,7 @@ log = logging.getLogger(__name__)
 LONGEST_REASON: Final = 500
 LONGEST_QUERY: Final = 8000
 LONGEST_TRIAL_S: Final = 86_400
+_MOST_NUMBER: Final = 2.0**53
 REASON = Param("reason", "string", "Why, for the audit log.", default="", longest=LONGEST_REASON)
 STEPS: Final = ("batch", "decision")
 STEP_OF = Param(
@@ -101,9 +104,11 @@ def turn_knob(call: ApiCall) -> Reply:
     asked: KnobRequest = call.body
     run = find_live_run(call)
     knob = find_knob(call.services.reader.knobs(run.id), asked.knob, asked.scope)
-    value = check_value(knob, asked.value)
-    _check_version(knob, asked.expected_version)
-    payload: dict[str, Any] = {"knob": knob.name, "value": value, "scope": knob.scope}
+    wish = {"knob": knob.name, "value": asked.value, "scope": knob.scope}
+    with _kept_if_refused(call, run, "knob", wish, asked.reason):
+        value = check_value(knob, asked.value)
+        _check_version(knob, asked.expected_version)
+    payload: dict[str, Any] = {**wish, "value": value}
     expected = _forecast(call.services.reader, run.id, knob, value)
     if expected is not None:
         payload[FORECAST] = expected.record()
@@ -155,6 +160,30 @@ def find_knob(knobs: Sequence[Knob], name: str, scope: str | None) -> Knob:
     return named[0]
 
 
+@contextmanager
+def _kept_if_refused(
+    call: ApiCall, run: Run, kind: str, wish: Mapping[str, Any], reason: str
+) -> Iterator[None]:
+    """What the block refuses is in the audit log as well: who asked for what, and why it is not."""
+    try:
+        yield
+    except ApiError as error:
+        if call.services.commands is not None:
+            texts = {name: _kept(value) for name, value in wish.items()}
+            why = storable(reason.strip())[:LONGEST_REASON]
+            call.services.commands.append_command(
+                run.id, kind, texts, call.actor, why, time.time(), refused=storable(error.message)
+            )
+            call.services.live.nudge()
+        raise
+
+
+def _kept(value: Any) -> float | str:
+    """A refused value as the log keeps it: a number that can be stored, or a text."""
+    is_number = isinstance(value, int | float) and abs(value) < _MOST_NUMBER
+    return value if is_number else storable(str(value))[:LONGEST_QUERY]
+
+
 def _check_version(knob: Knob, expected: int | None) -> None:
     if expected is not None and expected != knob.version:
         raise ApiError(
@@ -169,22 +198,27 @@ def _check_version(knob: Knob, expected: int | None) -> None:
 def add_query(call: ApiCall) -> Reply:
     """Request a new query."""
     asked: QueryRequest = call.body
-    run = find_live_run(call)
-    problem = name_problem(asked.name)
-    if problem is not None:
-        message = f"The name {asked.name[:LONGEST_NAME]!r} {problem}."
-        raise ApiError(422, "bad_name", message, allowed=f"1 to {LONGEST_NAME} characters")
-    text = asked.text.strip()
-    if not text or len(text) > LONGEST_QUERY:
-        message = f"The text is refused: allowed are 1 to {LONGEST_QUERY} characters of CQL."
-        raise ApiError(422, "bad_text", message)
-    if _is_taken(call, run, asked.name):
-        message = f"There is a query {asked.name} already; remove it first or pick another name."
-        raise ApiError(409, "duplicate", message)
+    run, text = find_live_run(call), asked.text.strip()
+    wish = {"name": asked.name[:LONGEST_NAME], "text": text}
+    with _kept_if_refused(call, run, "query_add", wish, asked.reason):
+        _check_query(call, run, asked.name, text)
     payload = {"name": asked.name, "text": text}
     if asked.system:
         payload["system"] = asked.system
     return _request(call, run, "query_add", payload, asked.reason)
+
+
+def _check_query(call: ApiCall, run: Run, name: str, text: str) -> None:
+    problem = name_problem(name)
+    if problem is not None:
+        message = f"The name {name[:LONGEST_NAME]!r} {problem}."
+        raise ApiError(422, "bad_name", message, allowed=f"1 to {LONGEST_NAME} characters")
+    if not text or len(text) > LONGEST_QUERY:
+        message = f"The text is refused: allowed are 1 to {LONGEST_QUERY} characters of CQL."
+        raise ApiError(422, "bad_text", message)
+    if _is_taken(call, run, name):
+        message = f"There is a query {name} already; remove it first or pick another name."
+        raise ApiError(409, "duplicate", message)
 
 
 def remove_query(call: ApiCall) -> Reply:

@@ -55,7 +55,7 @@ _SIZES: Final = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
 
 def _bytes(value: float) -> str:
     """Three digits, without zeros at the end."""
-    size, unit = next((pair for pair in _SIZES if abs(value) >= pair[0]), _SIZES[-1])
+    size, unit = next((pair for pair in _SIZES if abs(value) * 1024 >= pair[0] * 999.5), _SIZES[-1])
     scaled = value / size
     digits = 0 if abs(scaled) >= 99.95 or size == 1 else 1 if abs(scaled) >= 9.995 else 2
     text = f"{scaled:z.{digits}f}"

@@ -272,13 +272,13 @@ def _why(context: Context, reasons: list[Reason]) -> list[Component]:
                 " ",
                 jump(
                     context,
-                    f"batch {reason.batch}",
+                    f"after batch {reason.batch}",
                     "/decisions",
                     reason.batch,
                     node=str(reason.seq),
                     unit=reason.unit,
                 ),
-                f" · {reason.text}",
+                f", in force from {reason.batch + 1} · {reason.text}",
             ]
         )
         for reason in reasons

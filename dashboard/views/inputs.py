@@ -86,6 +86,11 @@ def unit_rows(units: Sequence[Unit]) -> list[UnitLine]:
     ]
 
 
+def is_over(inputs: Sequence[StoredInput]) -> bool:
+    """Whether none of what a run reads gives tuples any more."""
+    return bool(inputs) and all(input.state != "open" for input in inputs)
+
+
 def streams_words(inputs: Sequence[StoredInput]) -> str:
     """'Flights, Packets (failed)': what a run reads, and what of it gives no more tuples."""
     words = (

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from dashboard.base.face import Face, faces
-from dashboard.components.formats import UNKNOWN
+from dashboard.components.formats import UNKNOWN, show
 from dashboard.components.names import words_of
 from dashboard.views.book import SYSTEM
 from dashboard.views.forecasts import Forecast, Judged
@@ -192,21 +192,22 @@ def _row(run_id: str, command: Command, knobs: Sequence[Knob]) -> AuditRow:
     if command.kind == "branch":
         name = f"of {asked.get('run')} at batch {asked.get('at')} with {asked.get('knob')}"
     new = asked.get("value") if is_knob or command.kind == "branch" else asked.get("text")
-    verb = _VERBS.get(command.kind, command.kind)
+    verb, knob = _VERBS.get(command.kind, command.kind), knob_of(asked, knobs)
+    unit = "" if knob is None else knob.unit
     return AuditRow(
         id=command.id,
         requested_at=command.requested_at,
         actor=command.actor,
         what=words_of(name) if is_knob else f"{verb} {name}".strip(),
         knob=name if is_knob else "",
-        old=value_words(command.old_value),
-        new=value_words(new),
+        old=value_words(command.old_value, unit),
+        new=value_words(new, unit),
         reason=command.reason,
         state=command.state,
         outcome=_outcome(command),
         batch=command.applied_batch,
-        revert=_revert(run_id, command, knob_of(command.payload, knobs)) if is_knob else None,
-        scope=str(command.payload.get("scope") or ""),
+        revert=_revert(run_id, command, knob) if is_knob else None,
+        scope=str(asked.get("scope") or ""),
     )
 
 
@@ -233,8 +234,10 @@ def _revert(run_id: str, command: Command, knob: Knob | None) -> dict[str, Any] 
     }
 
 
-def value_words(value: Any) -> str:
-    """A value of a knob as text."""
+def value_words(value: Any, unit: str = "") -> str:
+    """A value of a knob as text, bytes in a unit that people read. unit: of the knob."""
     if value is None or value == "":
         return UNKNOWN
+    if unit == "bytes" and isinstance(value, int | float):
+        return show(value, "bytes")
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -263,7 +263,8 @@ def _signs(nodes: Sequence[Node]) -> list[list[str]]:
     others = dict.fromkeys(n.kind for n in nodes if n.role not in ("source", "step", "output"))
     kinds = [node_kind(kind) for kind in others]
     signs = [[kind.sign, kind.word, kind.icon, kind.about] for kind in kinds]
-    return [*signs, ["", "queue", LADDER, "what waits between two"]] if signs else []
+    queue = ["", "queue", LADDER, "hands tuples on, and holds those that wait"]
+    return [*signs, queue] if signs else []
 
 
 def size_of(own: Mapping[str, float | None]) -> float | None:
@@ -274,8 +275,8 @@ def size_of(own: Mapping[str, float | None]) -> float | None:
 def sizes_of(
     own: Mapping[str, float | None],
 ) -> float | list[float | None] | dict[str, float | None] | None:
-    """Its size, or all that :data:`SHAPES` tells of it, as they are drawn: rounded. Of what is in
-    parts each of them by name, beside the size of those in memory."""
+    """What it handed on, by name what it only holds, or all that :data:`SHAPES` tells of it,
+    rounded. Of what is in parts each of them by name, beside the size of those in memory."""
     kind = _divided(own)
     if kind is not None:
         inside = sum(own[part.name] or 0.0 for part in kind.parts if part.tone != "aside")
@@ -285,6 +286,8 @@ def sizes_of(
     for shape in SHAPES:
         if all(name in own for name in shape if name):
             return [rounded(own.get(name)) for name in shape]
+    if "size_tuples" in own and "flow_tuples" not in own:
+        return {"size_tuples": rounded(own["size_tuples"])}
     return rounded(size_of(own))
 
 
@@ -295,7 +298,7 @@ def _divided(own: Mapping[str, float | None]) -> NodeKind | None:
 
 
 def graph_values(values: Values, entities: Mapping[str, Entity]) -> dict[str, Any]:
-    """Values of a batch shaped as the live delta: sizes are bare numbers or lists of them."""
+    """Values of a batch shaped as the live delta: sizes are bare numbers, lists or parts."""
     shaped: dict[str, Any] = {}
     for entity, properties in values.items():
         kind = entities[entity].kind if entity in entities else ""

@@ -68,7 +68,8 @@ def beside(run: str, presets: Iterable[Preset], knobs: Sequence[Knob]) -> list[P
             if preset.values.get((knob.scope, knob.name), knob.value) != knob.value
         ]
         words = [
-            f"{words_of(knob.name)} {value_words(knob.value)} → {value_words(value)}"
+            f"{words_of(knob.name)} {value_words(knob.value, knob.unit)}"
+            f" → {value_words(value, knob.unit)}"
             for knob, value in others
         ]
         turns = [

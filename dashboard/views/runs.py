@@ -23,7 +23,8 @@ _NEEDING: Final = ("warning", "error")
 
 class RunNumbers(NamedTuple):
     """Newest numbers of a run; None = not recorded. last_time: time of its newest record.
-    backlog: tuples waiting then. period_s: between two batches lately. held: why none begins."""
+    backlog: tuples waiting then. period_s: between two batches lately. held: why none begins.
+    is_over: no input gives tuples any more."""
 
     tuples_total: float | None = None
     matched_total: float | None = None
@@ -37,6 +38,7 @@ class RunNumbers(NamedTuple):
     backlog: float | None = None
     period_s: float = 1.0
     held: str = ""
+    is_over: bool = False
 
 
 class RunLine(NamedTuple):
@@ -83,6 +85,7 @@ def numbers_of(
     last: tuple[int, float] | None,
     period_s: float = 1.0,
     held: str = "",
+    is_over: bool = False,
 ) -> RunNumbers:
     """The numbers from the newest values of `system`; last: (batch, time) of the newest record."""
     watch = watching().watches.get("visits_per_tuple", WatchedNumber())
@@ -100,6 +103,7 @@ def numbers_of(
         backlog=latest.get("backlog_tuples"),
         period_s=period_s,
         held=held,
+        is_over=is_over,
     )
 
 
@@ -173,6 +177,7 @@ def _standing(run: Run, numbers: RunNumbers, now: float) -> RunStanding:
         numbers.period_s,
         numbers.held,
         run.note,
+        numbers.is_over,
     )
 
 

@@ -13,9 +13,10 @@ from dashboard.base.opening import NO_OPENING, Opening
 from dashboard.components.kinds import event_kind
 from dashboard.views.events import difference, names
 from dashboard.views.gaps import gaps_of
+from dashboard.views.inputs import is_over, streams_words
 from dashboard.views.numbers import rounded
 from dashboard.views.pace import PaceShown
-from storage.tables.rows import SeriesData, StoredEvent
+from storage.tables.rows import SeriesData, StoredEvent, StoredInput
 from storage.vocabulary.records import PlanVersion, Run
 
 MOST_EVENTS: Final = 600
@@ -28,14 +29,14 @@ History: TypeAlias = dict[str, list[Any]]
 class Snapshot:
     """Everything modules/header.js and strip.js draw, as JSON.
 
-    run: {id, workload, stream, state, note, heartbeat_at, backlog, pace}. runs: {id, label, state},
-    newest first. first, now: batches. time: Unix s of the newest record. told_at: when this was
-    told, by the engine's clock. period_s: between two batches lately. plans: oldest first. change:
-    what tells the newest from the one it followed. history: what visits per tuple came to and when,
-    see pack(). events: {b, kind, title}. kinds: of those events -> (sign, word, rank). gaps:
-    without an engine, (first batch after it, words). pages: paths with records. left_out: events
-    the strip leaves out. opening: what a page without a run in its address opens on. layout:
-    another one when pages may have other panels than before.
+    run: {id, workload, stream, state, note, heartbeat_at, backlog, pace, over: whether it reads
+    nothing more}. runs: {id, label, state}, newest first. first, now: batches. time: Unix s of the
+    newest record. told_at: when this was told, by the engine's clock. period_s: between two batches
+    lately. plans: oldest first. change: what tells the newest from the one it followed. history:
+    what visits per tuple came to and when, see pack(). events: {b, kind, title}. kinds: of those
+    events -> (sign, word, rank). gaps: without an engine, (first batch after it, words). pages:
+    paths with records. left_out: events the strip leaves out. opening: what a page without a run in
+    its address opens on. layout: another one when pages may have other panels than before.
     """
 
     run: dict[str, Any] | None
@@ -64,7 +65,7 @@ def build_snapshot(
     events: Sequence[StoredEvent],
     cost: SeriesData | None,
     pages: Sequence[str],
-    streams: str = "",
+    inputs: Sequence[StoredInput] = (),
     titles: Mapping[str, str] | None = None,
     backlog: float | None = None,
     pace: PaceShown | None = None,
@@ -72,7 +73,7 @@ def build_snapshot(
 ) -> Snapshot:
     """The snapshot of the run of ``context``; cost: visits_per_tuple over the whole run.
 
-    streams: what it reads, in words. titles: of its units, where there are several. backlog:
+    inputs: what it reads. titles: of its units, where there are several. backlog:
     tuples that waited at the newest batch. pace: whether it goes on by itself.
     """
     choices = [_choice(run) for run in sorted(runs, key=lambda run: -run.started_at)]
@@ -81,7 +82,7 @@ def build_snapshot(
     shown = pick_events(events)
     times = [] if cost is None else list(zip(cost.batch.tolist(), cost.time.tolist(), strict=True))
     return Snapshot(
-        run=_run_item(context.run, streams, backlog, pace or PaceShown()),
+        run=_run_item(context.run, inputs, backlog, pace or PaceShown()),
         runs=choices,
         first=times[0][0] if times else context.now,
         now=context.now,
@@ -102,11 +103,14 @@ def build_snapshot(
     )
 
 
-def _run_item(run: Run, streams: str, backlog: float | None, pace: PaceShown) -> dict[str, Any]:
+def _run_item(
+    run: Run, inputs: Sequence[StoredInput], backlog: float | None, pace: PaceShown
+) -> dict[str, Any]:
     return {
         "id": run.id,
         "workload": run.workload,
-        "stream": streams or run.streams,
+        "stream": streams_words(inputs) or run.streams,
+        "over": is_over(inputs),
         "state": run.state,
         "note": run.note,
         "heartbeat_at": run.heartbeat_at or run.started_at,

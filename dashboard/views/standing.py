@@ -26,6 +26,7 @@ _LATE_PERIODS: Final = 3
 _OVERDUE_PERIODS: Final = 10
 _LATE_S: Final = 3.0
 _WAITS: Final[Phase] = "waits for input"
+_NO_MORE: Final = "no more input"
 
 
 class RunStanding(NamedTuple):
@@ -45,13 +46,14 @@ def standing(
     period_s: float,
     held: str = "",
     note: str = "",
+    is_over: bool = False,
 ) -> RunStanding:
     """How the run stands now.
 
     state: as stored. batch: newest, None before the first. age_s: since it was recorded.
     beat_age_s: since the engine's last other sign of life. backlog: tuples that waited at the
     newest batch; None = unknown. period_s: between two batches lately. held: why no batch begins.
-    note: of the run, what its engine said last that it does.
+    note: of the run, what its engine said last that it does. is_over: no input gives more tuples.
     """
     doing = "" if note == _WAITS else note
     signs = [seconds for seconds in (age_s, beat_age_s) if seconds is not None]
@@ -72,7 +74,8 @@ def standing(
     if age_s <= max(_LATE_S, _LATE_PERIODS * period):
         return RunStanding("running", f"data {age(age_s)} old", "ok")
     if backlog == 0:
-        return RunStanding("idle", f"{doing or _WAITS}, data {age(age_s)} old", "ok")
+        doing = _NO_MORE if is_over else doing or _WAITS
+        return RunStanding("idle", f"{doing}, data {age(age_s)} old", "ok")
     level: Level = "amber" if age_s > _OVERDUE_PERIODS * period else "ok"
     words = f"batch {show(batch + 1, 'int')} running {age(age_s)}"
     if backlog is None:

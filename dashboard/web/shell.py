@@ -31,7 +31,6 @@ from dashboard.serving.services import Services
 from dashboard.serving.settings import Settings
 from dashboard.views.book import SYSTEM
 from dashboard.views.events import titled
-from dashboard.views.inputs import streams_words
 from dashboard.views.pace import build_pace
 from dashboard.views.shell import Snapshot, build_snapshot
 from storage.reader import Reader
@@ -170,6 +169,7 @@ def _plan_items() -> list[Component]:
         html.Span(className="pw-divider"),
         html.Span(id="pw-age", className="pw-head-item pw-age", **attrs(data_level="quiet")),
         html.Span(id="pw-behind", className="pw-head-item pw-age", hidden=True),
+        html.Span(id="pw-older", className="pw-head-item", hidden=True),
     ]
 
 
@@ -309,13 +309,13 @@ def read_snapshot(
     cost = reader.series(run, SYSTEM, "visits_per_tuple", max_points=STRIP_POINTS)
     plans = reader.plans(run)
     events = titled(reader.events(run, limit=_EVENTS_READ), plans)
-    streams = streams_words(reader.inputs(run))
+    inputs = reader.inputs(run)
     units = reader.units(run)
     titles = {unit.id: unit.title for unit in units} if len(units) > 1 else {}
     backlog = reader.values(run).get(SYSTEM, {}).get("backlog_tuples")
     pace = build_pace(reader.entities(run), reader.knobs(run), settings.why_no_control)
     return build_snapshot(
-        context, runs, plans, events, cost, pages, streams, titles, backlog, pace, opening
+        context, runs, plans, events, cost, pages, inputs, titles, backlog, pace, opening
     )
 
 

@@ -55,7 +55,7 @@ def open_command_writer(url: str) -> CommandWriter:
 
 
 class CommandWriter:
-    """Writes commands and nothing else. Thread-safe."""
+    """Writes commands, and why it was that the engine was not asked. Thread-safe."""
 
     def __init__(self, engine: Engine, where: str) -> None:
         self._engine = engine
@@ -80,13 +80,15 @@ class CommandWriter:
         reason: str,
         requested_at: float,
         expected_version: int | None = None,
+        refused: str = "",
     ) -> Command:
         """Request something of the engine of a run; the command as stored.
 
         Raises UnknownRun, and BadRecord for text that cannot be stored (NUL, lone surrogates).
         requested_at: Unix s. expected_version: settings version the actor saw, None = any.
+        refused: why nobody is asked, if so; the command is kept with that answer.
         """
-        why = why_unstorable([run_id, kind, payload, actor, reason])
+        why = why_unstorable([run_id, kind, payload, actor, reason, refused])
         if why is not None:
             raise BadRecord(f"the command is refused: {why}")
         row = {
@@ -101,11 +103,13 @@ class CommandWriter:
 
         def append(is_again: bool) -> Command:
             with translated(self.where), self._engine.begin() as connection:
-                return self._append(connection, row, is_again)
+                return self._append(connection, row, is_again, refused)
 
         return repeated(append, self.where, PATIENCE_S)
 
-    def _append(self, connection: Connection, row: dict[str, Any], is_again: bool) -> Command:
+    def _append(
+        self, connection: Connection, row: dict[str, Any], is_again: bool, refused: str
+    ) -> Command:
         """is_again: the connection was cut, perhaps once the command had been committed."""
         run_id = row["run_id"]
         if connection.execute(select(RunRow.id).where(RunRow.id == run_id)).first() is None:
@@ -115,6 +119,8 @@ class CommandWriter:
         if key is None:
             done = connection.execute(insert(CommandRow).values(row))
             (key,) = done.inserted_primary_key or (None,)
+            if refused:
+                _refuse(connection, [key], refused, row["requested_at"])
         stored = connection.execute(joined().where(CommandRow.id == key)).one()
         return decode.command(stored)
 
@@ -152,9 +158,8 @@ def refuse_left(connection: Connection, run_id: str, state: str, time: float) ->
     waits until the run goes on, but for the wish to stop it."""
     waits = state == "interrupted"
     left = [c for c in pending(connection, run_id) if not waits or c.kind == "stop"]
-    return _refuse(
-        connection, left, f"the run {_ENDED[state]} before the next batch boundary", time
-    )
+    why = f"not applied: the run {_ENDED[state]} before the next batch boundary"
+    return _refuse(connection, [command.id for command in left], why, time)
 
 
 def refuse_waiting(connection: Connection, workload: str, time: float) -> tuple[str, ...]:
@@ -170,22 +175,22 @@ def refuse_waiting(connection: Connection, workload: str, time: float) -> tuple[
     )
     runs = tuple(connection.scalars(waiting))
     for run_id in runs:
-        why = "the run was interrupted, and a new one was started"
-        _refuse(connection, pending(connection, run_id), why, time)
+        why = "not applied: the run was interrupted, and a new one was started"
+        _refuse(connection, [command.id for command in pending(connection, run_id)], why, time)
     return runs
 
 
-def _refuse(connection: Connection, left: Sequence[Command], why: str, time: float) -> int:
+def _refuse(connection: Connection, left: Sequence[int | None], why: str, time: float) -> int:
     rows: Sequence[dict[str, Any]] = [
         {
-            "command": command.id,
+            "command": number,
             "state": "refused",
             "applied_batch": None,
             "answered_at": time,
-            "answer": f"not applied: {why}",
+            "answer": why,
             "old_value": None,
         }
-        for command in left
+        for number in left
     ]
     if rows:
         connection.execute(insert(AnswerRow), rows)

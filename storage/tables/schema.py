@@ -1,8 +1,9 @@
 """The tables of the introspection store, every column with its meaning and unit.
 
-Writers: the dashboard writes ``commands`` only, the engine everything else. ``batch_id`` of a row
-is the batch whose record carried it; a boundary without data counts to the batch before it, and
--1 stands for "before the first batch". Times are Unix seconds, UTC. Keys make writes idempotent.
+Writers: the dashboard writes ``commands`` and answers to those it refuses, the engine everything
+else. ``batch_id`` of a row is the batch whose record carried it; a boundary without data counts to
+the batch before it, and -1 stands for "before the first batch". Times are Unix seconds, UTC. Keys
+make writes idempotent.
 """
 
 from __future__ import annotations

@@ -232,7 +232,7 @@ class CommandRow(Base):
 
 
 class AnswerRow(Base):
-    """The engine's word on a command. Written by the engine alone."""
+    """The engine's word on a command, or the dashboard's where it refused to ask the engine."""
 
     __tablename__ = "command_answers"
     command: Mapped[int] = mapped_column(

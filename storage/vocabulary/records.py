@@ -280,8 +280,8 @@ class Command:
     the engine takes the turn back so many seconds later unless a keep {"command"} comes) or
     {"name", "text"} / {"name"} / {"of": batch | decision} / {"run", "at", "knob", "value",
     "scope"} of the run a branch is asked of; of NOTED: {"name", "body"}, of forget
-    {"command"}. Written by the dashboard as 'requested'; state, answer and the rest come from the
-    engine's CommandAnswer.
+    {"command"}. Written by the dashboard as 'requested', or as 'refused' with its answer; else
+    state, answer and the rest come from the engine's CommandAnswer.
     expected_version: knob version the requester saw, or None (no check).
     """
 

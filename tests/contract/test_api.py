@@ -127,15 +127,20 @@ def test_a_turn_whose_forecast_cannot_be_made_is_requested_without(
         ("store_rejected", "yes", "allowed true or false."),
     ],
 )
-def test_a_value_out_of_range_is_told_the_range(
-    quiet: Site, knob: str, value: Any, words: str
+def test_a_value_out_of_range_is_told_the_range_and_is_in_the_log(
+    site: Site, knob: str, value: Any, words: str
 ) -> None:
-    answer = turn(quiet, knob, value)
+    answer = turn(site, knob, value)
     assert answer.status_code == 422
     error = error_of(answer)
     assert words in error["message"]
     assert set(error["allowed"]) == {"kind", "low", "high", "choices", "unit"}
-    assert quiet.services.reader.commands("r1") == ()
+    (kept,) = get(site, f"{RUN}/commands")
+    assert (kept["state"], kept["answer"]) == ("refused", error["message"])
+    assert (kept["actor"], kept["payload"]["knob"]) == ("api 127.0.0.1", knob)
+    is_number = type(value) in (int, float) and abs(value) < 1e9
+    assert kept["payload"]["value"] == (value if is_number or value is True else str(value))
+    assert site.writer.pending_commands("r1") == ()
 
 
 @pytest.mark.parametrize(("knob", "value"), [("tau_tuples", 500.0), ("trigger", "either")])
@@ -158,6 +163,12 @@ def test_a_stale_version_is_a_conflict(site: Site) -> None:
     assert answer.status_code == 409
     error = error_of(answer)
     assert (error["code"], error["value"], error["version"]) == ("stale", 0.2, 1)
+    _, refused = get(site, f"{RUN}/commands")
+    assert (refused["state"], refused["answer"]) == ("refused", error["message"])
+    assert (refused["payload"], refused["answered_at"]) == (
+        {**MU, "value": 0.3},
+        refused["requested_at"],
+    )
     assert turn(site, "mu", 0.3, expected_version=1).status_code == 202
 
 

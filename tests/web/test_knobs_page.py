@@ -220,6 +220,10 @@ def test_a_draft_that_was_refused_is_there_to_be_asked_again(
         two.get_by_role("button", name="Apply 0.6").click()
         expect(two.locator(".pw-chip")).to_contain_text("it is 0.3 now")
         expect(two.get_by_label("profile_prob", exact=True)).to_have_value("0.6")
+        newest = second.locator("#pw-audit tbody tr").first
+        expect(newest).to_contain_text("refused")
+        expect(newest).to_contain_text("more tuples")
+        expect(newest).to_contain_text("it is 0.3 now")
         with asking(second, site.reader, "r2"):
             two.get_by_role("button", name="Apply 0.6").click()
         site.feed()

@@ -40,9 +40,10 @@ def test_a_backlog_is_told_while_it_is_one(
 def test_how_a_run_stands_is_told_as_the_server_does(ask: Ask) -> None:
     states = ("starting", "running", "ended", "failed")
     ages = (None, 0.5, 4.0, 9.0, 45.0, 700.0)
-    names = ("state", "batch", "age_s", "beat_age_s", "backlog", "period_s", "held", "note")
+    names = ("state", "batch", "age_s", "beat_age_s", "backlog", "period_s", "held", "note", "over")
     numbers = ((None, 1234), ages, ages, (None, 0, 90), (0.0, 1.0, 20.0))
-    cases = list(product(states, *numbers, ("", "by us"), ("", "its job runs", "waits for input")))
+    notes = ("", "its job runs", "waits for input")
+    cases = list(product(states, *numbers, ("", "by us"), notes, (False, True)))
     runs = [dict(zip(names, case, strict=True)) for case in cases]
     told = ask("standing", "all.map((one) => Object.values(m.standing(one)))", all=runs)
     assert told == [list(standing(*case)) for case in cases]

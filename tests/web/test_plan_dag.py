@@ -354,6 +354,6 @@ def test_the_legend_explains_every_sign_of_the_plan(open_page: OpenPage, run: St
     legend = page.get_by_role("group", name="Legend")
     roles = {n.role for n in graph_at(run, SHARING - 1).nodes} - {"source", "output"}
     expect(legend.locator(".pw-legend-signs > span")).to_have_count(len(roles) + 1)
-    for words in ("queue: what waits", "synopsis: what an operator", "window: newest tuples"):
+    for words in ("queue: hands tuples on", "synopsis: what an operator", "window: newest tuples"):
         expect(legend).to_contain_text(words)
     assert {node.role for node in graph_at(run, SHARING - 1).nodes} & set(NO_OPERATORS)

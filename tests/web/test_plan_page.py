@@ -41,6 +41,12 @@ def test_every_construct_is_a_card_in_the_order_of_the_plan(
     assert queues[0] == "queue:source"
     assert queues[-1] == "queue:output"
     assert len(queues) == len(ATTRIBUTES) + 1
+    labels = page.locator(".pw-queue").evaluate_all("all => all.map(q => q.ariaLabel)")
+    assert re.fullmatch(r"Queue: \d+ tuples waiting", labels[0])
+    assert all(re.fullmatch(r"Queue: \d+ tuples handed on", label) for label in labels[1:])
+    legend = page.locator(".pw-legend")
+    expect(legend).to_contain_text("handed on by a queue")
+    expect(legend).to_contain_text("waiting in a queue")
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720)])
@@ -178,7 +184,8 @@ def test_the_inspector_shows_units_and_the_decisions_behind(open_page: OpenPage)
     inspector = page.locator("#plan-inspector")
     row = inspector.get_by_role("row", name=re.compile("^Bitmap"))
     expect(row).to_contain_text("bytes")
-    expect(inspector.get_by_role("link", name="batch 110")).to_be_visible()
+    expect(inspector.get_by_role("link", name="after batch 110")).to_be_visible()
+    expect(inspector).to_contain_text("after batch 110, in force from 111 · ")
     expect(inspector).to_contain_text("place")
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -41,6 +43,9 @@ _UNMARKED = """() => {
   };
   look();
 }"""
+#: What is older and draws a word of its own over what stands there.
+_COVERED = """() => [...document.querySelectorAll("[data-older]")]
+  .filter((node) => getComputedStyle(node, "::after").content !== "none").map((node) => node.id)"""
 #: Of each demo, in the long run.
 N_LONG = int(os.environ.get("PLANWATCH_TRUTH_MOMENTS", "150"))
 DEMOS = ("flights", "flight_filters", "mixed", "stream", "joins", "linear_road", "drift")
@@ -217,6 +222,46 @@ def test_what_came_before_the_stream_is_drawn_as_well(open_page: OpenPage, tmp_p
         assert page.evaluate("unmarked") == []
         run.close()
         page.context.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "form"), [("/results", "#pw-requests-box"), ("/monitor", "#pw-alerts-box")]
+)
+def test_the_header_says_how_old_panels_are_and_nothing_is_covered(
+    open_page: OpenPage, site: Site, path: str, form: str
+) -> None:
+    """Not of what is younger than two seconds, nor of forms and sentences without a number."""
+    page, held, began = open_page(path), list[Route](), time.time()
+    site.recording.write(began)
+    _agrees_with(page, site)
+    page.route("**/_dash-update-component", lambda route: held.append(route))
+    older, long = page.locator("#pw-older"), page.locator("[data-older='long']")
+    site.recording.write(began + 1.9)
+    _is_at(page, site)
+    assert page.locator("[data-older]").count()
+    assert (older.is_visible(), long.count()) == (False, 0)
+    site.recording.write(began + 2.1)
+    _is_at(page, site)
+    expect(older).to_have_text("panels ≤ 2 batches old")
+    assert all(re.search(r"\d", text) for text in long.all_inner_texts())
+    expect(page.locator(form)).to_have_attribute("data-older", "just")
+    assert page.evaluate(_COVERED) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.unroute("**/_dash-update-component")
+    for route in held:
+        route.continue_()
+    expect(older).to_be_hidden()
+
+
+def _is_at(page: Page, site: Site) -> None:
+    """The header comes to the newest batch."""
+    newest = site.recording.next_batch - 1
+    expect(page.locator("#pw-strip-batch")).to_have_text(f"batch {newest}")
+
+
+def _agrees_with(page: Page, site: Site) -> None:
+    _is_at(page, site)
+    until(page, "!document.querySelector('[data-older]')")
 
 
 def test_a_query_chosen_on_the_page_is_no_change_of_the_plan(

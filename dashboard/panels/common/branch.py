@@ -124,7 +124,7 @@ def draw(view: BranchView, sheet: Sheet) -> Drawing:
     form = html.Div([BranchForm(view, sheet.context.run_id, asks), *_made(view, sheet.context)])
     if view.ghost is None or view.found is None:
         return Drawing([form, html.P(_why_none(view), className="pw-dim")])
-    tried = f"{words_of(view.knob.name)} = {value_words(view.value)}"
+    tried = f"{words_of(view.knob.name)} = {value_words(view.value, view.knob.unit)}"
     drawn = view.ghost.drawn(view.found, tried, sheet)
     return drawn._replace(body=[form, *drawn.body])
 

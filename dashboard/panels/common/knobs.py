@@ -92,7 +92,7 @@ def build_audit(reader: Reader, context: Context, scope: PanelScope) -> list[Aud
 
 def draw_audit(rows: list[AuditRow], sheet: Sheet) -> Drawing:
     """The audit log."""
-    note = "accepted requests; applied is confirmed by the engine"
+    note = "accepted and refused requests; applied is confirmed by the engine"
     if not rows:
         words = "Requests appear here as soon as they are made."
         return Drawing(empty("Nothing was changed so far", words), note=note)
@@ -197,16 +197,16 @@ def _keep(row: AuditRow, context: Context, locked: str) -> list[Component]:
 
 
 def _revert(row: AuditRow, locked: str) -> list[Component]:
-    return [] if row.revert is None else [_revert_button(row.revert, locked)]
+    return [] if row.revert is None else [_revert_button(row.revert, row.old, locked)]
 
 
-def _revert_button(revert: dict[str, Any], locked: str) -> Component:
+def _revert_button(revert: dict[str, Any], value: str, locked: str) -> Component:
     return html.Button(
-        f"Back to {revert['value']}",
+        f"Back to {value}",
         type="button",
         className="pw-button",
         disabled=bool(locked),
-        title=locked or f"Request {revert['knob']} = {revert['value']} again",
+        title=locked or f"Request {revert['knob']} = {value} again",
         **attrs(data_pw_revert=json.dumps(revert)),
     )
 

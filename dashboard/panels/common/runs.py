@@ -20,6 +20,7 @@ from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.views.book import SYSTEM
 from dashboard.views.branches import branch_pair
 from dashboard.views.compare import address
+from dashboard.views.inputs import is_over
 from dashboard.views.pace import held_of
 from dashboard.views.runs import RunLine, RunNumbers, RunsView, build_runs, headline, numbers_of
 from dashboard.views.shell import period
@@ -99,7 +100,8 @@ def _numbers(reader: Reader, run: Run) -> RunNumbers:
     pace = period([(past.id or 0, past.time) for past in recent])
     held = held_of(reader.entities(run_id)) if run.state in LIVE_STATES else ""
     switches = counts.by_verdict.get("switched", 0)
-    return numbers_of(latest, version, switches, last, pace, held)
+    over = is_over(reader.inputs(run_id)) if run.state in LIVE_STATES else False
+    return numbers_of(latest, version, switches, last, pace, held, over)
 
 
 def _cells(row: RunLine, context: Context) -> list[CellData]:

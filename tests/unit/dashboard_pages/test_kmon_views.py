@@ -278,7 +278,7 @@ class TestSynopses:
         assert isinstance(told, dict)
         assert told.pop("size_tuples") == 75
         assert told == VALUES["s:B"]
-        assert sizes_of({"size_tuples": 4.0}) == 4
+        assert sizes_of({"size_tuples": 4.0}) == {"size_tuples": 4}
 
 
 class TestLanes:

@@ -64,6 +64,12 @@ def test_a_wait_says_what_for(backlog: float | None, note: Phase, words: str) ->
     assert standing("running", 7, 8.0, 1.0, backlog, 1.0, note=note).words == words
 
 
+@pytest.mark.parametrize("note", ["its job runs", "waits for input", ""])
+def test_who_has_read_it_all_neither_works_nor_waits(note: Phase) -> None:
+    found = standing("running", 7, 12.0, 1.0, 0.0, 1.0, note=note, is_over=True)
+    assert found == ("idle", "no more input, data 12 s old", "ok")
+
+
 def test_a_dead_engine_leaves_what_it_did_last() -> None:
     words = standing("running", 7, 90.0, 80.0, 5.0, 1.0, note="its job runs").words
     assert words == "ENGINE STOPPED · no sign of life for 80 s, the last was: its job runs"

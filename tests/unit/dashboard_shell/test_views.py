@@ -11,16 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.components.formats import show
 from dashboard.views import plan as plans
 from dashboard.views.book import Book
 from dashboard.views.decision_card import order_names
 from dashboard.views.inspector import build_inspector, reasons
 from dashboard.views.knobs import audit, group_knobs, pending
 from dashboard.views.numbers import form_of, known, shown_unit
+from dashboard.views.presets import Preset, beside
 from dashboard.views.shell import MOST_EVENTS, MOST_QUIET, build_snapshot, period, pick_events
-from storage.tables.rows import StoredEvent
+from storage.tables.rows import StoredEvent, StoredInput
 from storage.vocabulary.kinds import EntityKind
-from storage.vocabulary.records import Command, Entity, Event, Knob
+from storage.vocabulary.records import Command, Entity, Event, Input, Knob
 from tests.oracles import plan_graphs as oracle
 from tests.unit.dashboard_shell.samples import context, decision, event, plan, run, series
 
@@ -74,6 +76,17 @@ def test_the_snapshot_tells_of_gaps_without_an_engine() -> None:
         context(now=2), [run()], [], [StoredEvent(1, 1, 190.5, resumed)], None, []
     )
     assert shot.gaps == [(2, "no engine for 1 min 30 s")]
+
+
+def test_the_snapshot_tells_when_nothing_more_is_read() -> None:
+    inputs = [StoredInput(Input(name, []), "ended", "") for name in ("A", "B")]
+    shot = build_snapshot(context(now=2), [run()], [], [], None, [], inputs)
+    assert shot.run is not None
+    assert (shot.run["stream"], shot.run["over"]) == ("A (ended), B (ended)", True)
+    inputs[1] = replace(inputs[1], state="open")
+    shot = build_snapshot(context(now=2), [run()], [], [], None, [], inputs)
+    assert shot.run is not None
+    assert (shot.run["stream"], shot.run["over"]) == ("A (ended), B", False)
 
 
 def test_the_snapshot_without_a_run_still_lists_the_runs() -> None:
@@ -268,6 +281,19 @@ def test_the_audit_log_is_newest_first_and_offers_reverts() -> None:
         "run": "r1", "knob": "mu", "scope": "", "value": 0.1, "version": 3, "command": 1
     }  # fmt: skip
     assert rows[0].revert is rows[1].revert is None
+
+
+def test_the_audit_log_and_presets_write_bytes_as_pages_do() -> None:
+    pool = Knob("pool", "int", 233_472, 65_536, "bytes", "")
+    asked = {"knob": "pool", "value": 233_472}
+    (row,) = audit("r1", [command(1, payload=asked, old_value=65_536)], (pool,))
+    assert (row.old, row.new) == (show(65_536, "bytes"), show(233_472, "bytes"))
+    assert row.revert is not None
+    assert row.revert["value"] == 65_536
+    (saved,) = beside("r1", [Preset("small", {("", "pool"): 65_536})], (pool,))
+    assert saved.differences == [f"Pool {show(233_472, 'bytes')} → {show(65_536, 'bytes')}"]
+    texts = [show(n, "bytes").replace("\u2009", " ") for n in (999, 1000, 1024, 1023 * 1024)]
+    assert texts == ["999 B", "0.98 KiB", "1 KiB", "1 MiB"]
 
 
 def test_the_audit_log_of_the_past_knows_no_later_requests() -> None:
