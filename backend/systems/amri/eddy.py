@@ -45,8 +45,6 @@ from backend.systems.amri.view import EddyView
 from storage.vocabulary.memory import Bid, MemoryUse
 from storage.vocabulary.records import Decision
 
-#: In so many portions the requests of a batch are told to the schedule.
-PORTIONS: Final = 64
 #: Batches after a change of a route in which no other one changes.
 SETTLING: Final = 2
 #: Routes of an origin that elements take, those that are explored among them.
@@ -192,8 +190,9 @@ class AdaptedEddy:
         for port, taken in enumerate(profile.routes.tolist()):
             request = self._request(port)
             for route, (n, requests, compared) in zip(self._routes_of(port), taken, strict=False):
-                cost, expected = requests + compared, n * request.expected(route)
-                self.measured.observe(port, route, cost, expected)
+                if n:
+                    cost, expected = requests + compared, n * request.expected(route)
+                    self.measured.observe(port, route, cost, expected)
 
     def _routes_of(self, port: int) -> tuple[Order, ...]:
         """Of an origin, the order in force first."""
@@ -218,21 +217,16 @@ class AdaptedEddy:
         """Assessments that end and begin with the requests of a batch, which come to all states
         side by side. What happens inside of a batch takes effect at its end, and once: the last
         look for changed states, then selections, then assessments that are under way."""
-        events = list(self._events([sum(row[PROBES] for row in of.values()) for of in counts]))
+        assert self._schedule is not None
+        requests = [sum(row[PROBES] for row in of.values()) for of in counts]
+        self._schedule, events = schedule.after_batch(self._settings, self._schedule, requests)
         for event in [event for event in events if event.sides is not None][-1:]:
             yield schedule_decision(look, event)
         for port in dict.fromkeys(event.state for event in events if event.kind == "select"):
             yield from self._selected(look, port)
-        assert self._schedule is not None
         for port in sorted(self._schedule.assessed(self._settings.method)):
             if self.states[port].assessor is None:
                 self.states[port].begin()
-
-    def _events(self, requests: Sequence[int]) -> Iterator[ScheduleEvent]:
-        for port, n in side_by_side(requests):
-            assert self._schedule is not None
-            self._schedule, events = schedule.after(self._settings, self._schedule, port, n)
-            yield from events
 
     def _selected(self, look: EddyLook, port: int) -> Iterator[Decision]:
         """The assessment of a state is over."""
@@ -358,10 +352,3 @@ class AdaptedEddy:
         """Whether these are orders of this eddy, one for each origin."""
         every = map(self.view.graph.orders, range(self.view.n))
         return len(orders) == self.view.n and all(map(contains, every, orders))
-
-
-def side_by_side(requests: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The requests of a batch to all states in portions, each with its share of every state's."""
-    for portion in range(PORTIONS):
-        for port, n in enumerate(requests):
-            yield port, n * (portion + 1) // PORTIONS - n * portion // PORTIONS

@@ -12,7 +12,7 @@ from backend.adaptive.core import Evaluations
 from backend.operators.network.core.reports import NetworkReport
 from backend.systems.amri.core import check_pins, pins_of
 from backend.systems.amri.counts import StateCounts
-from backend.systems.amri.eddy import AdaptedEddy, side_by_side
+from backend.systems.amri.eddy import AdaptedEddy
 from backend.systems.contract import Refusal, Refused
 from backend.systems.registry import AMRI as SYSTEM
 from tests.systems.running import Bench, tuples
@@ -112,15 +112,6 @@ def test_knobs_that_do_not_go_together_are_refused_and_nothing_changes(
     with pytest.raises(Refused, match=reason):
         bench.turn(name, value)
     assert core_of(bench.unit).state() == before
-
-
-def test_requests_of_a_batch_come_to_all_states_side_by_side() -> None:
-    requests = [1000, 3, 0]
-    portions = list(side_by_side(requests))
-    for port, n in enumerate(requests):
-        assert sum(part for of, part in portions if of == port) == n
-    first = [part for of, part in portions if of == 0]
-    assert max(first) - min(first) <= 1
 
 
 @pytest.mark.parametrize(
