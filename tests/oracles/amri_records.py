@@ -85,13 +85,17 @@ def _indexed(bits: Sequence[int]) -> int:
 
 
 def _price(basis: Mapping[str, Any], new: Sequence[int]) -> float:
-    """Of moving all that is stored, in counted work."""
-    moved: list[float] = [
-        n * (_indexed(new) + _indexed(bits) + 2)
-        for n, bits in basis["partitions"]
-        if list(bits) != list(new)
-    ]
+    """Of moving all that is stored."""
+    moved: list[float] = [n * _move(basis, bits, new) for n, bits in basis["partitions"]]
     return sum(moved)
+
+
+def _move(basis: Mapping[str, Any], old: Sequence[int], new: Sequence[int]) -> float:
+    """Of a tuple, as it was measured or in counted work."""
+    if list(old) == list(new):
+        return 0.0
+    measured = basis.get("move")
+    return float(_indexed(new) + _indexed(old) + 2 if measured is None else measured)
 
 
 def _mix(d: Decision) -> Sides:
@@ -108,8 +112,8 @@ def _mix(d: Decision) -> Sides:
     saved = basis["requests"] * (costs[0] - costs[1]) + upkeep[0] - upkeep[1]
     built = [m for m in after["modules"] if m not in before["modules"]]
     price = basis["stored"] * sum(m.bit_count() + 1 for m in built)
-    if any(after["bits"]) and after["bits"] != before["bits"]:
-        price += int(basis["stored"]) * (_indexed(after["bits"]) + _indexed(before["bits"]) + 2)
+    if any(after["bits"]):
+        price += int(basis["stored"]) * _move(basis, before["bits"], after["bits"])
     return saved - price, d.detail["min_gain"] * basis["requests"] * costs[0]
 
 

@@ -20,6 +20,7 @@ from backend.systems.amri.eddy import AdaptedEddy
 from backend.systems.amri.knobs import AmriKnobs
 from backend.systems.amri.planning import planned
 from backend.systems.amri.published import PublishedEddy
+from backend.systems.amri.routing import Order
 from backend.systems.amri.view import EddyView
 from backend.systems.contract import Refusal, Refused
 from backend.systems.cores import (
@@ -43,7 +44,8 @@ class AmriCore(JoinsByOperator[AdaptedEddy, PublishedEddy]):
     state_name = "amri"
 
     def check(self, network: LaidOutNetwork, settings: KnobSettings) -> None:
-        """Raises Refused for an epsilon that is not below theta, and for pins of no state."""
+        """Raises Refused for an epsilon that is not below theta, and for pins of no state or
+        route."""
         knobs = AmriKnobs.of(settings)
         if not knobs.epsilon < knobs.theta:
             raise Refused(
@@ -51,7 +53,9 @@ class AmriCore(JoinsByOperator[AdaptedEddy, PublishedEddy]):
                 "epsilon below theta"
             )
         ids = eddies_in(network.plan)
-        check_pins(knobs, [EddyView.of(network.plan, id, network.names) for id in ids])
+        views = [EddyView.of(network.plan, id, network.names) for id in ids]
+        check_pins(knobs, views)
+        check_routes(knobs, views)
 
     def lay_out(self, network: LaidOutNetwork, settings: KnobSettings) -> str:
         """Another plan or other knobs: eddies that are in it still keep what they know."""
@@ -66,7 +70,7 @@ class AmriCore(JoinsByOperator[AdaptedEddy, PublishedEddy]):
             eddy.name, eddy.query = network.names[id], next(iter(readers[id]), "")
             eddy.is_one_of_many = len(ids) > 1
             eddy.n_shards = settings.whole("shards") if keys_of(network.plan, id) else 1
-            eddy.turn(knobs, pins_of(knobs, view))
+            eddy.turn(knobs, pins_of(knobs, view), pinned_routes_of(knobs, view))
             self._by_id[id] = eddy
         self._shown_now = None
         changed = [id for id, tuning in self._tunings.items() if shown.get(id, tuning) != tuning]
@@ -149,7 +153,7 @@ def eddies_in(plan: NetworkPlan) -> list[str]:
 
 def _pins(knobs: AmriKnobs) -> Iterator[tuple[str, str, Bits]]:
     """Of each pin its text, state and bits; '' and () where it cannot be read."""
-    for part in filter(None, map(str.strip, knobs.pinned_bits.split(";"))):
+    for part in _parts(knobs.pinned_bits):
         match = _PIN.fullmatch(part)
         bits = tuple(map(int, re.split(r"[ ,]+", match[2]))) if match else ()
         yield part, match[1] if match else "", bits
@@ -172,6 +176,45 @@ def check_pins(knobs: AmriKnobs, views: Sequence[EddyView]) -> None:
             raise Refused(
                 f"pinned_bits = {text} refused: allowed at most index_bits = {knobs.index_bits}"
             )
+
+
+def _routes(knobs: AmriKnobs, view: EddyView) -> Iterator[tuple[str, int, Order]]:
+    """The pinned routes that an eddy has: text, origin and order of each."""
+    for text in _parts(knobs.pinned_routes):
+        names = [name.strip() for name in re.split("[>→]", text)]
+        if set(names) <= set(view.names):
+            origin, *order = map(view.names.index, names)
+            if tuple(order) in view.graph.orders(origin):
+                yield text, origin, tuple(order)
+
+
+def pinned_routes_of(knobs: AmriKnobs, view: EddyView) -> dict[int, Order]:
+    """The pinned routes that an eddy has, by origin."""
+    return {origin: order for _, origin, order in _routes(knobs, view)}
+
+
+def check_routes(knobs: AmriKnobs, views: Sequence[EddyView]) -> None:
+    """Raises Refused for a pinned route that no eddy has, and for two from one input."""
+    known = {text for view in views for text, *_ in _routes(knobs, view)}
+    for text in _parts(knobs.pinned_routes):
+        if text not in known:
+            such = "; ".join(view.route((0, *view.graph.orders(0)[0])) for view in views)
+            raise Refused(
+                f"pinned_routes = {text} refused: allowed are all inputs of a join, each joined to "
+                f"one before it, such as {such}"
+            )
+    for view in views:
+        origins = [origin for _, origin, _ in _routes(knobs, view)]
+        twice = [view.names[origin] for origin in origins if origins.count(origin) > 1]
+        if twice:
+            raise Refused(
+                f"pinned_routes = {knobs.pinned_routes} refused: allowed is one route from "
+                f"{twice[0]}"
+            )
+
+
+def _parts(pins: str) -> Iterator[str]:
+    return filter(None, map(str.strip, pins.split(";")))
 
 
 AMRI: Final[CoreKind] = AmriCores()

@@ -165,11 +165,16 @@ class IndexCosts:
         weights = np.ones(len(load.patterns)) if self.literal else load.shares
         asked = load.requests * load.shares
         return CostParts(
-            load.arrivals * hashed.sum(axis=1) * self.costs.hash,
+            self.upkeep(load, candidates),
             load.requests * (hashed @ load.specified.T) @ weights * self.costs.hash,
             self.compared(load, candidates) @ asked * self.costs.compare,
             self.visited(load, candidates) @ asked * self.bucket,
         )
+
+    def upkeep(self, load: SearchLoad, candidates: Candidates) -> Floats:
+        """float64[candidates]: C_hash,I."""
+        hashed: Floats = load.arrivals * np.count_nonzero(candidates, axis=1) * self.costs.hash
+        return hashed
 
     @property
     def bucket(self) -> float:

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from backend.adaptive.core import Evaluations
 from backend.operators.network.eddy.tuning import EddyProfile, EddyTuning
-from backend.operators.network.eddy.words import CODES_READ, ELEMENTS
+from backend.operators.network.eddy.words import BUCKETS, CODES_READ, ELEMENTS
 from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
 from backend.systems.amri import schedule
 from backend.systems.amri.costs import Bits
@@ -45,14 +45,12 @@ from backend.systems.amri.view import EddyView
 from storage.vocabulary.memory import Bid, MemoryUse
 from storage.vocabulary.records import Decision
 
-#: In so many portions the requests of a batch are told to the schedule.
-PORTIONS: Final = 64
 #: Batches after a change of a route in which no other one changes.
 SETTLING: Final = 2
 #: Routes of an origin that elements take, those that are explored among them.
 MOST_ROUTES: Final = 24
 #: Of what is kept of an eddy between runs; one of another form says nothing to this one.
-FORM: Final = 3
+FORM: Final = 4
 
 
 class AdaptedEddy:
@@ -67,6 +65,7 @@ class AdaptedEddy:
         self.fan_outs, self.compared, self.measured = FanOuts(), FanOuts(), RouteCosts()
         self.orders: list[Order] = [view.graph.orders(port)[0] for port in range(view.n)]
         self.routes: list[RouteChoice | None] = [None] * view.n
+        self.pinned_routes: Mapping[int, Order] = {}
         self.told: EddyProfile | None = None
         self.pool = IndexPool()
         self._schedule: TuningSchedule | None = None
@@ -74,9 +73,15 @@ class AdaptedEddy:
 
     # ------------------------------------------------------------------ what is in force
 
-    def turn(self, knobs: AmriKnobs, pinned: Mapping[str, Bits]) -> None:
-        """Other knobs. pinned: bits by state."""
-        self.knobs = knobs
+    def turn(
+        self,
+        knobs: AmriKnobs,
+        pinned: Mapping[str, Bits],
+        pinned_routes: Mapping[int, Order] | None = None,
+    ) -> None:
+        """Other knobs. pinned: bits by state; pinned_routes: by origin."""
+        self.knobs, self.pinned_routes = knobs, pinned_routes or {}
+        self._pin_routes()
         for name, state in zip(self.view.names, self.states, strict=True):
             state.turn(knobs, pinned.get(name))
         settings = self._settings
@@ -90,6 +95,11 @@ class AdaptedEddy:
         self._follow(events)
         self.pool.limit_bytes, self.pool.n_shards = knobs.index_pool_bytes, self.n_shards
         self._share_pages()
+
+    def _pin_routes(self) -> None:
+        self.orders = [
+            self.pinned_routes.get(port, order) for port, order in enumerate(self.orders)
+        ]
 
     def _follow(self, events: Sequence[ScheduleEvent]) -> None:
         """Assessments of slots that are there no more end, without a selection; those that are
@@ -192,8 +202,18 @@ class AdaptedEddy:
         for port, taken in enumerate(profile.routes.tolist()):
             request = self._request(port)
             for route, (n, requests, compared) in zip(self._routes_of(port), taken, strict=False):
-                cost, expected = requests + compared, n * request.expected(route)
-                self.measured.observe(port, route, cost, expected)
+                if n:
+                    cost, expected = requests + compared, n * request.expected(route)
+                    self.measured.observe(port, route, cost, expected)
+        if self.knobs.index_costs == "measured":
+            self._measure_moves(profile)
+
+    def _measure_moves(self, profile: EddyProfile) -> None:
+        """What a batch took, and its migrations apart."""
+        work_ns = profile.processor_ns - sum(of.migration_ns for of in profile.states)
+        work = int(profile.requests[:, :, [PROBES, SCANNED, BUCKETS]].sum() + profile.came.sum())
+        for state, report in zip(self.states, profile.states, strict=True):
+            state.moves.observe(work_ns, work, report)
 
     def _routes_of(self, port: int) -> tuple[Order, ...]:
         """Of an origin, the order in force first."""
@@ -218,21 +238,16 @@ class AdaptedEddy:
         """Assessments that end and begin with the requests of a batch, which come to all states
         side by side. What happens inside of a batch takes effect at its end, and once: the last
         look for changed states, then selections, then assessments that are under way."""
-        events = list(self._events([sum(row[PROBES] for row in of.values()) for of in counts]))
+        assert self._schedule is not None
+        requests = [sum(row[PROBES] for row in of.values()) for of in counts]
+        self._schedule, events = schedule.after_batch(self._settings, self._schedule, requests)
         for event in [event for event in events if event.sides is not None][-1:]:
             yield schedule_decision(look, event)
         for port in dict.fromkeys(event.state for event in events if event.kind == "select"):
             yield from self._selected(look, port)
-        assert self._schedule is not None
         for port in sorted(self._schedule.assessed(self._settings.method)):
             if self.states[port].assessor is None:
                 self.states[port].begin()
-
-    def _events(self, requests: Sequence[int]) -> Iterator[ScheduleEvent]:
-        for port, n in side_by_side(requests):
-            assert self._schedule is not None
-            self._schedule, events = schedule.after(self._settings, self._schedule, port, n)
-            yield from events
 
     def _selected(self, look: EddyLook, port: int) -> Iterator[Decision]:
         """The assessment of a state is over."""
@@ -275,7 +290,7 @@ class AdaptedEddy:
 
         Of origins whose orders are compared the one that saves most changes, and then none until
         indexes have followed: if all changed at once, each would for what the others just left."""
-        choices = [ROUTERS[self.knobs.router](self._request(port)) for port in range(self.view.n)]
+        choices = [self._choice(port) for port in range(self.view.n)]
         changing = self._changing(choices)
         self._settling = SETTLING if changing is not None else max(0, self._settling - 1)
         for port, choice in enumerate(choices):
@@ -286,6 +301,14 @@ class AdaptedEddy:
             self.orders[port] = choice.order
             if choice.sides is not None and choice.sides.verdict != "kept":
                 yield route_decision(look, port, before, choice)
+
+    def _choice(self, port: int) -> RouteChoice:
+        """Of the router; of an origin whose route is pinned that one, whatever is cheaper."""
+        choice, pinned = ROUTERS[self.knobs.router](self._request(port)), port in self.pinned_routes
+        sides = choice.sides
+        if pinned and sides is not None and sides.holds:
+            sides = sides._replace(verdict="pinned")
+        return RouteChoice(self.orders[port], choice.prices, sides) if pinned else choice
 
     def _changing(self, choices: Sequence[RouteChoice]) -> int | None:
         """The origin that takes another order."""
@@ -341,6 +364,7 @@ class AdaptedEddy:
         if state.get("form") != FORM or not self._can_take(orders):
             return
         self.orders, self._number = orders, state["number"]
+        self._pin_routes()
         self._settling, self._arrivals = state["settling"], state["arrivals"]
         self.pool.granted = state["granted"]
         self.fan_outs.restore(state["fan_outs"])
@@ -358,10 +382,3 @@ class AdaptedEddy:
         """Whether these are orders of this eddy, one for each origin."""
         every = map(self.view.graph.orders, range(self.view.n))
         return len(orders) == self.view.n and all(map(contains, every, orders))
-
-
-def side_by_side(requests: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The requests of a batch to all states in portions, each with its share of every state's."""
-    for portion in range(PORTIONS):
-        for port, n in enumerate(requests):
-            yield port, n * (portion + 1) // PORTIONS - n * portion // PORTIONS

@@ -76,6 +76,11 @@ class AmriKnobs(Knobs):
         unit="indexes",
         help="Hash indexes of a state with access = hash, at most.",
     )
+    hash_adapts: bool = knob(
+        True,
+        help="With access = hash: whether each assessment gives hash indexes to the patterns that "
+        "are most frequent then; else those of the first one stay.",
+    )
     partition_tuples: int = knob(
         1024,
         low=16,
@@ -176,8 +181,21 @@ class AmriKnobs(Knobs):
         help="What a configuration is priced by: paper, Eq. 1; refined, also bucket visits and "
         "what searches are measured to compare.",
     )
+    index_costs: str = knob(
+        "counted",
+        choices=("counted", "measured"),
+        help="What giving a tuple other bits costs: counted, attributes hashed, inserted and "
+        "deleted, a unit each; measured, the time it took beside that of a unit of other work, so "
+        "that decisions are not the same from run to run.",
+    )
     pinned_bits: str = knob(
         "",
         kind="text",
         help="Bits of states that stay as they are: 'S: 4 4 4; T: 6 0 6', by attribute.",
+    )
+    pinned_routes: str = knob(
+        "",
+        kind="text",
+        help="Routes that stay whatever they cost, the input that elements come from first: "
+        "'S > T > U; T > U > S'. A share of the elements still explores others.",
     )

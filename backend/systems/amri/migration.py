@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from backend.operators.network.eddy.tuning import StateReport
 from backend.systems.amri.costs import Bits, Candidates, Floats, IndexCosts, SearchLoad, WorkCosts
 from backend.systems.amri.sides import Sides, compared
 
@@ -40,6 +41,35 @@ class SliceChoice(NamedTuple):
     requests: float
     sides: Sides
     break_even: int | None
+
+
+class MeasuredMoves:
+    """What moving a tuple of a state took, in the unit of counted work: time of its migrations for
+    each tuple against time of all else for each unit of what its eddy did."""
+
+    def __init__(self) -> None:
+        self._work_ns = self._work = self._moving_ns = self._moved = 0
+
+    def observe(self, work_ns: int, work: int, report: StateReport) -> None:
+        """Of a batch; work_ns: without migrations."""
+        self._work_ns, self._work = self._work_ns + work_ns, self._work + work
+        self._moving_ns += report.migration_ns
+        self._moved += report.migrated
+
+    def priced(self, model: IndexCosts) -> IndexCosts:
+        """With what was measured; with counted costs until a tuple was moved."""
+        if not self._moved or not self._work_ns:
+            return model
+        move = self._moving_ns / self._moved * self._work / self._work_ns
+        return replace(model, costs=replace(model.costs, move=move))
+
+    def state(self) -> list[int]:
+        """As JSON-typed data."""
+        return [self._work_ns, self._work, self._moving_ns, self._moved]
+
+    def restore(self, state: Sequence[int]) -> None:
+        """Go on where ``state`` was taken."""
+        self._work_ns, self._work, self._moving_ns, self._moved = state
 
 
 def slice_costs(load: SearchLoad, model: IndexCosts, n_tuples: int, bits: Bits) -> float:

@@ -89,7 +89,7 @@ class PortfolioProblem:
         searched = float(load.stored.max(initial=load.arrivals * load.window))
         self.n_tuples = searched if n_tuples is None else n_tuples
         self.requests = model.request_costs(load, self.candidates)
-        self.upkeep = model.parts(load, self.candidates).hash_insert
+        self.upkeep = model.upkeep(load, self.candidates)
         deserved = {p for p in load.patterns if p and p in chains} | {m for m in held if m}
         self.modules = tuple(sorted(deserved, reverse=True))
         self._chains = {m: self._chain(m, chains.get(m, searched)) for m in self.modules}
@@ -106,11 +106,6 @@ class PortfolioProblem:
         costs = self.model.costs
         return self.load.arrivals * (module.bit_count() * costs.hash + costs.link)
 
-    def _upkeep_of(self, modules: Sequence[Pattern]) -> Floats:
-        """float64[candidates]: of each beside modules."""
-        total: Floats = self.upkeep + sum(map(self.module_upkeep, modules))
-        return total
-
     def served(self, modules: Sequence[Pattern]) -> Floats:
         """float64[candidates, patterns]: of one request beside a set of modules; it goes to what
         serves it for less."""
@@ -121,9 +116,21 @@ class PortfolioProblem:
 
     def costs(self, modules: Sequence[Pattern]) -> Floats:
         """float64[candidates]: C_D of each beside a set of modules."""
-        asked = self.load.requests * self.load.shares
-        total: Floats = self.served(modules) @ asked + self._upkeep_of(modules)
-        return total
+        costs: Floats = self._costs_of([tuple(modules)])[0]
+        return costs
+
+    def _costs_of(self, sets: Sequence[tuple[Pattern, ...]]) -> Floats:
+        """float64[sets, candidates]: C_D of each beside each set of modules."""
+        own, n_patterns = self.modules, len(self.load.patterns)
+        members = np.array([[m in modules for m in own] for modules in sets], dtype=np.bool_)
+        chains = np.array([self._chains[m] for m in own]).reshape(len(own), n_patterns)
+        by_modules = np.where(members[:, :, None], chains, np.inf).min(axis=1, initial=np.inf)
+        spent = members @ np.array([self.module_upkeep(m) for m in own])
+        costs: Floats = spent[:, None] + self.upkeep
+        by_bits, asked = self.requests.T.copy(), self.load.requests * self.load.shares
+        for place, n_requests in enumerate(asked.tolist()):
+            costs += n_requests * np.minimum(by_bits[place], by_modules[:, place, None])
+        return costs
 
     @property
     def is_greedy(self) -> bool:
@@ -132,27 +139,31 @@ class PortfolioProblem:
 
     @cached_property
     def mixes(self) -> tuple[Mix, ...]:
-        """Of each set of modules that is tried the cheapest bits beside it, and none."""
+        """Of each number of modules that is tried the cheapest mix without bits, and with: all that
+        have as many take as many bytes."""
         many = len(self.modules) > MOST_MODULES
-        sets = self._one_by_one() if many else _all_sets(self.modules)
-        return tuple(mix for modules in sets for mix in self._mixes_with(modules))
+        sets = list(self._one_by_one() if many else _all_sets(self.modules))
+        costs, sizes = self._costs_of(sets), [len(modules) for modules in sets]
+        groups = [slice(sizes.index(n), sizes.index(n) + sizes.count(n)) for n in sorted({*sizes})]
+        return tuple(mix for of in groups for mix in self._mixes_with(sets[of], costs[of]))
 
-    def _mixes_with(self, modules: tuple[Pattern, ...]) -> Iterator[Mix]:
-        costs = self.costs(modules)
-        places = [int(np.flatnonzero(~self.candidates.any(axis=1))[0])]
-        if len(costs) > 1:
-            indexed = self.candidates.any(axis=1)
-            places.append(cheapest(np.where(indexed, costs, np.inf), self.candidates))
-        for place in places:
-            bits = tuple(self.candidates[place].tolist())
-            n_bytes = self.sizes.of(bits, len(modules))
-            yield Mix(bits, modules, float(costs[place]), n_bytes)
+    def _mixes_with(self, sets: Sequence[tuple[Pattern, ...]], costs: Floats) -> Iterator[Mix]:
+        """The cheapest without bits, which is the first candidate, and with; of equally cheap sets
+        the first one."""
+        for some in (slice(0, 1), slice(1, len(self.candidates))):
+            if some.start < some.stop:
+                of_each = costs[:, some].min(axis=1)
+                least = float(of_each.min())
+                row = int(np.flatnonzero(of_each <= least + EQUAL * abs(least))[0])
+                place = some.start + cheapest(costs[row, some], self.candidates[some])
+                bits, modules = tuple(self.candidates[place].tolist()), sets[row]
+                n_bytes = self.sizes.of(bits, len(modules))
+                yield Mix(bits, modules, float(costs[row, place]), n_bytes)
 
     def growing(self, modules: Sequence[Pattern]) -> list[Mix]:
         """No bits, and the first 0, 1 … of these modules."""
-        none = (0,) * self.load.n
         sets = [tuple(modules[:n]) for n in range(len(modules) + 1)]
-        return [mix for of in sets for mix in self._mixes_with(of) if mix.bits == none]
+        return [next(self._mixes_with([of], self._costs_of([of]))) for of in sets]
 
     def _one_by_one(self) -> Iterator[tuple[Pattern, ...]]:
         """No module, then each time the one more that makes it cheapest, as long as that helps."""
@@ -161,12 +172,13 @@ class PortfolioProblem:
         while True:
             yield chosen
             longer = [(*chosen, m) for m in self.modules if m not in chosen]
-            priced = [(float(self.costs(modules).min()), modules) for modules in longer]
-            least = min((of for of, _ in priced), default=math.inf)
+            costs = self._costs_of(longer).min(axis=1).tolist() if longer else []
+            least = min(costs, default=math.inf)
             if least >= cost:
                 return
+            near = least + EQUAL * abs(least)
             cost = least
-            chosen = next(m for of, m in priced if of <= least + EQUAL * abs(least))
+            chosen = next(of for of, own in zip(longer, costs, strict=True) if own <= near)
 
     def place_of(self, bits: Bits) -> int:
         """The place of a candidate. Raises ValueError: it is none."""
@@ -194,9 +206,10 @@ class PortfolioProblem:
         estimated from; slack: of card A6 for each request."""
         places = self.place_of(bits), self.place_of(new.bits)
         of_each = self.served(modules)[places[0]] - self.served(new.modules)[places[1]]
-        upkeep = self._upkeep_of(modules)[places[0]] - self._upkeep_of(new.modules)[places[1]]
+        upkeep = float(self.upkeep[places[0]] - self.upkeep[places[1]])
+        upkeep += sum(map(self.module_upkeep, modules)) - sum(map(self.module_upkeep, new.modules))
         mean = difference(self.load.shares, of_each, n_requests, slack)
-        return PairDifference(of_each, mean).plus(float(upkeep) / max(self.load.requests, 1e-300))
+        return PairDifference(of_each, mean).plus(upkeep / max(self.load.requests, 1e-300))
 
 
 def best_portfolio(problem: PortfolioProblem, n_bytes: float = math.inf) -> Mix:

@@ -119,6 +119,7 @@ class PricedWindow:
             "corrections": [[p, factor] for p, factor in model.corrections.items()],
             "segments": model.segments,
             "visits": model.visits,
+            "move": model.costs.move,
             "distinct": [None if math.isinf(n) else n for n in distinct],
             "partitions": [[slice.n_tuples, list(slice.bits)] for slice in self.partitions],
         }

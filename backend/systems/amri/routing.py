@@ -68,6 +68,9 @@ class RouteGraph:
 
     attributes: tuple[tuple[JoinAttribute, ...], ...]
     _orders: dict[int, tuple[Order, ...]] = field(default_factory=dict, repr=False, compare=False)
+    _patterns: dict[tuple[frozenset[int], int], Pattern] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @cached_property
     def n(self) -> int:
@@ -75,7 +78,10 @@ class RouteGraph:
 
     def pattern(self, composite: Sequence[int], state: int) -> Pattern:
         """What a composite specifies of a state."""
-        return access_pattern(self.attributes[state], composite)
+        asked = frozenset(composite), state
+        if asked not in self._patterns:
+            self._patterns[asked] = access_pattern(self.attributes[state], composite)
+        return self._patterns[asked]
 
     def next_states(self, composite: Sequence[int]) -> tuple[int, ...]:
         """The states that may follow, ascending: joined to the composite, or, if none is, all."""

@@ -7,13 +7,17 @@ one takes effect at its boundary.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, Self, TypeAlias
 
 from backend.systems.amri.sides import Sides, compared
 
 Method: TypeAlias = Literal["continuous", "periodic", "triggered", "hybrid", "off"]
 Slot: TypeAlias = Literal["continuous", "periodic", "triggered"]
+
+#: In so many portions the requests of a batch come.
+PORTIONS: Final = 64
 
 
 class ScheduleSettings(NamedTuple):
@@ -106,6 +110,22 @@ def after(
         n_requests -= fits
         known, happened = _boundary(settings, known)
         events += happened
+    return known, tuple(events)
+
+
+def after_batch(settings: ScheduleSettings, known: TuningSchedule, requests: Sequence[int]) -> Step:
+    """So many requests to each state, side by side: in portions, each with its share of every
+    state's. Portions in which no window ends are taken together."""
+    came = [[n * portion // PORTIONS for n in requests] for portion in range(PORTIONS + 1)]
+    sums, first = [sum(of) for of in came], 0
+    events: list[ScheduleEvent] = []
+    while first < PORTIONS:
+        end = bisect_left(sums, sums[first] + _left(settings, known.total)) - 1
+        end = max(end, first + 1)
+        for state, (before, then) in enumerate(zip(came[first], came[end], strict=True)):
+            known, happened = after(settings, known, state, then - before)
+            events += happened
+        first = end
     return known, tuple(events)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import permutations
 from typing import Final, NamedTuple
 
@@ -77,9 +78,10 @@ def n_configurations(caps: Sequence[int], bits: int, at_most: bool = False) -> i
     return sum(ways) if at_most else ways[min(bits, sum(caps))]
 
 
-def configurations(caps: Sequence[int], bits: int, at_most: bool = False) -> Candidates:
+@lru_cache(maxsize=32)
+def configurations(caps: Bits, bits: int, at_most: bool = False) -> Candidates:
     """All vectors of exactly (or at most) so many bits, none above its cap, ascending. Exactly as
-    many as the caps allow, where these allow fewer."""
+    many as the caps allow, where these allow fewer. Not to be written to."""
     room = sum(caps)
     bits = min(bits, room)
     rows: list[Bits] = [()]
@@ -91,7 +93,9 @@ def configurations(caps: Sequence[int], bits: int, at_most: bool = False) -> Can
             for left in [bits - sum(row)]
             for own in range(0 if at_most else max(0, left - room), min(cap, left) + 1)
         ]
-    return np.array(rows, dtype=np.int64).reshape(len(rows), len(caps))
+    vectors = np.array(rows, dtype=np.int64).reshape(len(rows), len(caps))
+    vectors.flags.writeable = False
+    return vectors
 
 
 def cheapest(costs: Floats, candidates: Candidates) -> int:
@@ -99,7 +103,10 @@ def cheapest(costs: Floats, candidates: Candidates) -> int:
     lexicographically larger vector (tie rule of card A5)."""
     least = float(costs.min())
     ties = np.flatnonzero(costs <= least + EQUAL * abs(least))
-    return int(max(ties, key=lambda k: (-np.count_nonzero(candidates[k]), tuple(candidates[k]))))
+    if len(ties) > 1:
+        some = candidates[ties]
+        ties = ties[np.lexsort((*(-some[:, ::-1].T), np.count_nonzero(some, axis=1)))]
+    return int(ties[0])
 
 
 def margins(load: SearchLoad, model: IndexCosts, bits: int) -> tuple[float, ...]:

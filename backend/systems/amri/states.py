@@ -22,6 +22,7 @@ from backend.systems.amri.counts import PatternCounts, StateCounts
 from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.knobs import AmriKnobs
 from backend.systems.amri.migration import (
+    MeasuredMoves,
     MigrationMode,
     Partition,
     SliceChoice,
@@ -71,6 +72,7 @@ class StateIndex:
         self._compared: dict[Pattern, float] = {}
         self._per_arrival = 1.0
         self._unaccounted, self._n_moved = StateCounts(), 0
+        self._has_modules, self.moves = False, MeasuredMoves()
 
     def turn(self, knobs: AmriKnobs, pinned: Bits | None) -> None:
         """Other knobs."""
@@ -85,6 +87,8 @@ class StateIndex:
         elif knobs.access == "bitmap" != before.access and not any(self.bits) and self.budget:
             self._adopt(even_split(self.n, self.budget))
         modules = self.access.modules
+        if (knobs.access, knobs.hash_indexes) != (before.access, before.hash_indexes):
+            self._has_modules = False
         if knobs.access == "hash":
             modules = modules or tuple(1 << k for k in range(self.n))
             self.access = AccessMethods(self.bits, modules[: knobs.hash_indexes])
@@ -228,10 +232,12 @@ class StateIndex:
         return self.chosen
 
     def _take_modules(self, report: AssessmentReport) -> None:
-        """The paper's peer: hash modules on the patterns that are asked for most."""
-        window = self._priced(report)
-        modules = most_frequent(report.frequencies, self.knobs.hash_indexes)
-        none = (0,) * self.n
+        """The paper's peer: hash modules on the patterns that are asked for most, or were in the
+        first assessment where they do not adapt."""
+        window, modules = self._priced(report), self.access.modules
+        if self.knobs.hash_adapts or not self._has_modules:
+            modules = most_frequent(report.frequencies, self.knobs.hash_indexes)
+        none, self._has_modules = (0,) * self.n, True
         self.access = AccessMethods(self.bits, modules)
         problem = PortfolioProblem(
             window.load, window.model, SelectionSettings(0), chains_of(self.counts), self.sizes,
@@ -247,6 +253,7 @@ class StateIndex:
         is_refined = self.knobs.cost_model == "refined"
         by_modules = [p for p, module in self.access.serves.items() if module is not None]
         model = window_model(asked, is_refined, self.bits, n_segments, self.counts, by_modules)
+        model = self.moves.priced(model) if self.knobs.index_costs == "measured" else model
         load = with_prior(asked, self.knobs.prior)
         return PricedWindow(
             asked, load, model, report, self.counts, self.bits, tuple(self._partitions()),
@@ -339,6 +346,8 @@ class StateIndex:
             "bits": list(self.bits),
             "budget": self.budget,
             "modules": list(self.access.modules),
+            "has_modules": self._has_modules,
+            "moves": self.moves.state(),
             "serves": [[p, m] for p, m in self.access.serves.items()],
             "migrating": list(self.migrating),
             "wants": [list(tier) for tier in self.wants],
@@ -370,6 +379,8 @@ class StateIndex:
         self._restore_assessment(state["assessment"], state["assessor"])
         if self.assessor is None or self.assessor.total:
             self.counts = StateCounts.restored(state["counts"])
+        self._has_modules = state["has_modules"]
+        self.moves.restore(state["moves"])
         unaccounted, self._n_moved = state["unaccounted"]
         self._unaccounted = StateCounts.restored(unaccounted)
         self._choices.restore(state["choices"])

@@ -53,7 +53,7 @@ def pair_difference(
     """n_requests: that the load was estimated from. slack: Δ of card A6 for each request."""
     pair = np.array([old, new], dtype=np.int64)
     costs = model.request_costs(load, pair)
-    upkeep = model.parts(load, pair).hash_insert / max(load.requests, 1e-300)
+    upkeep = model.upkeep(load, pair) / max(load.requests, 1e-300)
     of_each = costs[0] - costs[1]
     mean = difference(load.shares, of_each, n_requests, slack, confidence)
     return PairDifference(of_each, mean).plus(float(upkeep[0] - upkeep[1]))

@@ -92,6 +92,8 @@ def route_decision(look: EddyLook, port: int, before: Order, choice: RouteChoice
         else f"elements of {origin} still go {view.route(before)}"
     )
     words += f": {significant(prices[before])} against {significant(low)} a tuple"
+    if choice.sides.verdict == "pinned":
+        words += "; its route is pinned"
     if choice.sides.verdict == "cooldown":
         words += "; another route changed, and indexes follow it first"
     detail = {

@@ -35,6 +35,7 @@ WORDS: Final[Mapping[str, str]] = {
     "route_hysteresis": "Hysteresis of routes",
     "access": "Access to states",
     "hash_indexes": "Hash indexes per state",
+    "hash_adapts": "Hash indexes follow requests",
     "bit_division": "Division of bits",
     "index_pool_bytes": "Memory of indexes",
     "partition_tuples": "Tuples of a partition |P|",
@@ -52,7 +53,9 @@ WORDS: Final[Mapping[str, str]] = {
     "migration": "Migration",
     "migration_us": "Time for migration per batch",
     "cost_model": "Cost model of bits",
+    "index_costs": "Costs of migration",
     "pinned_bits": "Bits that stay",
+    "pinned_routes": "Routes that stay",
 }
 #: Why the record cannot tell what another value of a knob would have done.
 UNREPLAYED: Final = {"index_pool_bytes": MARKET} | dict.fromkeys(
@@ -66,7 +69,10 @@ UNREPLAYED: Final = {"index_pool_bytes": MARKET} | dict.fromkeys(
             "migration",
             "migration_us",
             "cost_model",
+            "index_costs",
             "pinned_bits",
+            "pinned_routes",
+            "hash_adapts",
         ),
     ),
     BRANCH,

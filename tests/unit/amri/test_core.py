@@ -10,9 +10,14 @@ import pytest
 
 from backend.adaptive.core import Evaluations
 from backend.operators.network.core.reports import NetworkReport
-from backend.systems.amri.core import check_pins, pins_of
+from backend.systems.amri.core import (
+    check_pins,
+    check_routes,
+    pinned_routes_of,
+    pins_of,
+)
 from backend.systems.amri.counts import StateCounts
-from backend.systems.amri.eddy import AdaptedEddy, side_by_side
+from backend.systems.amri.eddy import AdaptedEddy
 from backend.systems.contract import Refusal, Refused
 from backend.systems.registry import AMRI as SYSTEM
 from tests.systems.running import Bench, tuples
@@ -92,11 +97,29 @@ def test_of_several_eddies_each_has_the_pins_of_its_states() -> None:
     check_pins(knobs_of(pinned_bits="S: 4 2; W: 1 1"), [one, other])
 
 
+def test_pinned_routes_are_read_by_name_or_refused_with_what_is_allowed() -> None:
+    view = replace(view_of(THREE), names=("S", "T", "U"))
+    pinned = knobs_of(pinned_routes="S > U > T; T → S → U")
+    assert pinned_routes_of(pinned, view) == {0: (2, 1), 1: (0, 2)}
+    check_routes(pinned, [view])
+    other = replace(view, names=("S", "V", "W"))
+    check_routes(knobs_of(pinned_routes="S > U > T; S > W > V"), [view, other])
+    for text, allowed in (
+        ("S > U", "each joined to one before it, such as S → T → U"),
+        ("S > U > V", "such as S → T → U"),
+        ("S > T > T", "such as S → T → U"),
+        ("S > U > T; S > T > U", "allowed is one route from S"),
+    ):
+        with pytest.raises(Refused, match=allowed):
+            check_routes(knobs_of(pinned_routes=text), [view])
+
+
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
         ({"epsilon": 0.5}, "epsilon = 0.5 and theta = 0.02 refused: allowed is an epsilon below"),
         ({"pinned_bits": "Nobody: 1"}, "pinned_bits = Nobody: 1 refused: allowed "),
+        ({"pinned_routes": "S > S"}, "pinned_routes = S > S refused: allowed are all inputs"),
     ],
 )
 def test_knobs_that_do_not_go_together_are_refused_and_nothing_changes(
@@ -112,15 +135,6 @@ def test_knobs_that_do_not_go_together_are_refused_and_nothing_changes(
     with pytest.raises(Refused, match=reason):
         bench.turn(name, value)
     assert core_of(bench.unit).state() == before
-
-
-def test_requests_of_a_batch_come_to_all_states_side_by_side() -> None:
-    requests = [1000, 3, 0]
-    portions = list(side_by_side(requests))
-    for port, n in enumerate(requests):
-        assert sum(part for of, part in portions if of == port) == n
-    first = [part for of, part in portions if of == 0]
-    assert max(first) - min(first) <= 1
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ import pytest
 from backend.model.knobs import KnobSettings
 from backend.operators.network.eddy.tuning import EddyProfile, PartitionReport, StateReport
 from backend.systems.amri.bit_choices import ChosenBits
+from backend.systems.amri.costs import IndexCosts
+from backend.systems.amri.migration import MeasuredMoves
 from backend.systems.amri.patterns import pattern_of
 from backend.systems.amri.states import StateIndex
 from backend.systems.registry import AMRI as SYSTEM
@@ -19,7 +21,15 @@ from backend.workloads.queries import read_query
 from storage.vocabulary.memory import PAGE_BYTES, Grant
 from tests.systems.running import FUNCTIONS, TEXTS, Bench, tuples
 from tests.systems.running import SCHEMA as RUN_SCHEMA
-from tests.unit.amri.running_eddies import SOON, core_of, eddy_of, knobs_of, regret_of, run_of
+from tests.unit.amri.running_eddies import (
+    SOON,
+    core_of,
+    eddy_of,
+    knobs_of,
+    regret_of,
+    resumed,
+    run_of,
+)
 
 
 @pytest.mark.parametrize("access", ["bitmap", "hash", "portfolio"])
@@ -104,6 +114,94 @@ def test_pinned_bits_stay_beside_hash_indexes_too() -> None:
     assert eddy.states[0].chosen is not None
     assert eddy.states[0].bits == pinned
     assert eddy.states[0].tuning.bits == pinned
+
+
+def test_a_pinned_route_stays_whatever_is_cheaper_and_is_told() -> None:
+    bench, free = run_of({"route_hysteresis": 0.0, "exploration": 0.3}, 8)
+    turned = [d for d in bench.recorded.decisions if d.kind == "route" and d.verdict == "switched"]
+    assert turned
+    view, port = free.view, free.view.names.index(turned[0].detail["origin"])
+    kept = free.view.graph.orders(port)[0]
+    pin = view.route((port, *kept))
+    bench, eddy = run_of({"pinned_routes": pin, "route_hysteresis": 0.0, "exploration": 0.3}, 8)
+    assert eddy.orders[port] == kept
+    assert eddy.tuning.routes[port][0] == kept
+    told = [d for d in bench.recorded.decisions if d.verdict == "pinned"]
+    assert told
+    assert all(d.explanation.endswith("; its route is pinned") for d in told)
+    assert all(d.old["order"][0] == view.names[port] for d in told)
+    other = view.graph.orders(port)[1]
+    bench.turn("pinned_routes", view.route((port, *other)))
+    assert eddy_of(bench).orders[port] == other
+    again = resumed(eddy, eddy.knobs, eddy.state() | {"orders": [*map(list, free.orders)]})
+    assert again.orders == free.orders
+    again.turn(eddy.knobs, {}, {port: other})
+    assert again.orders[port] == other
+
+
+def test_hash_indexes_that_do_not_adapt_are_those_of_the_first_assessment() -> None:
+    report, attributes = StateReport(40, 0, (), 0, 0, (40,), 40, 64), ["a", "b", "c"]
+    first, later = {6: (9, 0, 0, 0), 1: (5, 0, 0, 0)}, {3: (90, 0, 0, 0), 7: (80, 0, 0, 0)}
+    for adapts, expected in ((True, (3, 7)), (False, (6, 1))):
+        state = StateIndex(attributes)
+        knobs = knobs_of(access="hash", hash_indexes=2, hash_adapts=adapts)
+        state.turn(knobs, None)
+        assert state.access.modules == (1, 2)
+        for counts in (first, later):
+            state.observe(10, counts, report)
+            state.begin()
+            state.select()
+        assert state.access.modules == expected
+        known = json.loads(json.dumps(state.state()))
+        again = StateIndex(attributes)
+        again.turn(knobs, None)
+        again.restore(known)
+        again.observe(10, {5: (1, 0, 0, 0), 4: (1, 0, 0, 0)}, report)
+        again.begin()
+        again.select()
+        assert again.access.modules == ((5, 4) if adapts else expected)
+        other = StateIndex(attributes)
+        other.turn(knobs, None)
+        other.restore(known)
+        other.turn(replace(knobs, hash_indexes=1), None)
+        other.observe(10, later, report)
+        other.begin()
+        other.select()
+        assert other.access.modules == (3,)
+
+
+def test_what_moving_a_tuple_costs_is_counted_or_measured() -> None:
+    """A batch of 1 000 units in 50 µs, 20 tuples moved in 40 µs more: 2 µs each, 40 units."""
+    moves, report = MeasuredMoves(), StateReport(20, 0, (), 20, 40_000)
+    assert moves.priced(IndexCosts()) == IndexCosts()
+    moves.observe(50_000, 1_000, report)
+    assert moves.priced(IndexCosts()).costs.move == pytest.approx(40.0)
+    again = MeasuredMoves()
+    again.restore(json.loads(json.dumps(moves.state())))
+    assert again.priced(IndexCosts()) == moves.priced(IndexCosts())
+
+
+@pytest.mark.parametrize(("costs", "move"), [("counted", None), ("measured", 40.0)])
+def test_measured_costs_of_moving_are_what_selections_price_by(
+    costs: str, move: float | None
+) -> None:
+    state = StateIndex(["a", "b"])
+    state.turn(knobs_of(index_costs=costs), None)
+    report = StateReport(40, 0, (), 20, 40_000, (40,), 40, 64)
+    state.moves.observe(50_000, 1_000, report)
+    state.observe(10, {2: (90, 0, 0, 0), 1: (50, 0, 0, 0)}, report)
+    state.begin()
+    chosen = state.select()
+    assert isinstance(chosen, ChosenBits)
+    assert chosen.basis["move"] == (None if move is None else pytest.approx(move))
+
+
+def test_time_is_measured_where_costs_are_measured_alone() -> None:
+    """Else what is kept of a run depends on nothing but its tuples."""
+    for costs in ("counted", "measured"):
+        _, eddy = run_of({"index_costs": costs}, 2)
+        work_ns, work = eddy.states[0].moves.state()[:2]
+        assert (work_ns > 0, work > 0) == (costs == "measured",) * 2
 
 
 def test_a_knob_that_is_turned_leaves_a_choice_of_no_bits() -> None:

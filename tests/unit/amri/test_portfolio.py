@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +20,7 @@ from backend.systems.amri.portfolio import (
     most_frequent,
     portfolio_tiers,
 )
-from backend.systems.amri.selection import SelectionSettings, select
+from backend.systems.amri.selection import EQUAL, SelectionSettings, select
 from storage.vocabulary.memory import PAGE_BYTES
 from tests.oracles import amri_routes as twin
 from tests.unit.amri.cases import SHARES_2
@@ -79,6 +79,38 @@ def test_the_mix_is_the_cheapest_of_all_within_its_bytes(
         row = bit_costs[str(list(found.bits))] if module is None else module_costs[words[module]]
         spent += 2 * frequencies[p] * row[words[p]]
     assert spent == pytest.approx(best)
+
+
+@given(
+    st.dictionaries(st.integers(1, 7), st.floats(0.001, 1), min_size=1),
+    st.sampled_from([0.5, 20, 400]),
+    st.sampled_from([(4, 100.0), (8, 1000.0), (11, 3000.0)]),
+)
+@settings(max_examples=40, deadline=None)
+def test_all_sets_at_once_are_as_one_by_one(
+    frequencies: dict[int, float], link: float, size: tuple[int, float]
+) -> None:
+    """Without bits and with, of each number of modules the cheapest mix, of equal ones the first
+    set, each pattern served by what costs least."""
+    problem = problem_of(frequencies, bits=size[0], window=size[1], link=link)
+    asked = problem.load.requests * problem.load.shares
+    slow = list[tuple[tuple[int, ...], tuple[int, ...], float]]()
+    for n in range(len(problem.modules) + 1):
+        for some in (problem.candidates.any(axis=1), ~problem.candidates.any(axis=1)):
+            best: tuple[tuple[int, ...], tuple[int, ...], float] | None = None
+            for modules in combinations(problem.modules, n):
+                spent = sum(m.bit_count() + link for m in modules)
+                costs = (problem.served(modules) @ asked + problem.upkeep + spent)[some]
+                near = costs <= costs.min() * (1 + EQUAL)
+                ties = [tuple(bits) for bits in problem.candidates[some][near].tolist()]
+                bits = max(ties, key=lambda bits: (-sum(b > 0 for b in bits), bits))
+                if best is None or costs.min() < best[2] * (1 - EQUAL):
+                    best = bits, modules, float(costs.min())
+            assert best is not None
+            slow.append(best)
+    by_size = sorted(problem.mixes, key=lambda mix: (len(mix.modules), not any(mix.bits)))
+    assert [mix[:2] for mix in by_size] == [mix[:2] for mix in slow]
+    assert [mix.cost for mix in by_size] == pytest.approx([cost for *_, cost in slow])
 
 
 @given(LOADS)

@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.systems.amri.schedule import (
+    PORTIONS,
     Method,
     ScheduleEvent,
     ScheduleSettings,
     TuningSchedule,
     after,
+    after_batch,
     begin,
     turned,
 )
@@ -77,6 +79,32 @@ def test_each_selection_ends_an_assessment_and_never_two_at_once(
             assert one.state not in under
             under.add(one.state)
     assert method != "off" or not events
+
+
+@given(
+    METHODS,
+    st.integers(1, 400),
+    st.integers(1, 900),
+    st.lists(st.tuples(*[st.integers(0, 500)] * 3), min_size=1, max_size=5),
+)
+def test_requests_of_a_batch_come_to_all_states_side_by_side(
+    method: Method, period: int, trigger: int, batches: list[tuple[int, int, int]]
+) -> None:
+    """As portion by portion, whatever window ends in the midst of them."""
+    settings = ScheduleSettings(method, period, trigger)
+    known, happened = begin(settings, 3)
+    events, portions = [*happened], Runs()
+    for requests in batches:
+        known, happened = after_batch(settings, known, requests)
+        events += happened
+        portions += [
+            (state, n * (portion + 1) // PORTIONS - n * portion // PORTIONS)
+            for portion in range(PORTIONS)
+            for state, n in enumerate(requests)
+        ]
+    slow, all_events = run(settings, 3, portions)
+    assert (known, events) == (slow, all_events)
+    assert known.total == sum(map(sum, batches))
 
 
 def test_states_take_turns() -> None:

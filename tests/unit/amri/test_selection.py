@@ -14,6 +14,7 @@ from backend.systems.amri.assessment import ASSESSORS, AssessmentSettings, Combi
 from backend.systems.amri.costs import IndexCosts, SearchLoad, WorkCosts
 from backend.systems.amri.selection import (
     SelectionSettings,
+    cheapest,
     configurations,
     margins,
     n_configurations,
@@ -94,6 +95,18 @@ def test_the_greedy_search_gives_each_bit_to_who_gains_most() -> None:
     assert found.n_candidates == 1
 
 
+@given(st.data())
+def test_equally_cheap_ones_are_chosen_by_the_tie_rule(data: st.DataObject) -> None:
+    """Card A5: then fewer indexed attributes, then the lexicographically larger vector."""
+    rows = st.tuples(*[st.integers(0, 3)] * 3)
+    vectors = data.draw(st.lists(rows, min_size=1, max_size=12, unique=True))
+    of_each = st.lists(st.integers(0, 2), min_size=len(vectors), max_size=len(vectors))
+    costs = data.draw(of_each)
+    place = cheapest(np.array(costs, np.float64), np.array(vectors))
+    ties = [bits for bits, cost in zip(vectors, costs, strict=True) if cost == min(costs)]
+    assert vectors[place] == max(ties, key=lambda bits: (-np.count_nonzero(bits), bits))
+
+
 @pytest.mark.parametrize(("n", "bits", "count"), [(3, 4, 15), (3, 64, 2145), (1, 9, 1), (4, 0, 1)])
 def test_the_number_of_configurations(n: int, bits: int, count: int) -> None:
     """Card A5; Lemma 1 counts them as a sum over the attributes that have bits."""
@@ -109,7 +122,7 @@ def test_the_number_of_configurations(n: int, bits: int, count: int) -> None:
 def test_configurations_are_all_that_the_caps_allow(
     caps: list[int], bits: int, at_most: bool
 ) -> None:
-    found = [tuple(row) for row in configurations(caps, bits, at_most).tolist()]
+    found = [tuple(row) for row in configurations(tuple(caps), bits, at_most).tolist()]
     assert found == sorted(twin.vectors(len(caps), bits, at_most, caps))
     assert n_configurations(caps, bits, at_most) == len(found)
 
