@@ -26,7 +26,7 @@ from tests.web.conftest import OpenPage, painted, until
 from tests.web.engine_run import SelectionRun
 from tests.web.joins_run import JoinsRun
 from tests.web.recorded_filters import FilterRecording
-from tests.web.site import Site
+from tests.web.site import RUNNING, Site
 from tests.web.stream_run import StreamRun
 from tests.web.truth import Mismatch, mismatches, stepping, watched
 
@@ -231,7 +231,7 @@ def test_the_header_says_how_old_panels_are_and_nothing_is_covered(
     open_page: OpenPage, site: Site, path: str, form: str
 ) -> None:
     """Not of what is younger than two seconds, nor of forms and sentences without a number."""
-    page, held, began = open_page(path), list[Route](), time.time()
+    page, held, began = open_page(f"{path}?run={RUNNING}"), list[Route](), time.time()
     site.recording.write(began)
     _agrees_with(page, site)
     page.route("**/_dash-update-component", lambda route: held.append(route))
