@@ -18,7 +18,7 @@ from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.regions import MemoryRegions
 from backend.operators.network.core.strings import Strings
 from backend.operators.network.core.work import PlannedOperator
-from backend.operators.network.kinds.inputs import StreamInput
+from backend.operators.network.kinds.inputs import RelationInput, StreamInput
 from backend.operators.network.kinds.kmon import JoinEdge, JoinedInput, KMonOp
 from backend.operators.network.kmon.operator import KMonJoin
 from backend.operators.network.kmon.tuning import (
@@ -59,8 +59,8 @@ UNBOUNDED: Final[Window] = ("unbounded", 0)
 
 @dataclass
 class Joining:
-    """A join in regions: made anew for each batch, as in a shard. over: streams that give no tuple
-    after the next batch."""
+    """A join in regions: made anew for each batch, as in a shard. over: streams that give no more
+    tuples; stored: numbers of inputs that are stored relations."""
 
     graph: Graph
     windows: Sequence[Window]
@@ -68,13 +68,14 @@ class Joining:
     regions: MemoryRegions = field(default_factory=MemoryRegions)
     told: list[tuple[int, int, tuple[Any, ...]]] = field(default_factory=list)
     over: frozenset[str] = frozenset()
+    stored: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         one_one = self.graph.one_one
         self._inputs = tuple(
             PlannedOperator(
                 f"i{k}",
-                StreamInput(f"S{k + 1}", (0, 1)),
+                (RelationInput if k in self.stored else StreamInput)(f"S{k + 1}", (0, 1)),
                 (),
                 tuple(Attribute(name, "bigint") for name in names),
             )

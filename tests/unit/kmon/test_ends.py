@@ -70,13 +70,18 @@ def test_without_constraints_it_waits_as_the_text_says() -> None:
     assert ended("never").components()[0] == (0, 0, 1)
 
 
-def test_a_stream_ends_with_the_last_of_its_tuples() -> None:
-    """The batch that ends it brings the child that is waited for."""
-    constraints = (ConstraintTuning(RIDS, is_used=False),)
-    joining = Joining(GRAPHS["a"], [UNBOUNDED] * 3, KMonTuning(constraints, loss="budget"))
-    joining.over = frozenset({"S2"})
-    joining.run([*WAITING, (2, (5, 1), 5), (1, (2, 0), 6)], 10)
-    assert sum(joining.emitted.values()) == 2
+def test_a_relation_lacks_nothing_before_it_has_come() -> None:
+    """S3 is stored; a batch without a tuple of it is before it."""
+    joining = Joining(GRAPHS["a"], [UNBOUNDED] * 3, KMonTuning(), stored=frozenset({2}))
+    joining.tuning = KMonTuning((ConstraintTuning(ConstraintId("RIDS", 0, 2), is_used=False),))
+    joining.run([(1, (1, 0), 1), (0, (1, 4), 1)], 2)
+    joining.run([(2, (4, 1), 3)], 4)
+    assert sum(joining.emitted.values()) == 1
+    joining.run([(0, (1, 5), 5)], 6)
+    assert joining.components()[0] == (0, 0, 0)
+    profile = joining.join.profile()
+    assert profile is not None
+    assert profile.components[0].spilled == 0
 
 
 @given(st.integers(0, 1 << 30))

@@ -235,3 +235,15 @@ def test_a_tuple_that_comes_and_goes_in_a_tick_is_not_there() -> None:
     joining.take([(0, (5, 3), 1, 2), (0, (5, 3), -1, 2), (1, (5, 1), 1, 3), (2, (3, 1), 1, 3)], 5)
     assert components_of(joining)[0] == (0, 0, 0)
     assert not joining.told
+
+
+def test_who_lacks_a_stored_tuple_takes_no_parent_along_that_its_successor_joins() -> None:
+    """S1 → S2 → S3, S3 stored: the tuple of S2 with (3, 9) is replaced by one with (3, 4)."""
+    joining = Changing(
+        GRAPHS["b"], [CHANGING, CHANGING, UNBOUNDED], KMonTuning(), stored=frozenset({2})
+    )
+    joining.tuning = tuning_of(joining, [-1] * len(constraint_ids(joining.work)))
+    joining.take([(2, (4, 1), 1, 0)], 1)
+    joining.take([(0, (7, 3), 1, 1), (1, (3, 9), 1, 2)], 3)
+    joining.take([(1, (3, 9), -1, 4), (1, (3, 4), 1, 4)], 5)
+    assert joining.relation(4) == {(7, 3, 3, 4, 4, 1): 1}

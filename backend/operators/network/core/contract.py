@@ -30,7 +30,7 @@ class Clock:
     """What a batch says of the time of some operators. begin: its first tick, where those that are
     new begin; of the first batch the first tick there is. arrived: stream -> the number of the
     first tuple of the batch in it, and the timestamps of all its tuples in all shards: windows
-    [Rows n] count those of other shards, too. over: streams that have no tuple after this batch."""
+    [Rows n] count those of other shards, too. over: streams that have no more tuples."""
 
     begin: int = 0
     arrived: dict[str, tuple[int, Ints]] = field(default_factory=dict)

@@ -53,10 +53,11 @@ def hopeless_by(m: Pointer, e: int, slot: int) -> int:
 @called
 def is_over(m: Pointer, e: int) -> int:
     """Whether no child comes any more for a join whose constraint is used or watched: 0, FOR_NOW,
-    FOR_EVER."""
+    FOR_EVER. Where tuples are replaced what is let go may be asked for again."""
     c = int(edges(m)[e, w.RIDS_OF])
     is_on = (constraints(m)[c, w.USED] | constraints(m)[c, w.WATCHED]) != 0
-    return int(over(m)[edges(m)[e, w.CHILD]]) if is_on else 0
+    ends = int(over(m)[edges(m)[e, w.CHILD]]) if is_on else 0
+    return min(ends, w.FOR_NOW) if settings(m)[w.REOPENS] else ends
 
 
 @called

@@ -72,10 +72,11 @@ class KMonJoin(OperatorFrame):
             )
 
     def _is_over(self, port: int) -> int:
-        """Whether an input has no arrivals after this batch, as in ``Memory``."""
+        """Whether an input has no more arrivals, as in ``Memory``: a stored relation once it has
+        come."""
         work = self._surroundings.plan.operator(self._planned.inputs[port]).work
         if work.is_stored:
-            return w.FOR_EVER
+            return w.FOR_EVER if self._memory.inputs[port, w.COUNT] else 0
         return w.FOR_NOW if work.reads in self._surroundings.clock.over else 0
 
     def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:
@@ -83,12 +84,11 @@ class KMonJoin(OperatorFrame):
         Inputs give elements with sign + alone, but for relations that change."""
         begun = time.thread_time_ns()
         inputs, came = self._in_order(inputs, heartbeat)
-        self._end(self._over * np.array([not len(block) for block in inputs]), inputs)
+        self._end(self._over, inputs)
         made = [
             self._take(inputs, _piece(came, slice(first, first + _CHUNK)))
             for first in range(0, len(came.tau), _CHUNK)
         ]
-        self._end(self._over, inputs)
         before = self._ended(came, heartbeat)
         facts = self._memory.facts
         now = max(heartbeat - 1, int(facts[w.NOW]))

@@ -37,7 +37,7 @@ class ClockState:
 class ClockSpan:
     """What a batch is to a clock: the ticks begin .. heartbeat - 1. has_begun: without it there is
     nothing to do; first: by stream, the number of its first tuple among those of the clock; over:
-    streams that give it no tuple after this batch, sorted."""
+    streams that give it no more tuples, in this batch either, sorted."""
 
     begin: int
     heartbeat: int
@@ -114,9 +114,7 @@ def moved(
     after = ClockState(heartbeat, has_begun, n_released)
     newest = max((stream.high for stream in streams.values()), default=NEVER)
     report = ClockReport(heartbeat, newest, slowest, has_begun)
-    over = [
-        name for name in sorted(streams) if name in ended and _is_done(waiting[name], heartbeat)
-    ]
+    over = [n for n in sorted(streams) if n in ended and _is_done(waiting[n], state.heartbeat)]
     return Moved(after, ClockSpan(begin, heartbeat, has_begun, first, over), report)
 
 
