@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
-
 import numpy as np
 
 from backend.operators.network.core.blocks import Block, Ints
+from backend.operators.network.core.hashing import FACTORS
 from backend.operators.network.core.merging import Came
-from backend.operators.network.kinds.kmon import JoinEdge
 
 #: Signs of a tuple that goes and comes in one tick.
 RENEWED_GOES, RENEWED_COMES = -2, 2
-_FACTORS: Final = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)
 
 
 def whole_words(block: Block) -> Ints:
@@ -22,8 +18,8 @@ def whole_words(block: Block) -> Ints:
     for column in block.columns:
         values = np.where(column.is_valid, column.values.view(np.int64), 0).view(np.uint64)
         for part in (values, column.is_valid.astype(np.uint64)):
-            mixed = (mixed ^ part) * _FACTORS[0]
-            mixed = (mixed ^ mixed >> np.uint64(29)) * _FACTORS[1]
+            mixed = (mixed ^ part) * FACTORS[0]
+            mixed = (mixed ^ mixed >> np.uint64(29)) * FACTORS[1]
             mixed ^= mixed >> np.uint64(32)
     return mixed.view(np.int64)
 
@@ -50,15 +46,6 @@ def net_changes(block: Block) -> Block:
     rows = rows[in_time]
     columns = tuple(column.take(rows) for column in block.columns)
     return Block(block.tau[rows], signs[in_time].astype(np.int8), columns)
-
-
-def depths(n: int, edges: Sequence[JoinEdge]) -> Ints:
-    """int64[n]: how many joins each input is below its root."""
-    below = np.zeros(n, np.int64)
-    for _ in range(n):
-        for edge in edges:
-            below[edge.child] = max(below[edge.child], below[edge.parent] + 1)
-    return below
 
 
 def in_turn(came: Came, below: Ints) -> Came:

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from backend.operators.network.core.addressing import Pointer
+from backend.operators.network.core.hashing import FACTORS
 from backend.operators.network.kmon import words as w
 from backend.operators.network.kmon.arrays import (
     aux,
@@ -45,7 +46,6 @@ from backend.operators.selection.bits import called
 #: tuples held one arrival.
 _LEAST: Final = 16
 _PER_TUPLE: Final = 4
-_FACTORS: Final = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)
 
 
 @called
@@ -129,9 +129,9 @@ def _clustered(m: Pointer, c: int) -> None:
 def _is_sampled(m: Pointer, c: int, cell: int) -> bool:
     """Whether a value is kept beyond k_e to be observed: with the share of the draw, until each of
     its children that is there now has left its window."""
-    mixed = np.uint64(aux(m)[cell, w.VALUE]) + np.uint64(settings(m)[w.SEED] + c + 1) * _FACTORS[1]
-    mixed = (mixed ^ mixed >> np.uint64(32)) * _FACTORS[0]
-    mixed = (mixed ^ mixed >> np.uint64(29)) * _FACTORS[1]
+    mixed = np.uint64(aux(m)[cell, w.VALUE]) + np.uint64(settings(m)[w.SEED] + c + 1) * FACTORS[1]
+    mixed = (mixed ^ mixed >> np.uint64(32)) * FACTORS[0]
+    mixed = (mixed ^ mixed >> np.uint64(29)) * FACTORS[1]
     if int(mixed >> np.uint64(32)) >= settings(m)[w.DRAW]:
         return False
     e = 0

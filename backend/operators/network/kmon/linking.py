@@ -8,6 +8,7 @@ import numpy as np
 
 from backend.operators.network.core.addressing import Pointer, words_of
 from backend.operators.network.core.blocks import Ints
+from backend.operators.network.core.hashing import FACTORS
 from backend.operators.network.kmon.arrays import (
     edges,
     entry,
@@ -61,7 +62,6 @@ ASIDE: Final = OLDEST_ASIDE - OLDEST
 #: Of a key's hash an entry has so many; numbers of indexes are spread over them.
 _TAG_BITS: Final = (1 << 31) - 1
 _SALT: Final = 0x9E3779B1
-_FACTORS: Final = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)
 
 
 @inlined
@@ -78,9 +78,9 @@ def hashed(m: Pointer, slot: int, reads: int) -> Any:
     for k in range(indexes(m)[reads, N_WORDS]):
         key_hash = (
             key_hash ^ np.uint64(word(m, slot, int(indexes(m)[reads, WORDS + k])))
-        ) * _FACTORS[0]
+        ) * FACTORS[0]
         key_hash ^= key_hash >> np.uint64(32)
-    return key_hash * _FACTORS[1]
+    return key_hash * FACTORS[1]
 
 
 @inlined

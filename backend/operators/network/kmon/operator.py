@@ -22,7 +22,7 @@ from backend.operators.network.expressions.expressions import compile_expression
 from backend.operators.network.kinds.kmon import KMonOp
 from backend.operators.network.kmon import words as w
 from backend.operators.network.kmon.arrivals import ArrivingSlots
-from backend.operators.network.kmon.changes import depths, in_turn, net_changes
+from backend.operators.network.kmon.changes import in_turn, net_changes
 from backend.operators.network.kmon.holding import TuplePlaces
 from backend.operators.network.kmon.payloads import (
     Payloads,
@@ -121,7 +121,7 @@ class KMonJoin(OperatorFrame):
             ]
         came = merged_inputs(inputs, [np.arange(len(block)) for block in inputs])
         if self._shape.changes:
-            came = in_turn(came, depths(len(inputs), self._work.edges))
+            came = in_turn(came, self._shape.depths)
         return inputs, came
 
     def _take(self, inputs: Sequence[Block], came: Came) -> Block:

@@ -34,7 +34,8 @@ class Attributes:
 class KMonShape:
     """Indexes, joins, ways through them and constraints. widths: as in ``Memory``. n_words,
     n_links: numbers of a slot of 64 and 32 bits; n_entry: of an entry; first_word: of join
-    attributes; whole_word: of all columns, where tuples are taken away (``changes``), else -1."""
+    attributes; whole_word: of all columns, where tuples are taken away (``changes``), else -1.
+    depths: how many joins each input is below its root."""
 
     def __init__(self, work: KMonOp) -> None:
         self.work, self.ids = work, constraint_ids(work)
@@ -56,6 +57,7 @@ class KMonShape:
         self.widths = np.array(widths, np.int64)
         #: Buckets for an entry.
         self.n_buckets = 1 << (max(links) - 1).bit_length()
+        self.depths = _depths(n, work.edges)
         self.edges = np.array([self._edge(e, edge, stamps) for e, edge in enumerate(work.edges)])
         self.inputs = self._inputs()
         self.steps = np.array([_way(work.edges, n, port) for port in range(n)], np.int64)
@@ -160,6 +162,14 @@ def _places(work: KMonOp, port: int) -> tuple[int, ...]:
     above = {a for edge in work.edges if edge.parent == port for a, _ in edge.on}
     below = {b for edge in work.edges if edge.child == port for _, b in edge.on}
     return tuple(sorted(above | below))
+
+
+def _depths(n: int, edges: Sequence[JoinEdge]) -> Ints:
+    below = np.zeros(n, np.int64)
+    for _ in range(n):
+        for edge in edges:
+            below[edge.child] = max(below[edge.child], below[edge.parent] + 1)
+    return below
 
 
 def _way(edges: Sequence[JoinEdge], n: int, root: int) -> list[list[int]]:

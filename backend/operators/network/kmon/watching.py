@@ -12,6 +12,7 @@ import numpy as np
 
 from backend.operators.network.core.addressing import Pointer
 from backend.operators.network.core.blocks import Ints
+from backend.operators.network.core.hashing import FACTORS
 from backend.operators.network.kmon import words as w
 from backend.operators.network.kmon.arrays import (
     aux,
@@ -46,7 +47,6 @@ from backend.operators.selection.bits import called, kernel
 
 #: Tuples that wait are looked at in an estimate, at most.
 _MOST_LOOKED_AT: Final = 256
-_FACTORS: Final = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)
 
 
 @called
@@ -296,8 +296,8 @@ def aux_place(m: Pointer, c: int, value: int) -> int:
 
 @called
 def _bucket_of(c: int, value: int, n: int) -> int:
-    mixed = (np.uint64(value) ^ np.uint64(c + 1)) * _FACTORS[0]
-    mixed = (mixed ^ mixed >> np.uint64(32)) * _FACTORS[1]
+    mixed = (np.uint64(value) ^ np.uint64(c + 1)) * FACTORS[0]
+    mixed = (mixed ^ mixed >> np.uint64(32)) * FACTORS[1]
     return int(mixed >> np.uint64(32)) & (n - 1)
 
 

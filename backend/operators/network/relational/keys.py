@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.operators.network.core.blocks import Block, Column64, Ints
+from backend.operators.network.core.hashing import FACTORS
 from backend.operators.network.core.regions import Regions
 from backend.operators.network.relational.packing import n_words, pack, unpack
 from backend.operators.selection.bits import inlined, kernel
@@ -16,7 +17,6 @@ from backend.operators.selection.bits import inlined, kernel
 _FIRST: Final = 64
 #: Of ``facts``: slots ever used; the free slot given back last, + 1; keys in the table.
 _USED, _FREE, _LIVE = range(3)
-_FACTORS: Final = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)
 
 
 class KeyTable:
@@ -131,9 +131,9 @@ def exact_number(column: Column64) -> tuple[Column64, Column64]:
 def _bucket(words: Ints, at: int, width: int, n_buckets: int) -> int:
     hashed = np.uint64(width)
     for word in range(width):
-        hashed = (hashed ^ np.uint64(words[at + word])) * _FACTORS[0]
+        hashed = (hashed ^ np.uint64(words[at + word])) * FACTORS[0]
         hashed ^= hashed >> np.uint64(32)
-    hashed = hashed * _FACTORS[1]
+    hashed = hashed * FACTORS[1]
     return int(hashed >> np.uint64(32)) & (n_buckets - 1)
 
 
