@@ -32,6 +32,7 @@ from backend.workloads.packets import (
     PacketsError,
     attacks_from_json,
 )
+from backend.workloads.sensors import SENSORS_SCHEMA, SensorsError, motes_of
 from backend.workloads.tables import TomlTable
 
 #: Formats replayed from Python, and the options each takes.
@@ -48,6 +49,7 @@ BUILT_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "links": ("link", "seed", "rates", "onward", "latencies", "jitter", "seconds"),
     "clique": ("stream", "streams", "seed", "phases", "per_second", "n_tuples"),
     "intervals": ("seed", "phases", "seconds", "n_tuples"),
+    "sensors": ("motes", "path", "seed", "n_tuples"),
     **dict.fromkeys(NEW_YORK, ()),
 }
 DEFAULT_SEED: Final = 7
@@ -81,6 +83,7 @@ def built_in_schema(format_name: str, options: Mapping[str, str]) -> Schema | No
         "cars": CAR_SCHEMA,
         "links": LINKS_SCHEMA,
         "intervals": INTERVALS_SCHEMA,
+        "sensors": SENSORS_SCHEMA,
         "adhering": ADHERING_SCHEMA,
         **NEW_YORK,
     }
@@ -113,6 +116,7 @@ _READ_TOGETHER: Final[Mapping[str, tuple[Callable[[Mapping[str, str]], object], 
     "links": (link_of, partial(trace_of, DEFAULT_SEED)),
     "intervals": (partial(IntervalSource.of, DEFAULT_SEED),),
     "clique": (clique_stream, partial(clique_trace, DEFAULT_SEED)),
+    "sensors": (motes_of,),
     "adhering": (adhering_stream, partial(adhering_trace, DEFAULT_SEED)),
 }
 #: Options that are an empty list unless given.
@@ -127,6 +131,7 @@ _ERRORS: Final = (
     AdheringError,
     CliqueError,
     IntervalsError,
+    SensorsError,
 )
 
 

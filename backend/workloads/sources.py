@@ -43,6 +43,7 @@ from backend.workloads.packets import (
     SuspectSource,
     attacks_from_json,
 )
+from backend.workloads.sensors import SensorSource, motes_of, sensor_readings
 from backend.workloads.spec import SourceSpec, StreamSpec
 from storage.vocabulary.names import in_folder
 
@@ -237,6 +238,9 @@ def open_source(
     if source.format in NEW_YORK:
         table = new_york_table(source.format, cache)
         return FittedSource(table.select(arrow_schema(stream.schema).names), stream.schema)
+    if source.format == "sensors" and "path" in source.options:
+        readings = sensor_readings(Path(source.options["path"]), motes_of(source.options))
+        return FittedSource(readings.select(arrow_schema(stream.schema).names), stream.schema)
     if source.format == "memory":
         return MemorySource(source.rows or (), stream.schema)
     read = reader_of(source.format, source.options)
@@ -295,6 +299,8 @@ def _generated(source: SourceSpec, schema: Schema) -> ReplaySource | None:
         made = CliqueSource.of(seed, options)
     elif source.format == "intervals":
         made = IntervalSource.of(seed, options)
+    elif source.format == "sensors":
+        made = SensorSource.of(seed, options)
     elif source.format == "adhering":
         made = AdheringSource.of(seed, options)
     elif source.format == "correlated":

@@ -292,7 +292,7 @@ def _source(table: TomlTable) -> SourceSpec:
     options = {key: table.option(key) for key in table.values if key not in of_format}
     if format_name in BUILT_IN:
         check_options(table, format_name, options)
-    if format_name in FILE_FORMATS:
+    if format_name in FILE_FORMATS or (format_name in BUILT_IN and "path" in options):
         options["path"] = existing_path(table)
     return SourceSpec(format_name, options, rows)
 

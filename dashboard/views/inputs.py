@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from storage.tables.rows import StoredInput
-from storage.vocabulary.records import INTAKE, InputBatch, Knob, Unit
+from storage.vocabulary.records import INTAKE, SURROGATE, InputBatch, Knob, Unit
 
 #: States of streams that can be paused, resumed or removed.
 CHANGEABLE: Final = ("open", "paused", "removed")
@@ -92,9 +92,13 @@ def is_over(inputs: Sequence[StoredInput]) -> bool:
 
 
 def streams_words(inputs: Sequence[StoredInput]) -> str:
-    """'Flights, Packets (failed)': what a run reads, and what of it gives no more tuples."""
-    words = (
-        input.input.name if input.state == "open" else f"{input.input.name} ({input.state})"
-        for input in inputs
-    )
-    return ", ".join(words)
+    """'Flights, Packets (failed), North (surrogate)': what a run reads, what of it gives no more
+    tuples, and what is drawn in place of real ones."""
+    return ", ".join(map(_with_notes, inputs))
+
+
+def _with_notes(stored: StoredInput) -> str:
+    notes = [SURROGATE] * stored.input.is_surrogate
+    notes += [stored.state] * (stored.state != "open")
+    name = stored.input.name
+    return f"{name} ({', '.join(notes)})" if notes else name

@@ -16,6 +16,10 @@ from storage.vocabulary.kinds import CommandState, EntityKind, InputState, RunSt
 Json: TypeAlias = Any
 
 
+#: Of an input's source: what its tuples are, where they are drawn in place of real ones.
+DATA, SURROGATE = "data", "surrogate"
+
+
 @dataclass(frozen=True, slots=True)
 class Input:
     """A stream a run reads. schema: [[attribute, type], ...]. source: facts to show.
@@ -27,6 +31,11 @@ class Input:
     schema: Json
     source: Json = field(default_factory=dict)
     timestamp: str = ""
+
+    @property
+    def is_surrogate(self) -> bool:
+        """Whether its tuples are drawn in place of real ones."""
+        return bool(self.source.get(DATA) == SURROGATE)
 
 
 @dataclass(frozen=True, slots=True)

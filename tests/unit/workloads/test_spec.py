@@ -370,11 +370,12 @@ def test_the_shipped_workloads_load() -> None:
         "linear_road": 10,
         "mixed": 26,
         "recurring": 21,
+        "sensors": 3,
         "stream": 11,
         "temporal": 6,
     }
     n_streams = {"amri": 4, "joins": 6, "kmon": 5, "mixed": 3, "packets": 2, "recurring": 2}
-    n_streams |= {"stream": 2, "temporal": 2}
+    n_streams |= {"sensors": 4, "stream": 2, "temporal": 2}
     assert {*n_queries, *n_streams, "correlated", "flight_filters"} == set(shipped)
     for name, path in shipped.items():
         workload = load_workload(path)

@@ -7,10 +7,11 @@ import json
 from collections.abc import Mapping
 
 from backend.hosts.spark.start.secrets import without_secrets
+from backend.workloads.sensors import is_surrogate
 from backend.workloads.sources import is_replayed
 from backend.workloads.spec import StreamSpec
 from backend.workloads.ticks import DEFAULT_TICK_US, usual_leap
-from storage.vocabulary.records import Json
+from storage.vocabulary.records import DATA, SURROGATE, Json
 
 
 def source_facts(stream: StreamSpec) -> dict[str, Json]:
@@ -23,6 +24,8 @@ def source_facts(stream: StreamSpec) -> dict[str, Json]:
         "timestamp": stream.timestamp or "arrival number",
     }
     all_facts = dict(facts)
+    if is_surrogate(stream.source.format, stream.source.options):
+        all_facts[DATA] = SURROGATE
     if (stream.tick_us, stream.disorder) != (DEFAULT_TICK_US, 0):
         all_facts |= {"tick_us": stream.tick_us, "disorder": stream.disorder}
     if stream.max_leap != usual_leap(stream.schema, stream.timestamp, stream.tick_us):
