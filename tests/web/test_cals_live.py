@@ -1,0 +1,113 @@
+"""The Shedding page of a run that the real engine makes: its curve is dragged, and obeyed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from playwright.sync_api import expect
+
+from dashboard.systems.cals.history import CURVE, RACE
+from tests.web.axe import violations
+from tests.web.cals_run import UNIT, CalsRun
+from tests.web.conftest import OpenPage, until_asked
+from tests.web.site import Site, serve
+
+pytestmark = pytest.mark.web
+RUN = "cals-live"
+PAGE = f"/shed?run={RUN}"
+#: Tuples that the window may keep, of 400.
+LIMIT = 250
+SECTION = "#pw-shed-curve section[data-window]"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A store with the run alone."""
+    with serve(tmp_path_factory.mktemp("cals-live"), empty=True) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def run(site: Site) -> Iterator[CalsRun]:
+    """The running run, whose window sheds."""
+    knobs = {"memory_tuples": LIMIT, "audit": "exact"}
+    with closing(CalsRun(site.path, RUN, **knobs).seconds(14)) as made:
+        yield made
+
+
+def seen(site: Site, name: str) -> float:
+    """A number of the window, as it is on record."""
+    (window,) = (one.id for one in site.reader.entities(RUN) if one.role == "shed")
+    value = site.reader.values(RUN)[window][name]
+    assert value is not None
+    return value
+
+
+def test_the_point_of_the_curve_is_moved_and_receipts_and_accuracy_follow(
+    open_page: OpenPage, site: Site, run: CalsRun
+) -> None:
+    page = open_page(PAGE, scheme="dark", width=1280, height=720)
+    own = page.locator(SECTION)
+    expect(own).to_have_attribute("data-limit", str(LIMIT))
+    before = seen(site, "measured_accuracy")
+    assert (seen(site, "resident_tuples"), seen(site, "limit_tuples")) == (LIMIT, LIMIT)
+    slider = own.get_by_role("slider")
+    slider.focus()
+    for _ in range(3):
+        slider.press("PageDown")
+    expect(own).to_have_attribute("data-limit", "130")
+    told = own.get_by_role("status").first
+    expect(told).to_contain_text("120 tuples of 250 in a shard would go at once")
+    expect(told).to_contain_text(f"it is {before:.2f} now")
+    own.get_by_role("button", name="Keep at most 130 tuples").click()
+    until_asked(page, site.reader, RUN, 4)
+    run.seconds(1)
+    assert seen(site, "resident_tuples") == seen(site, "limit_tuples") == 130
+    assert 120 <= seen(site, "shed_tuples") <= 170
+    assert seen(site, "measured_accuracy") < before
+    expect(page.locator("#pw-shed-windows")).to_contain_text("the limit was lowered")
+    expect(own.locator(".pw-chip")).to_contain_text("applied at batch")
+    page.locator("#pw-shed-reason").get_by_text("Limit lowered").click()
+    expect(page.locator("#pw-shed-receipts tbody tr").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert violations(page) == []
+
+
+def test_a_larger_limit_brings_nothing_back_until_the_window_has_passed(
+    open_page: OpenPage, site: Site, run: CalsRun
+) -> None:
+    page = open_page(PAGE)
+    own = page.locator(SECTION)
+    own.get_by_role("slider").press("End")
+    expect(own.get_by_role("status").first).to_contain_text("nothing that was shed comes back")
+    own.get_by_role("button", name="Keep all tuples").click()
+    until_asked(page, site.reader, RUN, 5)
+    run.seconds(1)
+    assert seen(site, "resident_tuples") < 400
+    assert seen(site, "shed_share") > 0
+    run.seconds(8)
+    assert (seen(site, "resident_tuples"), seen(site, "shed_share")) == (400, 0)
+    ends = site.reader.decisions(RUN, unit=UNIT)
+    (end,) = (one.decision for one in ends if one.decision.explanation.startswith("answers are"))
+    expect(page.locator("#pw-shed-windows")).to_contain_text("exact")
+    assert end.batch > 15
+
+
+def test_the_curve_and_the_race_are_on_record_and_replayed(
+    open_page: OpenPage, site: Site, run: CalsRun
+) -> None:
+    kinds = {key.kind: key.name for key in site.reader.matrix_keys(RUN, UNIT)}
+    curve = site.reader.matrix(RUN, kinds[CURVE], 13, UNIT)
+    assert curve is not None
+    assert curve.matrix.values[-1][3] == 1
+    page = open_page(f"{PAGE}&at=13")
+    own = page.locator(SECTION)
+    expect(own).to_contain_text(f"as of batch {curve.batch}")
+    expect(own).to_have_attribute("data-limit", str(LIMIT))
+    race = page.locator("#pw-shed-race li")
+    expect(race).to_have_count(7)
+    raced = site.reader.matrix(RUN, kinds[RACE], 13, UNIT)
+    assert raced is not None
+    expect(race.first).to_have_attribute("data-algorithm", raced.matrix.rows[0])
