@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -11,7 +12,7 @@ from playwright.sync_api import expect
 from dashboard.systems.cals.history import CURVE, RACE
 from tests.web.axe import violations
 from tests.web.cals_run import UNIT, CalsRun
-from tests.web.conftest import OpenPage, until_asked
+from tests.web.conftest import Ask, OpenPage, until_asked
 from tests.web.site import Site, serve
 
 pytestmark = pytest.mark.web
@@ -111,3 +112,34 @@ def test_the_curve_and_the_race_are_on_record_and_replayed(
     raced = site.reader.matrix(RUN, kinds[RACE], 13, UNIT)
     assert raced is not None
     expect(race.first).to_have_attribute("data-algorithm", raced.matrix.rows[0])
+
+
+class TestPoints:
+    """curve_points.js."""
+
+    POINTS: tuple[dict[str, Any], ...] = (
+        {"limit": 0, "tuples": 0, "bytes": 0, "accuracy": 0, "at_once": 0, "going": [["70", 40]]},
+        {"limit": 100, "tuples": 200, "bytes": 800, "accuracy": 0.6, "at_once": 0.4, "going": []},
+        {"limit": 400, "tuples": 800, "bytes": 3200, "accuracy": 1, "at_once": None, "going": []},
+    )
+
+    def test_between_two_points_it_is_as_on_a_line(self, ask: Ask) -> None:
+        half = ask("curve_points", "m.pointAt(points, 50)", points=self.POINTS)
+        assert (half["accuracy"], half["at_once"], half["tuples"]) == (0.3, 0.2, 100)
+        assert half["going"] == [["70", 20]]
+        above = ask("curve_points", "m.pointAt(points, 250)", points=self.POINTS)
+        assert (above["accuracy"], above["at_once"]) == (0.8, None)
+        ends = "[0, 400, 900].map((limit) => m.pointAt(points, limit).accuracy)"
+        assert ask("curve_points", ends, points=self.POINTS) == [1, 1, 1]
+
+    def test_places_and_keys_ask_for_whole_tuples_and_the_end_for_no_limit(self, ask: Ask) -> None:
+        places = "[0, 0.5, 0.999, 1].map((share) => m.limitAt(points, share))"
+        assert ask("curve_points", places, points=self.POINTS) == [1, 200, 400, 0]
+        keyed = "m.keyedLimit(points, key, limit)"
+        steps = [
+            ("ArrowRight", 100, 104), ("PageDown", 100, 60), ("PageDown", 20, 1), ("End", 5, 0),
+            ("ArrowUp", 398, 0), ("ArrowLeft", 0, 396), ("Home", 9, 1), ("x", 9, None),
+        ]  # fmt: skip
+        for key, limit, wanted in steps:
+            given = {"points": self.POINTS, "key": key, "limit": limit}
+            assert ask("curve_points", keyed, **given) == wanted, key

@@ -60,7 +60,7 @@ class StatePool:
         for tuples, accuracy in hull:
             n_pages = self._pages(min(tuples, enough)) - had
             if n_pages > 0:
-                least = min(least, 100 * (accuracy - known) / n_pages)
+                least = min(least, max(0.0, 100 * (accuracy - known) / n_pages))
                 yield Tier(n_pages, least)
                 had, known = had + n_pages, accuracy
 
