@@ -12,7 +12,7 @@ from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
 from dashboard.panels.facts import knobs_of
-from dashboard.systems.cals.curve_view import LIMIT_KNOB, CurvesView, build_curves
+from dashboard.systems.cals.curve_view import LIMIT_KNOB, MemoryCurves, build_curves
 from dashboard.systems.cals.history import CURVE, PAGE, matrices_of
 from dashboard.systems.cals.shed import windows_of
 from dashboard.views.book import Book
@@ -28,7 +28,7 @@ class ShedCurve(PanelDrawing):
     _type = "ShedCurve"
 
 
-def build(reader: Reader, context: Context, scope: PanelScope) -> CurvesView | None:
+def build(reader: Reader, context: Context, scope: PanelScope) -> MemoryCurves | None:
     """The newest curve of each window of the unit up to the moment."""
     run, at = context.run_id, context.batch
     book = Book(reader.entities(run, at), scope.unit)
@@ -37,14 +37,14 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> CurvesView | N
     return build_curves(windows_of(reader, context, scope), curves, knob)
 
 
-def draw(view: CurvesView, sheet: Sheet) -> Drawing:
+def draw(view: MemoryCurves, sheet: Sheet) -> Drawing:
     """A curve for each window; the table twin: their points."""
     return Drawing(
         table=_table(view), note=NOTE, sets=(sheet.context.run_id, _sent(view), sheet.locked)
     )
 
 
-def _sent(view: CurvesView) -> dict[str, Any]:
+def _sent(view: MemoryCurves) -> dict[str, Any]:
     windows = [
         {**window._asdict(), "points": [point._asdict() for point in window.points]}
         for window in view.windows
@@ -62,7 +62,7 @@ _COLUMNS: Final = (
 )
 
 
-def _table(view: CurvesView) -> Component:
+def _table(view: MemoryCurves) -> Component:
     rows: list[list[CellData]] = [
         [
             window.title,

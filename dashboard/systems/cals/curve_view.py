@@ -46,7 +46,7 @@ class WindowCurve(NamedTuple):
     points: tuple[MemoryPoint, ...]
 
 
-class CurvesView(NamedTuple):
+class MemoryCurves(NamedTuple):
     """Windows with a curve, and the knob behind their limits."""
 
     windows: tuple[WindowCurve, ...]
@@ -55,10 +55,10 @@ class CurvesView(NamedTuple):
 
 def build_curves(
     windows: list[WindowShed], curves: Mapping[str, StoredMatrix], knob: Knob | None
-) -> CurvesView | None:
+) -> MemoryCurves | None:
     """None before a window has a curve. curves: the newest by window."""
     own = [_curve(one, curves[one.id], knob) for one in windows if one.id in curves]
-    return CurvesView(tuple(own), knob) if own else None
+    return MemoryCurves(tuple(own), knob) if own else None
 
 
 def _curve(window: WindowShed, stored: StoredMatrix, knob: Knob | None) -> WindowCurve:

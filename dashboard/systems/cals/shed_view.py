@@ -99,16 +99,15 @@ def _window(
     resident, kept = number("resident_tuples") or 0.0, number("memory_ratio")
     low, high = number("remainder_low") or 0.0, number("remainder_high") or 0.0
     turned, algorithm = knobs.get("memory_tuples"), knobs.get("shed_algorithm")
+    asked = 0.0 if turned is None else float(turned.value)
     limit = number("limit_tuples")
-    if limit is None:
-        limit = 0.0 if turned is None else float(turned.value)
     is_compared = number("measured_accuracy") is not None
     return WindowShed(
         id=entity.id,
         name=entity.name,
         title=book.title(entity.id),
         algorithm="" if algorithm is None else str(algorithm.value),
-        limit=limit,
+        limit=asked if limit is None else limit,
         resident=resident,
         whole=round(resident / kept) if kept else None,
         shed=number("shed_tuples") or 0.0,
