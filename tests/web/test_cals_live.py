@@ -118,15 +118,29 @@ class TestPoints:
     """curve_points.js."""
 
     POINTS: tuple[dict[str, Any], ...] = (
-        {"limit": 0, "tuples": 0, "bytes": 0, "accuracy": 0, "at_once": 0, "going": [["70", 40]]},
-        {"limit": 100, "tuples": 200, "bytes": 800, "accuracy": 0.6, "at_once": 0.4, "going": []},
+        {
+            "limit": 0,
+            "tuples": 0,
+            "bytes": 0,
+            "accuracy": 0,
+            "at_once": 0,
+            "going": [["71", 4], ["70", 40]],
+        },
+        {
+            "limit": 100,
+            "tuples": 200,
+            "bytes": 800,
+            "accuracy": 0.6,
+            "at_once": 0.4,
+            "going": [["71", 2]],
+        },
         {"limit": 400, "tuples": 800, "bytes": 3200, "accuracy": 1, "at_once": None, "going": []},
     )
 
     def test_between_two_points_it_is_as_on_a_line(self, ask: Ask) -> None:
         half = ask("curve_points", "m.pointAt(points, 50)", points=self.POINTS)
         assert (half["accuracy"], half["at_once"], half["tuples"]) == (0.3, 0.2, 100)
-        assert half["going"] == [["70", 20]]
+        assert half["going"] == [["70", 20], ["71", 3]]
         above = ask("curve_points", "m.pointAt(points, 250)", points=self.POINTS)
         assert (above["accuracy"], above["at_once"]) == (0.8, None)
         ends = "[0, 400, 900].map((limit) => m.pointAt(points, limit).accuracy)"

@@ -21,7 +21,7 @@ export function pointAt(points, limit) {
   const mix = (name) => mixed(low[name], high[name], share);
   const now = low.at_once === null || high.at_once === null ? null : mix("at_once");
   const left = new Map(high.going);
-  const going = low.going.map(([value, n]) => [value, Math.round(mixed(n, left.get(value) || 0, share))]).filter(([, n]) => n > 0);
+  const going = low.going.map(([value, n]) => [value, Math.round(mixed(n, left.get(value) || 0, share))]).filter(([, n]) => n > 0).sort((one, other) => other[1] - one[1]);
   return { limit, tuples: mix("tuples"), bytes: mix("bytes"), accuracy: mix("accuracy"), at_once: now, going };
 }
 

@@ -82,7 +82,7 @@ function lines(points, whole) {
 }
 
 const LEGEND = [
-  ["settled", "accuracy once the window holds no others"],
+  ["settled", "accuracy in the long run"],
   ["at-once", "at once, of what is in memory"],
   ["now", "now"],
 ];
@@ -92,7 +92,7 @@ const legend = () => h("ul", { className: "pw-shed-keys" }, LEGEND.map(([name, w
 /** What a limit would do, in words. */
 function answer({ points, resident, accuracy }, limit) {
   const tried = pointAt(points, limit);
-  const then = `${share(tried.accuracy)} once the window holds no others`;
+  const then = `${share(tried.accuracy)} in the long run`;
   const now = accuracy === null ? "" : `; it is ${share(accuracy)} now`;
   const gone = limit ? resident - limit : 0;
   if (gone < 1) return `nothing goes, and nothing that was shed comes back; accuracy about ${then}${now}.`;
