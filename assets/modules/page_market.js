@@ -62,6 +62,9 @@ function Body({ run, market, disabled }) {
   );
 }
 
+/* What is saved; accuracy first is a price of millions. */
+const savedText = (value) => (value >= 1e6 ? show(value, "si") : shortNumber(value));
+
 const bidsText = (n) => (n === 1 ? "1 bid asks" : `${n} bids ask`);
 
 function headline({ bids, n_bids: n, units, asked, granted, used }) {
@@ -178,7 +181,7 @@ function unused(market) {
 
 function bidList(market, granted, price) {
   const most = Math.max(...market.bids.map(({ gain }) => gain || 0), price || 0, 1e-12);
-  const last = price === null ? (market.units.length > 1 ? "" : unused(market)) : `Price of the last KiB: ${shortNumber(price)}\u2009${market.units[0]} a tuple.`;
+  const last = price === null ? (market.units.length > 1 ? "" : unused(market)) : `Price of the last KiB: ${savedText(price)}\u2009${market.units[0]} a tuple.`;
   return h(
     "div",
     { className: "pw-bids" },
@@ -197,7 +200,7 @@ function Bid({ bid, size, most, price }) {
     { className: "pw-bid", "data-bid": bid.id, "data-granted": size, "data-gain": gain },
     h("span", { className: "pw-bid-name" }, h("b", null, link(bid.jump, name)), h("span", null, name === holder ? role : `${role} · ${holder}`)),
     h("span", { className: "pw-bid-bar" }, gain > 0 && h("i", { style: { width: at(gain) } }), price !== null && h("b", { className: "pw-bid-line", style: { left: at(price) }, "aria-hidden": true })),
-    h("span", { className: "pw-bid-price", title: "for each tuple of all that bid, mean of what it asks for" }, gain === null ? "before all bids" : `${shortNumber(gain)}\u2009${unit} per KiB`),
+    h("span", { className: "pw-bid-price", title: "for each tuple of all that bid, mean of what it asks for" }, gain === null ? "before all bids" : `${savedText(gain)}\u2009${unit} per KiB`),
     h("span", { className: "pw-bid-facts" }, [`asks ${bytesText(asked)}`, has, ...holds].filter(Boolean).join(" · "))
   );
 }

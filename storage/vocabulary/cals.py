@@ -13,11 +13,24 @@ RECEIPT_COLUMNS: Final = (
     *("delta", "rho", "predicted_loss"),
 )
 
+#: Of accuracy over memory: tuples of the window that are kept, that is so many in a shard, in so
+#: many bytes; the accuracy of answers once the window holds no others, and at once.
+CURVE_COLUMNS: Final = ("tuples", "limit", "bytes", "accuracy", "at_once")
+#: Of the race: accuracy of what an algorithm would have left, what it gains over the one in force,
+#: and half of their 95 % intervals.
+RACE_COLUMNS: Final = ("accuracy", "half", "gain", "gain_half")
+
 CALS: Final = Vocabulary(
     roles=("shed",),
-    matrices=("shed receipts", "shed groups", "shed runs"),
+    matrices=(
+        *("shed receipts", "shed groups", "shed runs", "accuracy by memory"),
+        "race of the algorithms",
+    ),
     properties={
         "resident_tuples": Property("tuples", ("operator",), "tuples of the window in memory"),
+        "limit_tuples": Property(
+            "tuples", ("operator",), "tuples it may keep in a shard, by knobs and pools; 0 = all"
+        ),
         "shed_tuples": Property("tuples", ("operator",), "tuples shed in the batch"),
         "shed_total": Property("tuples", ("operator",), "tuples shed since the run began"),
         "sheddings_total": Property(

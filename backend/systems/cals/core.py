@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from backend.adaptive.core import Evaluations
+from backend.model.ids import entity_id
 from backend.model.knobs import KnobSettings, KnobSpec
 from backend.operators.network.core.job import NetworkJob
 from backend.operators.network.core.plan import NetworkPlan
@@ -14,12 +15,12 @@ from backend.operators.network.core.tuning import Tuning
 from backend.operators.network.core.work import OperatorTree
 from backend.operators.network.kinds.shedding import ShedOp
 from backend.operators.network.temporal.shed_tuning import ShedProfile, ShedTuning
-from backend.systems.cals.knobs import CalsKnobs
+from backend.systems.cals.knobs import AUTO, CalsKnobs
 from backend.systems.cals.lengths import answered_lengths
 from backend.systems.cals.planning import planned
 from backend.systems.cals.published import shed_matrices, window_samples
 from backend.systems.cals.window import AdaptedWindow
-from backend.systems.contract import Refusal, UnitState
+from backend.systems.contract import Refusal, Refused, UnitState
 from backend.systems.cores import (
     CoreKind,
     CoreNews,
@@ -27,11 +28,16 @@ from backend.systems.cores import (
     NetworkRan,
     OperatorCore,
 )
+from backend.systems.joined import keys_of
 from storage.vocabulary.cals import CALS as VOCABULARY
-from storage.vocabulary.records import Decision, Matrix, Sample
+from storage.vocabulary.memory import PAGE_BYTES, Bid, Grant, MemoryUse
+from storage.vocabulary.records import Decision, Json, Matrix, Sample
 
 #: Types of valid times -> the unit they are counted in.
 _TIME_UNITS: Final = {"timestamp": "us", "date": "days"}
+_WORD: Final = 8
+#: The name of what a resumed run needs.
+_STATE: Final = "cals"
 
 
 class CalsCore(OperatorCore):
@@ -52,22 +58,42 @@ class CalsCore(OperatorCore):
     def lay_out(self, network: LaidOutNetwork, settings: KnobSettings) -> str:
         """Another plan or other knobs: windows that are in it still keep what they know."""
         before, self._network = self._windows, network
-        options, self._version = CalsKnobs.of(settings).options, settings.version
+        knobs, self._version = CalsKnobs.of(settings), settings.version
         self._windows = {}
         for planned_operator, _ in network.plan.working(ShedOp):
             id = planned_operator.id
             window = before.get(id) or AdaptedWindow(network.names[id])
-            window.name, window.options = network.names[id], options
+            window.name, window.turned = network.names[id], knobs.options
             window.lengths = answered_lengths(network.plan, id)
             window.time_unit = _TIME_UNITS.get(planned_operator.fields[-1].type, "")
+            window.is_auto = knobs.shed_algorithm == AUTO
+            window.floor.turn(knobs.accuracy_floor)
+            pool = window.pool
+            pool.limit_bytes, pool.weight = knobs.state_pool_bytes, knobs.shed_weight
+            pool.price, pool.row_bytes = knobs.accuracy_price, _WORD * len(planned_operator.fields)
+            pool.n_shards = settings.whole("shards") if keys_of(network.plan, id) else 1
             self._windows[id] = window
         return ""
+
+    def check(self, network: LaidOutNetwork, settings: KnobSettings) -> None:
+        """Raises Refused for a pool that has not a page for a window."""
+        n_bytes = CalsKnobs.of(settings).state_pool_bytes
+        for operator, _ in network.plan.working(ShedOp):
+            n_shards = settings.whole("shards") if keys_of(network.plan, operator.id) else 1
+            if 0 < n_bytes < PAGE_BYTES * n_shards:
+                each = f" in each of {n_shards} shards" if n_shards > 1 else ""
+                raise Refused(
+                    f"state_pool_bytes = {n_bytes} refused: {network.names[operator.id]} needs a "
+                    f"page of {PAGE_BYTES} bytes{each}; allowed: 0, for no limit, or "
+                    f"{PAGE_BYTES * n_shards} and more"
+                )
 
     def tuned(self, job: NetworkJob) -> NetworkJob:
         return job.executed({id: window.tuning for id, window in self._windows.items()})
 
     def observe(self, ran: NetworkRan) -> CoreNews:
         records: list[Decision] = []
+        before = [window.tuning for window in self._windows.values()]
         self._news = []
         for id, window in self._windows.items():
             counts = ran.report.operators.get(id)
@@ -75,13 +101,39 @@ class CalsCore(OperatorCore):
                 profile = counts.profile
                 records += window.observe(ran.batch_id, profile, self._evaluations, self._version)
                 self._news += shed_matrices(self._node(id), window)
-        return CoreNews(tuple(records))
+        return CoreNews(tuple(records), self._is_new(before))
+
+    def _is_new(self, before: Sequence[ShedTuning]) -> bool:
+        return before != [window.tuning for window in self._windows.values()]
+
+    # ------------------------------------------------------------------ memory
+
+    def bids(self) -> Mapping[str, Bid]:
+        return {
+            id: window.pool.bid(self._node(id), self._kept(id))
+            for id, window in self._windows.items()
+        }
+
+    def grant(self, grants: Mapping[str, Grant]) -> bool:
+        before = [window.tuning for window in self._windows.values()]
+        for id, window in self._windows.items():
+            window.pool.grant(grants[id].n_pages)
+        return self._is_new(before)
+
+    def memory_uses(self) -> Mapping[str, MemoryUse]:
+        windows = self._windows.items()
+        return {id: window.pool.use(window.profile.n_resident) for id, window in windows}
 
     # ------------------------------------------------------------------ what is published
 
     def _node(self, id: str) -> str:
         assert self._network is not None
         return self._network.node(id)
+
+    def _kept(self, id: str) -> str:
+        """The entity of what an operator keeps."""
+        assert self._network is not None
+        return entity_id(self._network.unit_id, "synopsis", id)
 
     def samples(self, report: NetworkReport) -> Sequence[Sample]:
         return [
@@ -95,9 +147,13 @@ class CalsCore(OperatorCore):
 
     # ------------------------------------------------------------------ kills
 
+    def state(self) -> Mapping[str, Json]:
+        return {_STATE: {id: window.state() for id, window in self._windows.items()}}
+
     def restore(self, state: UnitState) -> None:
+        known = state.facts.get(_STATE, {})
         for id, window in self._windows.items():
-            window.restore(state.totals.get(self._node(id), {}))
+            window.restore(state.totals.get(self._node(id), {}), known.get(id, {}))
 
 
 class CalsCores:

@@ -10,6 +10,8 @@ from backend.operators.network.shedding.accuracy import AccuracyMetric
 from backend.operators.network.shedding.options import Audit, RhoBasis, ShedAlgorithm, ShedOptions
 
 ALGORITHMS: Final = get_args(ShedAlgorithm)
+#: The best on evidence.
+AUTO: Final = "auto"
 AUDITS: Final = get_args(Audit)
 
 
@@ -19,13 +21,14 @@ class CalsKnobs(Knobs):
 
     shed_algorithm: str = knob(
         "cals",
-        choices=ALGORITHMS,
+        choices=(*ALGORITHMS, AUTO),
         help="Which tuple goes when a window is over its limit: cals, the one whose loss splits no "
         "run and takes least of one; cals-v and cals-i look at one of the two; cals-m, after which "
         "the accuracy of all coalesced tuples is highest, whatever their lengths: as cals it does "
         "not look at the condition on valid time; reach does; rand, drawn by a hash of arrival "
         "numbers: evenly until tuples leave the window, then the newest are likelier to be kept, "
-        "as what was shed does not come back; oldest.",
+        "as what was shed does not come back; oldest. auto: the one "
+        "that is most accurate in the race, where audit is not off.",
     )
     memory_tuples: int = knob(
         0,
@@ -35,6 +38,42 @@ class CalsKnobs(Knobs):
         scale="log",
         help="Tuples that a window may keep in a shard, M; more are shed. 0: as many as there are, "
         "so that answers are exact. What was shed never comes back.",
+    )
+    state_pool_bytes: int = knob(
+        0,
+        low=0,
+        high=1 << 40,
+        unit="bytes",
+        scale="log",
+        help="Bytes that the tuples of a window may take in memory, over all its shards; 0 = no "
+        "limit of its own. As the pool of the run, it is obeyed within a batch: what does not fit "
+        "is shed.",
+    )
+    shed_weight: float = knob(
+        1.0,
+        low=0,
+        high=1000,
+        scale="log",
+        help="What the accuracy of these answers is worth against that of others: the bids of "
+        "their windows for memory count so many times.",
+    )
+    accuracy_price: float = knob(
+        1_000_000.0,
+        low=0,
+        high=1_000_000,
+        unit="us/tuple",
+        scale="log",
+        help="Microseconds a tuple that one per cent of accuracy is worth, by which windows bid "
+        "against caches. The largest value: accuracy first, windows are served before caches.",
+    )
+    accuracy_floor: float = knob(
+        0.0,
+        low=0,
+        high=1,
+        unit="prob",
+        help="Accuracy of answers (R1) to be held with the least memory: a window keeps as many "
+        "tuples as its accuracy over memory asks for, and fewer only while the interval of what is "
+        "measured lies above. memory_tuples and pools of memory hold beside it. 0: off.",
     )
     low_water: float = knob(
         1.0,
@@ -80,9 +119,10 @@ class CalsKnobs(Knobs):
 
     @property
     def options(self) -> ShedOptions:
-        """As windows take them."""
+        """As windows take them; cals where the algorithm is to be chosen."""
+        algorithm = "cals" if self.shed_algorithm == AUTO else self.shed_algorithm
         return ShedOptions(
-            cast(ShedAlgorithm, self.shed_algorithm),
+            cast(ShedAlgorithm, algorithm),
             self.memory_tuples,
             cast(RhoBasis, self.rho_basis),
             self.delta_weight,

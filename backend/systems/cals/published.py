@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from backend.adaptive.stats import Mean
+from backend.operators.network.shedding.curve import AccuracyCurve
 from backend.operators.network.shedding.temporal import Values
 from backend.operators.network.temporal.shed_tuning import ShedProfile
 from backend.systems.cals.window import AdaptedWindow
 from backend.systems.publishing import Values as Numbers
 from backend.systems.publishing import samples_of
-from storage.vocabulary.cals import RECEIPT_COLUMNS
+from storage.vocabulary.cals import CURVE_COLUMNS, RACE_COLUMNS, RECEIPT_COLUMNS
 from storage.vocabulary.records import Json, Matrix, Sample
 
 #: Of a value group: tuples shed that would still be in the window, the loss of accuracy they are
@@ -28,6 +29,7 @@ def window_samples(node: str, window: AdaptedWindow) -> Sequence[Sample]:
     ratio = 1.0 if profile.is_whole else ratio
     values: Numbers = {
         "resident_tuples": (profile.n_resident, "tuples"),
+        "limit_tuples": (window.options.memory_tuples, "tuples"),
         "shed_tuples": (profile.n_dropped, "tuples"),
         "shed_total": (window.n_shed, "tuples"),
         "sheddings_total": (window.n_begun, "number"),
@@ -71,11 +73,12 @@ def _mean(mean: Mean, *names: str) -> Numbers:
 
 def shed_matrices(node: str, window: AdaptedWindow) -> list[Matrix]:
     """Of a batch: some of the tuples that were shed, and of which values the window lacks most, if
-    there are any."""
-    groups = window.profile.groups
+    there are any; its curve, if that is new."""
+    groups, curve = window.profile.groups, window.profile.curve
     return [
         *([_receipts(node, window)] if window.profile.receipts else []),
         *([_groups(node, window), _runs(node, window)] if groups else []),
+        *(_looks(node, window, curve) if curve is not None and curve.is_new else []),
     ]
 
 
@@ -119,6 +122,41 @@ def _runs(node: str, window: AdaptedWindow) -> Matrix:
     return _matrix(
         "shed runs", node, window, rows, RUN_COLUMNS, [list(own) for _, own in pieces], stats
     )
+
+
+def _looks(node: str, window: AdaptedWindow, curve: AccuracyCurve) -> Iterator[Matrix]:
+    """The curve, and the race of the algorithms, if there is one."""
+    yield _curve(node, window, curve)
+    race = window.profile.race
+    if race:
+        rows = tuple(one.algorithm for one in race)
+        values = [[one.accuracy, one.half, one.gain, one.gain_half] for one in race]
+        stats = {
+            "in_force": [one.algorithm == window.options.shed_algorithm for one in race],
+            "n": [one.n for one in race],
+        }
+        yield _matrix("race of the algorithms", node, window, rows, RACE_COLUMNS, values, stats)
+
+
+def _curve(node: str, window: AdaptedWindow, curve: AccuracyCurve) -> Matrix:
+    pool, words = window.pool, [_words(values) for values in curve.values]
+    values = [
+        [
+            round(point.tuples, 1),
+            round(point.tuples / pool.n_shards, 1),
+            round(point.tuples) * pool.row_bytes,
+            round(point.accuracy, 4),
+            None if point.at_once is None else round(point.at_once, 4),
+        ]
+        for point in curve.points
+    ]
+    rows = tuple(str(place) for place in range(len(values)))
+    going = [
+        [[word, round(n)] for word, n in zip(words, point.going, strict=False) if n >= 0.5]
+        for point in curve.points
+    ]
+    stats = {"going": going, "looked": [curve.n_looked] * len(rows)}
+    return _matrix("accuracy by memory", node, window, rows, CURVE_COLUMNS, values, stats)
 
 
 def _words(values: Values) -> str:

@@ -4,28 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, Final
 
 from backend.adaptive.core import Evaluations
-from backend.operators.network.shedding.options import ShedOptions
+from backend.adaptive.stats import Mean
+from backend.operators.network.shedding.options import ShedAlgorithm, ShedOptions
 from backend.operators.network.shedding.temporal import EVERY_LENGTH, ValidCondition
 from backend.operators.network.temporal.shed_tuning import ShedProfile, ShedTuning
+from backend.systems.cals.floor import AccuracyFloor
+from backend.systems.cals.memory import StatePool
 from storage.vocabulary.records import Decision
+
+#: Of accuracy, that another algorithm has to bring at least.
+LEAST_GAIN: Final = 0.01
 
 
 @dataclass
 class AdaptedWindow:
     """name: of its operator; lengths: the condition on valid times of its answer. n_shed: tuples
     shed since the run began; n_begun, n_ended: how often shedding has begun, and ended. time_unit:
-    of valid times, '' = whole numbers."""
+    of valid times, '' = whole numbers. turned: options by its knobs; pool: what it has of the
+    memory that is shared; floor: the accuracy it is to have. is_auto: its algorithm is the one that
+    was chosen by the race."""
 
     name: str
     time_unit: str = ""
     lengths: ValidCondition = EVERY_LENGTH
-    options: ShedOptions = field(default_factory=ShedOptions)
+    turned: ShedOptions = field(default_factory=ShedOptions)
+    pool: StatePool = field(default_factory=StatePool)
+    floor: AccuracyFloor = field(default_factory=AccuracyFloor)
+    is_auto: bool = False
+    chosen: ShedAlgorithm = "cals"
     n_shed: int = 0
     n_begun: int = 0
     n_ended: int = 0
     profile: ShedProfile = field(default_factory=ShedProfile)
+
+    @property
+    def options(self) -> ShedOptions:
+        """In force: its limit is the least of those by knobs and pools."""
+        limits = self.pool.limited(self.turned.memory_tuples), self._floor_tuples
+        limit = min((each for each in limits if each), default=0)
+        algorithm = self.chosen if self.is_auto else self.turned.shed_algorithm
+        return self.turned._replace(memory_tuples=limit, shed_algorithm=algorithm)
+
+    @property
+    def _floor_tuples(self) -> int:
+        """Of each shard, by the accuracy it is to have; 0 = all."""
+        return -(-self.floor.tuples // self.pool.n_shards)
 
     @property
     def tuning(self) -> ShedTuning:
@@ -45,7 +71,13 @@ class AdaptedWindow:
         limit = self.options.memory_tuples
         if not limit:
             return f"{self.name} lacks tuples that were shed before it had no limit"
-        return f"{self.name} keeps {limit} tuples and sheds the others"
+        words = f"{self.name} keeps {limit} tuples and sheds the others"
+        if self.pool.n_pages == 0:
+            words = f"{self.name} keeps 1 tuple, as it was granted no page of memory"
+        if limit < self._floor_tuples:
+            target = self.floor.target
+            words += f"; for an accuracy of {target:g} it needed {self._floor_tuples}"
+        return words
 
     def observe(
         self, batch_id: int, profile: ShedProfile, evaluations: Evaluations, version: int
@@ -55,31 +87,108 @@ class AdaptedWindow:
         self.profile = profile
         self.n_shed += profile.n_dropped
         is_shedding = bool(profile.n_dropped) or not profile.is_whole
-        if is_shedding == self.is_shedding:
-            return []
+        decisions = self._choose(batch_id, evaluations, version)
+        decisions += self._hold(batch_id, evaluations, version)
+        self.pool.observe(profile.curve, profile.n_arrived, self.floor.tuples)
+        if is_shedding != self.is_shedding:
+            decisions.append(self._turned(is_shedding, batch_id, evaluations, version))
+        return decisions
+
+    def _turned(
+        self, is_shedding: bool, batch_id: int, evaluations: Evaluations, version: int
+    ) -> Decision:
+        """Shedding begins, or ends."""
+        profile, algorithm = self.profile, self.options.shed_algorithm
         self.n_begun += is_shedding
         self.n_ended += not is_shedding
         wanted = profile.n_resident + profile.n_dropped
-        begins = f"sheds {self.options.shed_algorithm}: {wanted} tuples wanted"
+        begins = f"sheds {algorithm}: {wanted} tuples wanted"
+        return Decision(
+            seq=evaluations.count(),
+            batch=batch_id,
+            algorithm=algorithm,
+            kind="shedding",
+            verdict="acted",
+            metric="resident_tuples",
+            lhs=wanted,
+            relation=">" if is_shedding else "<=",
+            rhs=self.options.memory_tuples,
+            n=profile.n_arrived,
+            n_sample=profile.n_arrived,
+            knob_version=version,
+            explanation=begins if is_shedding else "answers are exact again",
+        )
+
+    def _choose(self, batch_id: int, evaluations: Evaluations, version: int) -> list[Decision]:
+        """Another algorithm, if the race is new, it leads, and surely by enough."""
+        race, curve, now = self.profile.race, self.profile.curve, self.options.shed_algorithm
+        if not (self.is_auto and race and curve is not None and curve.is_new):
+            return []
+        best = race[0]
+        least = best.gain - best.gain_half
+        if best.algorithm == now:
+            return []
+        is_better = least > LEAST_GAIN
+        self.chosen = best.algorithm if is_better else self.chosen
+        gains = f"{best.gain:.3f} ± {best.gain_half:.3f} of accuracy over {now}"
+        return [
+            Decision(
+                seq=evaluations.count(),
+                batch=batch_id,
+                algorithm=best.algorithm,
+                kind="shed algorithm",
+                verdict="acted" if is_better else "kept",
+                metric="expected_accuracy",
+                lhs=least,
+                relation=">" if is_better else "<=",
+                rhs=LEAST_GAIN,
+                n=best.n,
+                n_sample=curve.n_looked,
+                knob_version=version,
+                explanation=f"{best.algorithm} gains {gains}",
+                old=[now],
+                new=[best.algorithm],
+            )
+        ]
+
+    def _hold(self, batch_id: int, evaluations: Evaluations, version: int) -> list[Decision]:
+        """More or less memory for the accuracy that answers are to have."""
+        profile, before = self.profile, self.floor.tuples
+        now = Mean(profile.expected, profile.expected, profile.expected, profile.n_expected)
+        accuracy = now if profile.measured is None else profile.measured.alike
+        if not self.floor.observe(profile.curve, accuracy) or profile.curve is None:
+            return []
+        tuples, target = self.floor.tuples, self.floor.target
+        whole = round(profile.curve.n_window)
         return [
             Decision(
                 seq=evaluations.count(),
                 batch=batch_id,
                 algorithm=self.options.shed_algorithm,
-                kind="shedding",
+                kind="accuracy floor",
                 verdict="acted",
-                metric="resident_tuples",
-                lhs=wanted,
-                relation=">" if self.is_shedding else "<=",
-                rhs=self.options.memory_tuples,
+                metric="expected_accuracy",
+                lhs=profile.curve.between(tuples).accuracy,
+                relation=">=",
+                rhs=target,
                 n=profile.n_arrived,
-                n_sample=profile.n_arrived,
+                n_sample=profile.curve.n_looked,
                 knob_version=version,
-                explanation=begins if self.is_shedding else "answers are exact again",
+                explanation=f"keeps {tuples} of {whole} tuples for an accuracy of {target:g}",
+                old=[str(before)],
+                new=[str(tuples)],
             )
         ]
 
-    def restore(self, totals: Mapping[str, float]) -> None:
-        """Go on with what was published last; totals: by property."""
+    def state(self) -> dict[str, Any]:
+        """What a run that is resumed goes on with, besides totals."""
+        return {"chosen": self.chosen, "pool": self.pool.state(), "floor": self.floor.tuples}
+
+    def restore(self, totals: Mapping[str, float], state: Mapping[str, Any]) -> None:
+        """Go on with what was published last, and with that. totals: by property."""
         names = ("shed_total", "sheddings_total", "shed_ends_total")
         self.n_shed, self.n_begun, self.n_ended = (int(totals.get(name, 0)) for name in names)
+        if state:
+            self.chosen = state["chosen"]
+            self.pool.restore(state["pool"])
+            self.floor.tuples = state["floor"]

@@ -7,7 +7,7 @@ from typing import Final
 
 from dashboard.base.face import Face
 from dashboard.pages.contract import Page
-from dashboard.systems.cals import gain, lanes, receipts, runs, shed, words
+from dashboard.systems.cals import curve, gain, lanes, race, receipts, runs, shed, words
 from dashboard.systems.cals.history import PAGE
 
 FACE: Final = Face(
@@ -23,7 +23,15 @@ FACE: Final = Face(
             nothing="Receipts come with the first temporal query that runs under CALS.",
         ),
     ),
-    panels=(shed.PANEL, receipts.PANEL, lanes.PANEL, runs.PANEL, lanes.LANES),
+    panels=(
+        shed.PANEL,
+        curve.PANEL,
+        race.PANEL,
+        receipts.PANEL,
+        lanes.PANEL,
+        runs.PANEL,
+        lanes.LANES,
+    ),
     words=words.WORDS,
     nodes=words.NODES,
     holds=words.HOLDS,

@@ -16,6 +16,8 @@ WINDOW: Final = "shed"
 RECEIPTS: Final = "shed receipts"
 GROUPS: Final = "shed groups"
 RUNS: Final = "shed runs"
+CURVE: Final = "accuracy by memory"
+RACE: Final = "race of the algorithms"
 PAGE: Final = "/shed"
 #: Evaluations that are looked through for those that began or ended shedding.
 MOST_READ: Final = 500

@@ -98,14 +98,16 @@ def _window(
 
     resident, kept = number("resident_tuples") or 0.0, number("memory_ratio")
     low, high = number("remainder_low") or 0.0, number("remainder_high") or 0.0
-    limit, algorithm = knobs.get("memory_tuples"), knobs.get("shed_algorithm")
+    turned, algorithm = knobs.get("memory_tuples"), knobs.get("shed_algorithm")
+    asked = 0.0 if turned is None else float(turned.value)
+    limit = number("limit_tuples")
     is_compared = number("measured_accuracy") is not None
     return WindowShed(
         id=entity.id,
         name=entity.name,
         title=book.title(entity.id),
         algorithm="" if algorithm is None else str(algorithm.value),
-        limit=0.0 if limit is None else float(limit.value),
+        limit=asked if limit is None else limit,
         resident=resident,
         whole=round(resident / kept) if kept else None,
         shed=number("shed_tuples") or 0.0,

@@ -7,11 +7,12 @@ from typing import Final
 
 from dashboard.base.face import CardMark, HeldMemory, NodeKind
 from dashboard.views.inspector import QUALITY, STORE
-from dashboard.views.unreplayed import BRANCH
+from dashboard.views.unreplayed import BRANCH, MARKET
 
 WORDS: Final[Mapping[str, str]] = {
     "cals": "Shedding of temporal queries",
     "resident_tuples": "Tuples in memory",
+    "limit_tuples": "Limit in force",
     "shed_tuples": "Tuples shed",
     "shed_total": "Tuples shed so far",
     "sheddings_total": "Times shedding began",
@@ -40,6 +41,10 @@ WORDS: Final[Mapping[str, str]] = {
     "remainder_high": "Expected less measured, at most",
     "shed_algorithm": "Shedding algorithm",
     "memory_tuples": "Memory of a window M",
+    "state_pool_bytes": "Memory of windows",
+    "shed_weight": "Weight of accuracy",
+    "accuracy_price": "Price of accuracy",
+    "accuracy_floor": "Accuracy to be held",
     "low_water": "Low water",
     "rho_basis": "Basis of interval losses ρ⁻",
     "delta_weight": "Weight of pieces δ⁺",
@@ -51,10 +56,11 @@ WORDS: Final[Mapping[str, str]] = {
 UNREPLAYED: Final = dict.fromkeys(
     (
         *("shed_algorithm", "memory_tuples", "low_water", "rho_basis", "delta_weight"),
-        *("accuracy_metric", "audit", "audit_groups"),
+        *("accuracy_metric", "audit", "audit_groups", "shed_weight", "accuracy_price"),
+        "accuracy_floor",
     ),
     BRANCH,
-)
+) | {"state_pool_bytes": MARKET}
 NODES: Final[Mapping[str, NodeKind]] = {
     "shed": NodeKind("operator", "◔", "shedding window", about="a window under a limit, coalesced"),
 }
@@ -75,6 +81,7 @@ GROUPS: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         (
             *("resident_tuples", "shed_tuples", "shed_total", "memory_ratio", "shed_share"),
+            "limit_tuples",
             *("sheddings_total", "shed_ends_total"),
             *("kept_runs", "tuples_bytes", "runs_bytes", "audit_bytes"),
         ),

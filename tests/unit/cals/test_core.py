@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 
 from backend.adaptive.core import Evaluations
 from backend.operators.network.kinds.shedding import ShedOp
+from backend.operators.network.shedding.curve import AccuracyCurve, CurvePoint
 from backend.operators.network.shedding.options import ShedOptions
+from backend.operators.network.shedding.race import Raced
 from backend.operators.network.shedding.receipts import ChargeSums, ShedReceipt
 from backend.operators.network.shedding.temporal import RunSpan, TemporalTuple, ValidCondition
 from backend.operators.network.temporal.shed_groups import ShedGroup
@@ -85,7 +88,7 @@ def test_lengths_hold_as_the_condition_does(data: st.DataObject) -> None:
 
 
 def test_shedding_begins_with_a_drop_and_ends_when_the_window_is_whole() -> None:
-    window, evaluations = AdaptedWindow("w", options=ShedOptions(memory_tuples=5)), Evaluations()
+    window, evaluations = AdaptedWindow("w", turned=ShedOptions(memory_tuples=5)), Evaluations()
     profiles = [
         ShedProfile(n_arrived=3, n_resident=3),
         ShedProfile(n_arrived=4, n_resident=5, n_dropped=2, is_whole=False),
@@ -100,20 +103,20 @@ def test_shedding_begins_with_a_drop_and_ends_when_the_window_is_whole() -> None
     assert window.n_shed == 2
     assert not window.inexact
     again = AdaptedWindow("w")
-    again.restore({"shed_total": 2, "sheddings_total": 1})
+    again.restore({"shed_total": 2, "sheddings_total": 1}, {})
     assert (again.n_shed, again.is_shedding) == (2, True)
     assert again.observe(4, profiles[1], evaluations, 1) == []
     (ends,) = again.observe(5, profiles[3], evaluations, 1)
     assert ends.explanation == "answers are exact again"
-    again.restore({})
+    again.restore({}, {})
     assert (again.n_shed, again.is_shedding) == (0, False)
 
 
 def test_a_window_without_a_limit_says_that_it_still_lacks_tuples() -> None:
-    window = AdaptedWindow("w", options=ShedOptions(memory_tuples=5))
+    window = AdaptedWindow("w", turned=ShedOptions(memory_tuples=5))
     window.observe(0, ShedProfile(n_resident=5, n_dropped=2, is_whole=False), Evaluations(), 1)
     assert window.inexact == "w keeps 5 tuples and sheds the others"
-    window.options = ShedOptions()
+    window.turned = ShedOptions()
     assert window.inexact == "w lacks tuples that were shed before it had no limit"
 
 
@@ -124,17 +127,26 @@ def test_what_was_shed_is_published_with_its_value_and_unit() -> None:
     groups = (ShedGroup(("80", "x"), 3, 0.2, ((0, 6, 0, 4), (8, 9, None, None)), 5),)
     window = AdaptedWindow("w", time_unit="us")
     assert shed_matrices("n", window) == []
-    window.profile = ShedProfile(receipts=(receipt,), groups=groups)
-    receipts, lacking, runs = shed_matrices("n", window)
-    assert [matrix.name for matrix in (receipts, lacking, runs)] == [
-        f"{kind} of n" for kind in CALS.matrices
-    ]
-    assert {matrix.unit for matrix in (receipts, lacking, runs)} == {"us"}
+    points = CurvePoint(0, 0, 0, (4,)), CurvePoint(8, 0.5, 0.6, (0.2,)), CurvePoint(9, 1, None)
+    raced = (Raced("reach", 0.8, 0.03, 0.2, 0.04, 10), Raced("cals", 0.6, 0.05, 0.0, 0.0, 10))
+    curve = AccuracyCurve(9, 9, points, (("80", "x"),))
+    window.profile = ShedProfile(receipts=(receipt,), groups=groups, curve=curve, race=raced)
+    window.pool.row_bytes, window.pool.n_shards = 24, 2
+    told = shed_matrices("n", window)
+    receipts, lacking, runs, memory, race = told
+    assert [matrix.name for matrix in told] == [f"{kind} of n" for kind in CALS.matrices]
+    assert {matrix.unit for matrix in told} == {"us"}
     assert receipts.row_stats == {"reason": ["limit"], "value": ["80"]}
     assert receipts.values == [[4, 6, 0, 6, 4, 1, 0, 1 / 3, 0.1]]
     assert (lacking.rows, lacking.values) == (("80, x",), [[3, 0.2, 5]])
     assert runs.values == [[0, 6, 0, 4], [8, 9, None, None]]
     assert runs.row_stats == {"value": ["80, x", "80, x"]}
+    assert memory.values == [[0, 0, 0, 0, 0], [8, 4, 192, 0.5, 0.6], [9, 4.5, 216, 1, None]]
+    assert memory.row_stats == {"going": [[["80, x", 4]], [], []], "looked": [9, 9, 9]}
+    assert (race.rows, race.values[0]) == (("reach", "cals"), [0.8, 0.03, 0.2, 0.04])
+    assert race.row_stats == {"in_force": [False, True], "n": [10, 10]}
+    window.profile = replace(window.profile, curve=curve._replace(is_new=False))
+    assert len(shed_matrices("n", window)) == 3
 
 
 def test_a_window_that_is_whole_has_shed_no_share_of_it() -> None:

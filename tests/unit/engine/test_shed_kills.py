@@ -29,6 +29,11 @@ PUBLISHED = (
 )
 
 
+#: Of a run that is short of memory: the pool of the run, a page holds 170 tuples.
+POOLS = {0: 0, 6: 12_288, 9: 8192, 12: 20_480, 15: 0}
+SHORT = ("Select a, Valid(S) From S (a) [Rows 500]", "Select b, Valid(S) From S (b) [Rows 300]")
+
+
 class ShedRun(EngineRun):
     def __init__(self, folder: Path, continues: bool = False) -> None:
         super().__init__(
@@ -82,5 +87,44 @@ def test_a_killed_run_sheds_and_counts_as_an_undisturbed_one(tmp_path: Path, kil
         "sheds cals: 40 tuples wanted", "answers are exact again",
     ]  # fmt: skip
     assert answers(tmp_path / "killed") == answers(tmp_path / "alone")
+    run.close()
+    alone.close()
+
+
+class ShortRun(ShedRun):
+    """Two windows that share the memory of the run."""
+
+    def step(self) -> dict[str, float | None]:
+        if self.batch_id in POOLS:
+            self.ask("knob", {"knob": "run_pool_bytes", "value": POOLS[self.batch_id]})
+        for n, text in enumerate(SHORT if not self.batch_id else ()):
+            self.ask("query_add", {"name": f"shed{n}", "text": text, "system": "cals"})
+        numbers = range(60 * self.batch_id, 60 * self.batch_id + 60)
+        self.batch([{"a": n * n // 3 % 4, "b": n, "c": "x", "d": n + 1 + n % 3} for n in numbers])
+        values = self.reader.values(RUN_ID)
+        windows = sorted(e.id for e in self.reader.entities(RUN_ID) if e.role == "shed")
+        names = "resident_tuples", "tuples_bytes", "limit_tuples", "shed_total"
+        return {f"{name} {id}": values[id].get(name) for id in windows for name in names}
+
+
+def test_windows_obey_a_pool_within_a_batch_killed_or_not(tmp_path: Path) -> None:
+    """What they keep never takes more than the pool; a larger one brings nothing back."""
+    (tmp_path / "alone").mkdir()
+    (tmp_path / "killed").mkdir()
+    alone, run = ShortRun(tmp_path / "alone"), ShortRun(tmp_path / "killed")
+    pool, used = 0, list[float]()
+    for batch in range(24):
+        if batch in (4, 7, 8, 13, 19):
+            run.kill()
+            run = ShortRun(tmp_path / "killed", continues=True)
+        told = alone.step()
+        assert run.step() == told, batch
+        pool = POOLS.get(batch, pool)
+        used.append(sum(n or 0 for name, n in told.items() if name.startswith("tuples_bytes")))
+        assert not pool or used[-1] <= pool, batch
+    assert max(used[:6]) > 12_288
+    assert used[8] > 8192
+    assert used[12] <= used[11] + 2 * 60 * 24
+    assert used[23] == (500 + 300) * 24
     run.close()
     alone.close()

@@ -170,6 +170,9 @@ class SheddingWindow:
         """Other options hold from here on; what is over a lower limit goes in one pass. What was
         dropped never comes back. Raises ShedOptionRefused."""
         options.check()
+        if options._replace(memory_tuples=self.options.memory_tuples) == self.options:
+            self.options = options  # no candidate depends on it
+            return self._shed("turned")
         known = {each.number: each for each in (*self.beside, *self.memory)}
         audit = options.audit, options.audit_groups
         if not self.options.needs_exact and (
@@ -291,7 +294,7 @@ class SheddingWindow:
         held = {self._newest} if self._protects_newest else set()
         for each in self.memory:
             candidates.came(each)
-        candidates.changed(self._all_touched(), None)
+        candidates.changed(RunChange(list(self.memory), [], list(self.memory.runs())), None)
         for each in self.memory:
             if each.number not in held | self._open:
                 candidates.freed(each.number)
@@ -395,6 +398,3 @@ class SheddingWindow:
         before = self.expected_accuracy
         self.ledger.book(position, ChargeKey(dropped.values, reason), charge)
         return before - self.expected_accuracy
-
-    def _all_touched(self) -> RunChange:
-        return RunChange(list(self.memory), [], list(self.memory.runs()))

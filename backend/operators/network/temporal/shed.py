@@ -14,6 +14,7 @@ from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.kinds.shedding import ShedOp
 from backend.operators.network.relational.packing import pack, unpack
 from backend.operators.network.shedding.audits import measured
+from backend.operators.network.shedding.curve import AccuracyCurve
 from backend.operators.network.shedding.forms import FormBytes, form_bytes
 from backend.operators.network.shedding.receipts import ShedReceipt
 from backend.operators.network.shedding.temporal import TemporalTuple, Values
@@ -64,22 +65,25 @@ class ShedOperator(OperatorFrame):
         self._sizes: FormBytes | None = None
 
     def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:
-        self._turn()
+        is_turned = self._turn()
         for arrival in self._arrivals(valid_elements(inputs[0], self._closed)):
             self._until(arrival.tau)
             self._receipts += self._window.arrive(arrival.tuple, at=arrival.at)
             self._state.happened(arrival.tau)
             self._n_arrived += 1
         self._until(heartbeat)
+        self._state.objects.look(self._n_arrived, is_turned)
         self._state.save()
         self._sizes = None
         return self._told()
 
-    def _turn(self) -> None:
-        """Options that were turned hold before what comes next."""
-        if self._window.options != self._tuning.options:
-            self._receipts += self._window.turn(self._tuning.options)
-            self._state.happened(self._surroundings.clock.begin)
+    def _turn(self) -> bool:
+        """Options that were turned hold before what comes next; whether there are such."""
+        if self._window.options == self._tuning.options:
+            return False
+        self._receipts += self._window.turn(self._tuning.options)
+        self._state.happened(self._surroundings.clock.begin)
+        return True
 
     def _arrivals(self, block: Block) -> Iterator[_Arrival]:
         if not len(block):
@@ -196,15 +200,22 @@ class ShedOperator(OperatorFrame):
             window.n_expected,
             measured(window),
             window.is_whole,
-            *self._named(sampled_receipts(self._receipts), shed_groups(window)),
+            *self._named(
+                sampled_receipts(self._receipts), shed_groups(window), self._state.objects.curve
+            ),
+            self._state.objects.race,
         )
 
     def _named(
-        self, receipts: Sequence[ShedReceipt], groups: Sequence[ShedGroup]
-    ) -> tuple[tuple[ShedReceipt, ...], tuple[ShedGroup, ...]]:
+        self,
+        receipts: Sequence[ShedReceipt],
+        groups: Sequence[ShedGroup],
+        curve: AccuracyCurve | None,
+    ) -> tuple[tuple[ShedReceipt, ...], tuple[ShedGroup, ...], AccuracyCurve | None]:
         """With values as people read them."""
         packed = [receipt.dropped.values for receipt in receipts]
         packed += [group.values for group in groups]
+        packed += () if curve is None else curve.values
         read = read_values(packed, self.fields[:-2], self._surroundings.strings)
         named = zip(receipts, read, strict=False)
         return (
@@ -214,6 +225,7 @@ class ShedOperator(OperatorFrame):
             ),
             tuple(
                 group._replace(values=own)
-                for group, own in zip(groups, read[len(receipts) :], strict=True)
+                for group, own in zip(groups, read[len(receipts) :], strict=False)
             ),
+            curve and curve._replace(values=tuple(read[len(receipts) + len(groups) :])),
         )

@@ -18,7 +18,15 @@ import numpy as np
 from backend.operators.network.core.blocks import Ints
 from backend.operators.network.core.regions import Regions
 from backend.operators.network.kinds.windows import WindowOp
+from backend.operators.network.shedding.curve import (
+    AccuracyCurve,
+    curve_of,
+    known_tuples,
+    read_curve,
+    sample_of,
+)
 from backend.operators.network.shedding.options import ShedOptions
+from backend.operators.network.shedding.race import Raced, race
 from backend.operators.network.shedding.runs import ShedRun, WatchedRuns
 from backend.operators.network.shedding.saving import packed, unpacked
 from backend.operators.network.shedding.shedding import SheddingWindow
@@ -34,16 +42,49 @@ _BYTES, _OWNER, _TURN, _NUMBERED, _EVENT = range(5)
 _FIRST: Final = 1024
 #: Windows whose objects a process keeps.
 MOST_KEPT = 64
+#: Arrivals of small windows between two looks at their accuracy over memory.
+_MOST_BETWEEN: Final = 6000
 
 
 @dataclass
 class ShedObjects:
-    """A window, and the intervals of each value group that its answer shows."""
+    """A window, and the intervals of each value group that its answer shows. curve, race: as of
+    when they were made last, before so many arrivals."""
 
     window: SheddingWindow
     runs: WatchedRuns
     lengths: ValidCondition
     shown: dict[Values, Shown] = field(default_factory=dict)
+    curve: AccuracyCurve | None = None
+    n_since: int = 0
+    race: tuple[Raced, ...] = ()
+
+    def look(self, n_arrived: int, is_turned: bool) -> None:
+        """Make both anew once much of the window is another, or options are, or it has another
+        size, or sheds now and did not."""
+        self.n_since += n_arrived
+        curve = self.curve
+        if curve is None or is_turned or self._is_other(curve):
+            sample, options = sample_of(self.window), self.window.options
+            self.curve, self.n_since = curve_of(self.window, sample), 0
+            is_raced = options.audit != "off" and sample.is_exact
+            self.race = race(sample, options, self.lengths) if is_raced else ()
+        elif curve.is_new:
+            self.curve = curve._replace(is_new=False)
+
+    def _is_other(self, curve: AccuracyCurve) -> bool:
+        """Whether the window is another than that of the curve."""
+        grown = abs(known_tuples(self.window) - curve.n_window)
+        begins = curve.is_whole and not self.window.is_whole
+        return (
+            begins or self.n_since >= _between_looks(curve.n_window) or 4 * grown > curve.n_window
+        )
+
+
+def _between_looks(n_window: float) -> float:
+    """Arrivals after which a window of so many tuples is looked at again: a look takes longer than
+    an arrival, of a small window by more times its size."""
+    return max(n_window, min(2 * n_window, _MOST_BETWEEN))
 
 
 #: By owner: the turn they were written in, and the objects.
@@ -89,7 +130,8 @@ class ShedState:
     def _write(self) -> None:
         objects, facts = self.objects, self._facts
         shown = [[values, objects.shown.get(values, ())] for values in objects.runs.touched]
-        text = json.dumps([packed(objects.window.state()), shown], separators=(",", ":")).encode()
+        told = packed(objects.window.state()), shown, objects.curve, objects.n_since, objects.race
+        text = json.dumps(told, separators=(",", ":")).encode()
         if len(text) > len(self._text):
             self._text = self._regions.resized("text", max(len(text), 2 * len(self._text)))
         self._text[: len(text)] = np.frombuffer(text, np.uint8)
@@ -112,12 +154,13 @@ class ShedState:
             window = SheddingWindow(options, self._extent, answer, runs)
             return ShedObjects(window, runs, lengths)
         text = self._text[: self._facts[_BYTES]].tobytes().decode()
-        state, touched = json.loads(text)
+        state, touched, curve, n_since, raced = json.loads(text)
         window = SheddingWindow.restored(unpacked(state), self._extent, answer, runs)
         shown = {run.values: spans_of(runs.of(run.values)) for run in runs.runs()}
         before = {tuple(values): tuple(map(tuple, spans)) for values, spans in touched}
         runs.touched = set(before)
-        return ShedObjects(window, runs, lengths, shown | before)
+        known = read_curve(curve), n_since, tuple(Raced(*one) for one in raced)
+        return ShedObjects(window, runs, lengths, shown | before, *known)
 
 
 def window_extent(window: WindowOp) -> WindowExtent:

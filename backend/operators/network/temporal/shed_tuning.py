@@ -14,7 +14,10 @@ from backend.operators.network.kinds.shedding import ShedOp
 from backend.operators.network.shedding.accuracy import AccuracyParts, total
 from backend.operators.network.shedding.audits import MeasuredAccuracy
 from backend.operators.network.shedding.candidates import drop_rank
+from backend.operators.network.shedding.curve import AccuracyCurve, merged
 from backend.operators.network.shedding.options import ShedOptions
+from backend.operators.network.shedding.race import Raced
+from backend.operators.network.shedding.race import merged as merged_races
 from backend.operators.network.shedding.receipts import ShedReceipt
 from backend.operators.network.shedding.temporal import EVERY_LENGTH, ValidCondition
 from backend.operators.network.temporal.shed_groups import ShedGroup, bounded
@@ -48,7 +51,8 @@ class ShedProfile:
     is kept beside; expected: accuracy (R1) by receipts, of n_expected coalesced tuples; measured:
     None: nothing was compared.
     is_whole: nothing that was dropped would be in the window still. receipts: of some drops;
-    groups: those of which most was dropped; values of both as people read them.
+    groups: those of which most was dropped; values of both as people read them. curve: accuracy
+    over memory, and race: of the algorithms, as they were made last.
     """
 
     n_arrived: int = 0
@@ -65,6 +69,8 @@ class ShedProfile:
     is_whole: bool = True
     receipts: tuple[ShedReceipt, ...] = ()
     groups: tuple[ShedGroup, ...] = ()
+    curve: AccuracyCurve | None = None
+    race: tuple[Raced, ...] = ()
 
     @property
     def parts(self) -> AccuracyParts:
@@ -102,6 +108,8 @@ class ShedProfile:
             all(profile.is_whole for profile in every),
             sampled_receipts([receipt for profile in every for receipt in profile.receipts]),
             bounded([group for profile in every for group in profile.groups]),
+            merged((one.curve, one.n_expected) for one in every if one.curve is not None),
+            merged_races([(one.race, one.n_expected) for one in every]),
         )
 
 

@@ -1,0 +1,115 @@
+"""What windows bid for memory, have of it, and make of it."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend.operators.network.shedding.curve import AccuracyCurve, CurvePoint
+from backend.systems.cals.memory import StatePool
+from storage.vocabulary.memory import PAGE_BYTES, Bid, Tier, divided, served
+
+#: Tuples on a page.
+A_PAGE = 100
+ROW = PAGE_BYTES // A_PAGE
+
+
+def curve(*accuracies: float, step: float = A_PAGE) -> AccuracyCurve:
+    """Of as many tuples as points, ``step`` apart."""
+    points = [CurvePoint(n * step, each, None) for n, each in enumerate(accuracies)]
+    return AccuracyCurve(points[-1].tuples, 9, tuple(points))
+
+
+def pool(*accuracies: float, **facts: float) -> StatePool:
+    found = StatePool(price=1, row_bytes=ROW, n_shards=int(facts.get("n_shards", 1)))
+    found.weight = facts.get("weight", 1.0)
+    found.observe(curve(*accuracies), 80)
+    return found
+
+
+def test_pages_are_worth_the_accuracy_they_add() -> None:
+    """In nanoseconds a tuple, at a microsecond a per cent; last comes room to grow."""
+    wants = pool(0, 0.7, 0.9, 1).wants
+    assert [tier.n_pages for tier in wants] == [1, 1, 1, 4]
+    assert [tier.priority for tier in wants] == pytest.approx([100_000, 19_500, 10_000, 0], abs=50)
+    heavy = pool(0, 0.7, 0.9, 1, weight=3).wants[0]
+    assert heavy.priority == pytest.approx(300_000)
+    halves = pool(0, 0.7, 0.9, 1, n_shards=2).wants
+    assert [tier.n_pages for tier in halves[:-1]] == [1, 1]
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=25), st.floats(1, 900), st.integers(1, 3))
+def test_tiers_fall_and_hold_the_whole_window(
+    accuracies: list[float], step: float, n_shards: int
+) -> None:
+    found = StatePool(price=1, row_bytes=ROW, n_shards=n_shards)
+    whole = curve(*accuracies, step=step)
+    found.observe(whole, 80)
+    priorities = [tier.priority for tier in found.wants]
+    assert all(later <= before for before, later in pairwise(priorities))
+    known = sum(tier.n_pages for tier in found.tiers)
+    if max(accuracies) > accuracies[0]:
+        best = whole.envelope[-1][0]
+        assert known * PAGE_BYTES * n_shards >= best * ROW > (known - 1) * PAGE_BYTES * n_shards
+
+
+def test_before_a_curve_is_known_room_is_asked_for() -> None:
+    assert [tier.priority for tier in StatePool().wants] == [0]
+
+
+@given(st.integers(0, 40), st.integers(0, 12), st.integers(0, 5000), st.integers(1, 3))
+def test_a_limit_in_tuples_never_takes_more_than_the_pages(
+    granted: int, own: int, memory_tuples: int, n_shards: int
+) -> None:
+    found = StatePool(own * PAGE_BYTES * n_shards, row_bytes=ROW, n_shards=n_shards)
+    found.grant(granted)
+    limit = found.limited(memory_tuples)
+    pages = min([granted, own] if own else [granted])
+    assert limit == 1 or limit * ROW <= pages * PAGE_BYTES
+    assert limit <= memory_tuples or not memory_tuples
+    assert found.use(limit * n_shards).granted_bytes <= pages * n_shards * PAGE_BYTES
+
+
+def test_without_pools_the_limit_is_that_of_the_knob() -> None:
+    found = StatePool(row_bytes=ROW)
+    found.grant(None)
+    assert [found.limited(n) for n in (0, 7)] == [0, 7]
+
+
+def test_fewer_pages_are_obeyed_at_once_and_more_where_it_is_worth_a_turn() -> None:
+    found, told = StatePool(row_bytes=ROW), []
+    for n_pages in (20, 19, 21, 22, None, 40):
+        found.grant(n_pages)
+        told.append(found.n_pages)
+    assert told == [20, 19, 19, 22, None, 40]
+
+
+def test_a_short_pool_goes_to_the_accuracy_that_costs_least_and_to_weights() -> None:
+    def bids(weight: float) -> dict[str, Bid]:
+        flat, steep = pool(0, 0.3, 0.6, 0.9), pool(0, 0.5, 0.55, 0.6, weight=weight)
+        return {"flat": flat.bid("f", "kept"), "steep": steep.bid("s", "kept")}
+
+    assert divided(2, bids(1)) == {"flat": 1, "steep": 1}, "a page each"
+    assert divided(4, bids(1)) == {"flat": 3, "steep": 1}
+    assert divided(4, bids(20)) == {"flat": 1, "steep": 3}
+    assert divided(3, bids(0)) == {"flat": 3, "steep": 0}
+
+
+def test_accuracy_comes_before_caches_unless_its_price_says_otherwise() -> None:
+    cache = Bid({"c": [Tier(2, 5000.0)]}, 2, 1, 10.0, unit="ns")
+    window = pool(0, 0.9, 0.92, 0.93)
+    assert divided(2, {"c": cache, "w": window.bid("w", "kept")}) == {"c": 1, "w": 1}
+    window.price = 1_000_000
+    assert divided(2, {"c": cache, "w": window.bid("w", "kept")}) == {"c": 0, "w": 2}
+
+
+def test_a_resumed_window_bids_as_before() -> None:
+    before, after = pool(0, 0.7, 0.9, 1), StatePool(price=1, row_bytes=ROW)
+    before.grant(3)
+    after.restore(json.loads(json.dumps(before.state())))
+    assert (after.bid("w", "kept"), after.n_pages) == (before.bid("w", "kept"), 3)
+    assert served(2, {"w": after.wants}) == {"w": 2}
