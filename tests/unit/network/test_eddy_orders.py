@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import permutations
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.cql.nodes import NOWHERE, At, Compare, Node, Widened
+from backend.cql.nodes import NOWHERE, At, Compare, Node
 from backend.cql.types import all_hold
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.work import PlannedOperator
@@ -27,9 +25,19 @@ from backend.operators.network.kinds.eddy import ORDERED_BITS, EddyOp, even_spli
 from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.stores import stores
 from tests.oracles.network_joins import join_at
-from tests.oracles.network_windows import Row, Signed, bag_at
-from tests.unit.network.elements import Fields, fields, stream
+from tests.oracles.network_windows import bag_at
+from tests.unit.network.elements import fields, stream
 from tests.unit.network.join_cases import Case, joins
+from tests.unit.network.ordered_joins import (
+    HOLDS,
+    WIDTH,
+    by_order,
+    compared,
+    holds,
+    numbers,
+    star,
+    with_residual,
+)
 from tests.unit.network.routed_eddies import Routed, drawn_tuning, eddies, terms_of
 from tests.unit.network.test_joins import Joined
 
@@ -40,55 +48,6 @@ def _tiny_stores() -> Iterator[None]:
         patch.setattr(stores, "FIRST_CAPACITY", 2)
         patch.setattr(bit_index, "_FIRST_ROOM", 3)
         yield
-
-
-#: Of values that may be NULL.
-HOLDS: dict[str, Callable[[Any, Any], bool]] = {
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-}
-
-
-def by_order(plan: NetworkPlan, rng: random.Random) -> list[Compare]:
-    """Conditions by order between any columns of one type or of two kinds of numbers."""
-    flat = plan.operators[-1].fields
-    pairs = [
-        (a, b)
-        for a, b in permutations(range(len(flat)), 2)
-        if (flat[a].type == "string") == (flat[b].type == "string")
-    ]
-    return [
-        Compare(NOWHERE, rng.choice([*HOLDS]), _widened(a, flat, b), _widened(b, flat, a))
-        for a, b in rng.sample(pairs, min(len(pairs), rng.randint(1, 3)))
-        if flat[a].type != "string"
-    ]
-
-
-def _widened(place: int, flat: Fields, other: int) -> Node:
-    at = At(NOWHERE, place, flat[place].type)
-    wider = flat[other].type == "double" != flat[place].type
-    return Widened(NOWHERE, at, "double") if wider else at
-
-
-def _holds(conditions: Sequence[Compare], row: tuple[Any, ...]) -> bool:
-    for condition in conditions:
-        sides = [
-            side.operand if isinstance(side, Widened) else side
-            for side in (condition.left, condition.right)
-        ]
-        left, right = (row[side.index] for side in sides if isinstance(side, At))
-        if left is None or right is None or not HOLDS[condition.op](left, right):
-            return False
-    return True
-
-
-def with_residual(plan: NetworkPlan, conditions: Sequence[Compare]) -> NetworkPlan:
-    """Its join with these conditions, too."""
-    last = plan.operators[-1]
-    work = replace(last.doing(JoinOp), residual=all_hold(conditions) if conditions else None)
-    return replace(plan, operators=(*plan.operators[:-1], replace(last, work=work)))
 
 
 @settings(max_examples=300)
@@ -107,49 +66,9 @@ def test_results_are_those_of_all_combinations_whatever_it_is_tuned_to(
         routed.run(parts, until)
         for tick in range(before, until):
             bags = [bag_at(history, tick) for history in case.elements]
-            expected = join_at(case.work, bags, lambda row: _holds(conditions, row))
+            expected = join_at(case.work, bags, lambda row: holds(conditions, row))
             assert bag_at(routed.out, tick) == expected, tick
         before = until
-
-
-#: A key, integers that rise with time, any integers, floating-point numbers.
-COLUMNS = fields("bigint", "timestamp", "int", "double")
-WIDTH = len(COLUMNS)
-
-
-def compared(op: str, left: int, right: int) -> Compare:
-    """A condition between columns of all streams, counted through."""
-    types = [COLUMNS[place % WIDTH].type for place in (left, right)]
-    return Compare(NOWHERE, op, At(NOWHERE, left, types[0]), At(NOWHERE, right, types[1]))
-
-
-def star(kind: type[JoinOp], n: int, conditions: Sequence[Compare]) -> NetworkPlan:
-    """Streams joined on their keys, under some conditions."""
-    sources = [stream(f"s{k}", COLUMNS) for k in range(n)]
-    work = kind((tuple((k, 0) for k in range(n)),))
-    ids = tuple(source.id for source in sources)
-    plan = NetworkPlan((*sources, PlannedOperator("j", work, ids, COLUMNS * n)))
-    return with_residual(plan, conditions)
-
-
-def numbers(rng: random.Random, n: int, window: int) -> list[Signed]:
-    """A tuple at each tick; the oldest leaves when there are more than the window holds."""
-    elements: list[Signed] = []
-    rows: list[Row] = []
-    for tick in range(n):
-        late = tick - rng.choice([0, 0, 1, 5, 60])
-        value = rng.choice([-1, 1]) * 2.0 ** rng.randint(-4, 4) * rng.randint(0, 5)
-        row: Row = (
-            rng.choice([None, *range(6)]),
-            late if rng.random() < 0.95 else None,
-            rng.randint(-30, 30) if rng.random() < 0.95 else None,
-            rng.choice([value + 0.0, float("inf"), float("-inf")] + [value + 0.0] * 8),
-        )
-        rows.append(row)
-        elements.append((row, tick, 1))
-        if len(rows) > window:
-            elements.append((rows.pop(0), tick, -1))
-    return elements
 
 
 @pytest.mark.parametrize("seed", range(8))

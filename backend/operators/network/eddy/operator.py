@@ -63,6 +63,7 @@ class EddyJoin(StoredJoin):
         inputs = [surroundings.plan.operator(input) for input in planned.inputs]
         self._terms = search_terms(work, [input.fields for input in inputs])
         self._jas = [join_attributes(self._terms, port) for port in range(n)]
+        self._n_ordered = [len(self._terms.ordered(port)) for port in range(n)]
         states = self._tuning.states or default_states(
             [len(attributes) for attributes in self._jas]
         )
@@ -74,13 +75,8 @@ class EddyJoin(StoredJoin):
         self._states = [self._checked(states[port], port) for port in range(n)]
         self._regions = surroundings.regions.scope(planned.id)
         self._indexes = [
-            BitIndex(
-                self._regions.scope(f"bits {port}"),
-                state,
-                len(self._jas[port]),
-                len(self._terms.ordered(port)),
-            )
-            for port, state in enumerate(self._states)
+            BitIndex(self._regions.scope(f"bits {k}"), of, len(self._jas[k]), self._n_ordered[k])
+            for k, of in enumerate(self._states)
         ]
         self._routes = self._tuning.routes or _routes(work, n)
         self._key_table, self._conditions = self._all_keys(), self._condition_table()
@@ -120,13 +116,8 @@ class EddyJoin(StoredJoin):
     def _fitting(self) -> list[StateTuning]:
         """The access methods of each state that fit its memory as large as the state is now."""
         return [
-            fitting(
-                state,
-                self._span(port),
-                self._synopses[port].store.capacity,
-                len(self._terms.ordered(port)),
-            )
-            for port, state in enumerate(self._states)
+            fitting(of, self._span(k), self._synopses[k].store.capacity, self._n_ordered[k])
+            for k, of in enumerate(self._states)
         ]
 
     def _span(self, port: int) -> int:
