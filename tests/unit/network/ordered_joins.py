@@ -12,7 +12,7 @@ from backend.cql.nodes import NOWHERE, At, Compare, Node, Widened
 from backend.cql.types import all_hold
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.work import PlannedOperator
-from backend.operators.network.kinds.joins import JoinOp
+from backend.operators.network.kinds.joins import Classes, JoinOp
 from tests.oracles.network_windows import Row, Signed
 from tests.unit.network.elements import Fields, fields, stream
 
@@ -76,10 +76,12 @@ def compared(op: str, left: int, right: int) -> Compare:
     return Compare(NOWHERE, op, At(NOWHERE, left, types[0]), At(NOWHERE, right, types[1]))
 
 
-def star(kind: type[JoinOp], n: int, conditions: Sequence[Compare]) -> NetworkPlan:
-    """Streams joined on their keys, under some conditions."""
+def star(
+    kind: type[JoinOp], n: int, conditions: Sequence[Compare], more: Classes = ()
+) -> NetworkPlan:
+    """Streams joined on their keys and on more classes, under some conditions."""
     sources = [stream(f"s{k}", COLUMNS) for k in range(n)]
-    work = kind((tuple((k, 0) for k in range(n)),))
+    work = kind((tuple((k, 0) for k in range(n)), *more))
     ids = tuple(source.id for source in sources)
     plan = NetworkPlan((*sources, PlannedOperator("j", work, ids, COLUMNS * n)))
     return with_residual(plan, conditions)
