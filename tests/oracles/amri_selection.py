@@ -13,7 +13,8 @@ Number = Fraction | int
 @dataclass(frozen=True)
 class Load:
     """F by pattern, a word such as '101'; λ_d, λ_r, W; costs C_h, C_c, C_b. distinct: values by
-    attribute; visits: C_b counts. windows: W_ap of some patterns."""
+    attribute; visits: C_b counts. windows: W_ap of some patterns. ordered: attributes that are
+    asked for by order alone, a word as well."""
 
     frequencies: Mapping[str, Fraction]
     arrivals: Number = 1
@@ -24,14 +25,26 @@ class Load:
     bucket: Number = 0
     distinct: Sequence[Number] = ()
     windows: Mapping[str, Number] = field(default_factory=dict)
+    ordered: str = ""
+
+    def is_ordered(self, attribute: int) -> bool:
+        return self.ordered[attribute : attribute + 1] == "1"
 
     def stored(self, word: str) -> Number:
         return self.arrivals * self.windows.get(word, self.window)
 
 
+def codes(load: Load, attribute: int, bits: int) -> int:
+    """That an attribute has, if its values are many; 256 at most by order."""
+    return 1 << (min(bits, 8) if load.is_ordered(attribute) else bits)
+
+
 def left(load: Load, attribute: int, bits: int) -> Fraction:
     """The share of the tuples that a code leaves."""
-    share = Fraction(1, 2**bits)
+    share = Fraction(1, codes(load, attribute, bits))
+    if load.is_ordered(attribute):
+        in_range = 1 / Fraction(load.distinct[attribute] if load.distinct else 2)
+        return in_range + (1 - in_range) * share
     return max(share, 1 / Fraction(load.distinct[attribute])) if load.distinct else share
 
 
@@ -47,9 +60,11 @@ def cost(load: Load, bits: Sequence[int], literal: bool = False) -> Fraction:
             compared *= left(load, a, bits[a])
         wild, filled = Fraction(1), Fraction(1)
         for a, own in enumerate(bits):
-            filled /= left(load, a, own)
+            filled *= codes(load, a, own) if load.is_ordered(a) else 1 / left(load, a, own)
             if a not in specified:
                 wild *= 2**own
+            elif load.is_ordered(a):
+                wild *= codes(load, a, own) * left(load, a, own)
         visits = min(wild, filled, Fraction(load.stored(word)))
         of_one = compared * load.compare + visits * load.bucket
         total += load.requests * f * of_one

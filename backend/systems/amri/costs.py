@@ -6,6 +6,7 @@ B bits has 2^B buckets. Costs are per time unit, in the unit of ``WorkCosts``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
@@ -13,7 +14,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.systems.amri.patterns import Pattern, specified
+from backend.operators.network.kinds.eddy import ORDERED_BITS
+from backend.systems.amri.patterns import Pattern, attributes_of, specified
 
 #: Bits by attribute.
 Bits: TypeAlias = tuple[int, ...]
@@ -42,10 +44,10 @@ COUNTED = WorkCosts()
 
 @dataclass(frozen=True, slots=True)
 class SearchLoad:
-    """What is asked of a state. n: its attributes. frequencies: F by pattern, shares of the
-    requests (they need not sum to 1). arrivals, requests: λ_d, λ_r, per time unit. window: W in
-    time units; windows: W_ap of patterns of which it is another one (of several queries the mean,
-    weighted by their requests; card A1)."""
+    """What is asked of a state. n: its attributes; ordered: those asked for by order alone, as a
+    pattern. frequencies: F by pattern, shares of the requests (they need not sum to 1). arrivals,
+    requests: λ_d, λ_r, per time unit. window: W in time units; windows: W_ap of patterns of which
+    it is another one (of several queries the mean, weighted by their requests; card A1)."""
 
     n: int
     frequencies: Mapping[Pattern, float]
@@ -53,6 +55,7 @@ class SearchLoad:
     requests: float = 1.0
     window: float = 1.0
     windows: Mapping[Pattern, float] = field(default_factory=dict)
+    ordered: Pattern = 0
 
     @property
     def patterns(self) -> tuple[Pattern, ...]:
@@ -96,10 +99,19 @@ def uniform_reach(n: int, bits: int) -> Floats:
     return np.tile(np.exp2(-np.arange(bits + 1.0)), (n, 1))
 
 
-def capped_reach(distinct: Sequence[float], bits: int) -> Floats:
-    """As ``uniform_reach``, but no less than one of its distinct values (card A14.2)."""
+def capped_reach(distinct: Sequence[float], bits: int, ordered: Pattern = 0) -> Floats:
+    """As ``uniform_reach``, but no less than one of its distinct values (card A14.2).
+
+    ordered: attributes that are asked for by order alone. Of these a request leaves the tuples in
+    its range, one of ``distinct``, a half where that is not known, and as many of the others as
+    there are in the code that the range ends in (ours)."""
     least = 1 / np.maximum(1.0, np.array(distinct, dtype=np.float64))
-    return np.maximum(uniform_reach(len(distinct), bits), least[:, None])
+    reach: Floats = np.maximum(uniform_reach(len(distinct), bits), least[:, None])
+    for a in attributes_of(ordered, len(distinct)):
+        in_range = 0.5 if math.isinf(distinct[a]) else least[a]
+        ends = np.exp2(-np.minimum(np.arange(bits + 1.0), ORDERED_BITS))
+        reach[a] = in_range + (1 - in_range) * ends
+    return reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +146,13 @@ class IndexCosts:
         return n_compared
 
     def visited(self, load: SearchLoad, candidates: Candidates) -> Floats:
-        """float64[candidates, patterns]: occupied buckets that a request visits."""
-        wild = np.exp2((candidates @ ~load.specified.T).astype(np.float64))
-        filled = np.exp2(-self._log_left(load.n, candidates).sum(axis=1))[:, None]
+        """float64[candidates, patterns]: occupied buckets that a request visits, of an attribute
+        that it compares by order those in its range."""
+        log_left, ordered = self._log_left(load.n, candidates), specified([load.ordered], load.n)
+        log_codes = np.where(ordered, np.minimum(candidates, ORDERED_BITS), -log_left)
+        in_range = np.where(ordered, log_codes + log_left, 0.0)
+        wild = np.exp2(candidates @ ~load.specified.T + in_range @ load.specified.T)
+        filled = np.exp2(log_codes.sum(axis=1))[:, None]
         occupied = np.minimum(filled, load.stored[None, :] / self.segments)
         n_visited: Floats = self.segments * np.minimum(wild, occupied)
         return n_visited

@@ -50,7 +50,7 @@ SETTLING: Final = 2
 #: Routes of an origin that elements take, those that are explored among them.
 MOST_ROUTES: Final = 24
 #: Of what is kept of an eddy between runs; one of another form says nothing to this one.
-FORM: Final = 4
+FORM: Final = 5
 
 
 class AdaptedEddy:
@@ -61,7 +61,9 @@ class AdaptedEddy:
         self.view, self._evaluations = view, evaluations
         self.name, self.query, self.is_one_of_many, self.n_shards = "", "", False, 1
         self.knobs = AmriKnobs()
-        self.states = [StateIndex(names) for names in view.attributes]
+        self.states = [
+            StateIndex(*of) for of in zip(view.attributes, view.graph.attributes, strict=True)
+        ]
         self.fan_outs, self.compared, self.measured = FanOuts(), FanOuts(), RouteCosts()
         self.orders: list[Order] = [view.graph.orders(port)[0] for port in range(view.n)]
         self.routes: list[RouteChoice | None] = [None] * view.n

@@ -52,9 +52,15 @@ class Mix(NamedTuple):
     n_bytes: float
 
 
-def most_frequent(frequencies: Mapping[Pattern, float], k: int) -> tuple[Pattern, ...]:
-    """The modules of the peer: the k most frequent patterns, of equal ones the larger mask."""
-    ranked = sorted((p for p in frequencies if p), key=lambda p: (-frequencies[p], -p))
+def most_frequent(
+    frequencies: Mapping[Pattern, float], k: int, ordered: Pattern = 0
+) -> tuple[Pattern, ...]:
+    """The modules of the peer: the k most frequent patterns, of equal ones the larger mask.
+    ordered: attributes that are asked for by order alone, which no module has."""
+    shares: dict[Pattern, float] = {}
+    for pattern, share in frequencies.items():
+        shares[pattern & ~ordered] = shares.get(pattern & ~ordered, 0.0) + share
+    ranked = sorted((p for p in shares if p), key=lambda p: (-shares[p], -p))
     return tuple(ranked[:k])
 
 
@@ -90,7 +96,8 @@ class PortfolioProblem:
         self.n_tuples = searched if n_tuples is None else n_tuples
         self.requests = model.request_costs(load, self.candidates)
         self.upkeep = model.upkeep(load, self.candidates)
-        deserved = {p for p in load.patterns if p and p in chains} | {m for m in held if m}
+        asked = {p & ~load.ordered for p in load.patterns}
+        deserved = {p for p in asked if p and p in chains} | {m for m in held if m}
         self.modules = tuple(sorted(deserved, reverse=True))
         self._chains = {m: self._chain(m, chains.get(m, searched)) for m in self.modules}
 

@@ -29,12 +29,16 @@ LEAST_MEASURED: Final = 200
 
 
 def window_load(
-    n: int, frequencies: Mapping[Pattern, float], counts: StateCounts, n_stored: float
+    n: int,
+    frequencies: Mapping[Pattern, float],
+    counts: StateCounts,
+    n_stored: float,
+    ordered: Pattern = 0,
 ) -> SearchLoad:
     """What was asked of a state of n attributes in a window; a time unit is the window. n_stored:
-    tuples that a request finds there."""
-    arrivals = max(1, counts.arrivals)
-    return SearchLoad(n, frequencies, arrivals, counts.requests, n_stored / arrivals)
+    tuples that a request finds there; ordered: see ``SearchLoad``."""
+    arrivals, window = max(1, counts.arrivals), n_stored / max(1, counts.arrivals)
+    return SearchLoad(n, frequencies, arrivals, counts.requests, window, ordered=ordered)
 
 
 def window_model(
@@ -51,7 +55,7 @@ def window_model(
     least: requests of a pattern from which they say something."""
     if not is_refined:
         return IndexCosts()
-    reach = capped_reach(distinct_values(load, counts), MOST_BITS)
+    reach = capped_reach(distinct_values(load, counts), MOST_BITS, load.ordered)
     model = IndexCosts(
         replace(COUNTED, bucket=1.0), reach=reach, segments=max(1, n_segments), visits=True
     )
@@ -66,7 +70,8 @@ def window_model(
 
 def distinct_values(load: SearchLoad, counts: StateCounts) -> list[float]:
     """By attribute how many values requests told apart, as those that asked for it alone saw:
-    stored tuples for each one that matched. Infinite where that is not known (card A14.2)."""
+    stored tuples for each one that matched, by order as well. Infinite where that is not known
+    (card A14.2)."""
     values = []
     for attribute in range(load.n):
         row = counts.by_pattern.get(pattern_of([attribute], load.n), (0, 0, 0, 0))
@@ -121,5 +126,6 @@ class PricedWindow:
             "visits": model.visits,
             "move": model.costs.move,
             "distinct": [None if math.isinf(n) else n for n in distinct],
+            "ordered": load.ordered,
             "partitions": [[slice.n_tuples, list(slice.bits)] for slice in self.partitions],
         }

@@ -16,18 +16,21 @@ from backend.operators.network.eddy.words import BUCKETS
 from backend.operators.network.joins.join_kernel import PROBES
 from backend.systems.amri.costs import Bits, Candidates, Floats, WorkCosts
 from backend.systems.amri.counts import StateCounts
+from backend.systems.amri.patterns import Pattern
 from backend.systems.amri.pricing import window_load, window_model
 from backend.systems.amri.selection import cheapest
 
 
 class PassedWindow(NamedTuple):
     """A stretch in which a state was searched by the same bits. counts: of all its requests;
-    n_moved: tuples bucketed anew in it; report: the state at its end."""
+    n_moved: tuples bucketed anew in it; report: the state at its end; ordered: attributes that are
+    asked for by order alone."""
 
     bits: Bits
     counts: StateCounts
     n_moved: int
     report: StateReport
+    ordered: Pattern = 0
 
     def costs(self, candidates: Candidates) -> tuple[Floats, float]:
         """float64[candidates], what the requests would have cost under each, and what they cost,
@@ -36,7 +39,7 @@ class PassedWindow(NamedTuple):
         or less are visited."""
         counts, n = self.counts, len(self.bits)
         shares = {p: row[PROBES] / counts.requests for p, row in counts.by_pattern.items()}
-        load = window_load(n, shares, counts, self.report.n_searched)
+        load = window_load(n, shares, counts, self.report.n_searched, self.ordered)
         n_segments = len(self.report.partitions) / max(1, len(self.report.by_shard))
         model = window_model(load, True, self.bits, n_segments, counts, least=1)
         parts = model.parts(load, np.vstack([candidates, self.bits]))

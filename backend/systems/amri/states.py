@@ -38,7 +38,7 @@ from backend.systems.amri.mixing import (
     chains_of,
     mix_sides,
 )
-from backend.systems.amri.patterns import Pattern
+from backend.systems.amri.patterns import JoinAttribute, Pattern, pattern_of
 from backend.systems.amri.portfolio import (
     IndexBytes,
     PortfolioProblem,
@@ -52,10 +52,14 @@ from storage.vocabulary.memory import PAGE_BYTES, Tier
 
 
 class StateIndex:
-    """The decisions on one state. names: of its join attributes."""
+    """The decisions on one state. names: of its join attributes; attributes: how each is asked
+    for, (): by values; ordered: those that are by order alone, as a pattern."""
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], attributes: Sequence[JoinAttribute] = ()) -> None:
         self.names, self.n, self.knobs = names, len(names), AmriKnobs()
+        by_order = [a for a, of in enumerate(attributes) if of.ordered]
+        self._n_ordered = len(by_order)
+        self.ordered = pattern_of([a for a in by_order if not attributes[a].equal], self.n)
         self.access = AccessMethods(even_split(self.n, 0))
         self.budget = -1
         self.n_bytes = math.inf
@@ -85,12 +89,12 @@ class StateIndex:
         if pinned is not None and pinned != self.bits:
             self._adopt(pinned)
         elif knobs.access == "bitmap" != before.access and not any(self.bits) and self.budget:
-            self._adopt(even_split(self.n, self.budget))
+            self._adopt(even_split(self.n, self.budget, self.ordered))
         modules = self.access.modules
         if (knobs.access, knobs.hash_indexes) != (before.access, before.hash_indexes):
             self._has_modules = False
         if knobs.access == "hash":
-            modules = modules or tuple(1 << k for k in range(self.n))
+            modules = modules or tuple(1 << k for k in range(self.n) if not self.ordered >> k & 1)
             self.access = AccessMethods(self.bits, modules[: knobs.hash_indexes])
 
     def give(self, budget: int, bits: Bits | None = None) -> None:
@@ -99,7 +103,7 @@ class StateIndex:
             return
         self.budget = budget
         self._choices.compare(self.n, budget)
-        self._adopt(even_split(self.n, budget) if bits is None else bits)
+        self._adopt(even_split(self.n, budget, self.ordered) if bits is None else bits)
 
     def _adopt(self, bits: Bits) -> None:
         self._account()
@@ -111,7 +115,7 @@ class StateIndex:
         with other access methods nothing is accounted."""
         if self._unaccounted.requests and self.knobs.access == "bitmap":
             bits = self.tuning.bits or (0,) * self.n
-            window = PassedWindow(bits, self._unaccounted, self._n_moved, self.report)
+            window = PassedWindow(bits, self._unaccounted, self._n_moved, self.report, self.ordered)
             self._choices.account(window)
         self._unaccounted, self._n_moved = StateCounts(), 0
 
@@ -140,7 +144,7 @@ class StateIndex:
     def sizes(self) -> IndexBytes:
         """Of its access methods in the shard where they take most, as large as the state is."""
         size, report = self.knobs.partition_tuples, self.report
-        by_bits = bit_index_bytes(report.span, size, self.n)
+        by_bits = bit_index_bytes(report.span, size, self.n, self._n_ordered)
         return IndexBytes(by_bits, hash_index_bytes(report.slots))
 
     @property
@@ -236,28 +240,28 @@ class StateIndex:
         first assessment where they do not adapt."""
         window, modules = self._priced(report), self.access.modules
         if self.knobs.hash_adapts or not self._has_modules:
-            modules = most_frequent(report.frequencies, self.knobs.hash_indexes)
+            modules = most_frequent(report.frequencies, self.knobs.hash_indexes, self.ordered)
         none, self._has_modules = (0,) * self.n, True
         self.access = AccessMethods(self.bits, modules)
         problem = PortfolioProblem(
-            window.load, window.model, SelectionSettings(0), chains_of(self.counts), self.sizes,
-            (none, modules), self.report.n_tuples,
+            window.load, window.model, SelectionSettings(0), chains_of(self.counts, self.ordered),
+            self.sizes, (none, modules), self.report.n_tuples,
         )  # fmt: skip
         self.wants = portfolio_tiers(problem.growing(modules), window.load.arrivals)
 
     def _priced(self, report: AssessmentReport) -> PricedWindow:
         """What was asked since the assessment began, and what it is priced by."""
         n_segments = len(self.report.partitions) / max(1, len(self.report.by_shard))
-        asked = window_load(self.n, report.frequencies, self.counts, self.report.n_searched)
+        n, frequencies, n_searched = self.n, report.frequencies, self.report.n_searched
+        asked = window_load(n, frequencies, self.counts, n_searched, self.ordered)
         self._per_arrival = asked.requests / asked.arrivals
         is_refined = self.knobs.cost_model == "refined"
         by_modules = [p for p, module in self.access.serves.items() if module is not None]
         model = window_model(asked, is_refined, self.bits, n_segments, self.counts, by_modules)
         model = self.moves.priced(model) if self.knobs.index_costs == "measured" else model
-        load = with_prior(asked, self.knobs.prior)
         return PricedWindow(
-            asked, load, model, report, self.counts, self.bits, tuple(self._partitions()),
-            self.report.n_tuples, tuple(self.names), self.sizes,
+            asked, with_prior(asked, self.knobs.prior), model, report, self.counts, self.bits,
+            tuple(self._partitions()), self.report.n_tuples, tuple(self.names), self.sizes,
         )  # fmt: skip
 
     def _chosen(self, window: PricedWindow) -> ChosenBits:
@@ -275,7 +279,7 @@ class StateIndex:
 
     def _mixed(self, window: PricedWindow) -> ChosenMix:
         """The mix of bits and hash modules after an assessment."""
-        load, now, chains = window.load, self.access, chains_of(self.counts)
+        load, now, chains = window.load, self.access, chains_of(self.counts, self.ordered)
         problem = PortfolioProblem(
             load,
             window.model,

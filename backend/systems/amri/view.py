@@ -8,10 +8,20 @@ from itertools import pairwise
 from typing import Self
 
 from backend.operators.network.core.plan import NetworkPlan
-from backend.operators.network.kinds.eddy import EddyOp
+from backend.operators.network.kinds.eddy import EddyOp, SearchTerms, search_terms
 from backend.systems.amri.patterns import JoinPredicate, join_attribute_sets, pattern_text
 from backend.systems.amri.routing import Order, RouteGraph
 from backend.systems.joined import numbered
+
+
+def predicates(terms: SearchTerms) -> list[JoinPredicate]:
+    """Of an eddy, as its elements search by them."""
+    equal = [JoinPredicate(a, "=", b) for same in terms.equal for a, b in pairwise(same)]
+    firsts = [members[0] for members in terms.equal]
+    return equal + [
+        JoinPredicate(firsts[low], "<" if is_strict else "<=", firsts[high])
+        for low, high, is_strict in terms.conditions
+    ]
 
 
 @dataclass(frozen=True)
@@ -28,16 +38,14 @@ class EddyView:
         """Of an operator. names: of operators, by id."""
         planned = plan.operator(id)
         work = EddyOp(planned.doing(EddyOp).equal, planned.doing(EddyOp).residual)
-        equalities = [
-            JoinPredicate(left, "=", right) for same in work.equal for left, right in pairwise(same)
-        ]
-        states = join_attribute_sets(equalities, len(planned.inputs))
         fields = [plan.operator(input).fields for input in planned.inputs]
+        states = join_attribute_sets(predicates(search_terms(work, fields)), len(fields))
         columns = tuple(
             tuple(own[attribute.column].name for attribute in attributes)
             for own, attributes in zip(fields, states, strict=True)
         )
-        return cls(work, _source_names(plan, planned.inputs, names), columns, RouteGraph(states))
+        graph = RouteGraph(states, values_first=True)
+        return cls(work, _source_names(plan, planned.inputs, names), columns, graph)
 
     @property
     def n(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Final, TypeVar, cast
@@ -39,6 +40,7 @@ def exact_loads(draw: st.DrawFn, most: int = 4, priced: bool = True) -> tuple[in
         draw(small) if priced else 0,
         [2 ** draw(st.integers(0, 4)) for _ in range(n)] if priced and draw(st.booleans()) else (),
         {word: draw(st.integers(0, 30)) for word in counts if draw(st.booleans())},
+        draw(words) if priced and draw(st.booleans()) else "",
     )
     return n, load
 
@@ -52,13 +54,16 @@ def as_load(n: int, load: Load) -> SearchLoad:
         float(load.requests),
         float(load.window),
         {int(word, 2): float(window) for word, window in load.windows.items()},
+        int(load.ordered or "0", 2),
     )
 
 
 def as_model(load: Load, bits: int, literal: bool = False) -> IndexCosts:
     """Its costs."""
     costs = WorkCosts(float(load.hash), float(load.compare), bucket=float(load.bucket))
-    reach = capped_reach([float(d) for d in load.distinct], bits) if load.distinct else None
+    distinct = [float(d) for d in load.distinct] or [math.inf] * len(load.ordered)
+    ordered = int(load.ordered or "0", 2)
+    reach = capped_reach(distinct, bits, ordered) if distinct else None
     return IndexCosts(costs, literal, reach, visits=bool(load.bucket))
 
 

@@ -66,6 +66,24 @@ def test_what_no_eddy_can_run_is_refused_with_the_reason(text: str, reason: str)
     assert reason in refusal.reason
 
 
+def test_attributes_that_are_compared_by_order_are_searched_by_too() -> None:
+    """T.c is above S.b, U.b at most S.a, which is equal to T.a."""
+    view = view_of(
+        "Select S.a From S [Rows 5], T [Rows 5], U [Rows 5] "
+        "Where S.a = T.a and T.b = U.c and S.b < T.c and U.b <= S.a"
+    )
+    assert view.attributes == (("a", "b"), ("a", "b", "c"), ("b", "c"))
+    asked = [view.pattern(1, view.graph.pattern(others, 1)) for others in ([0], [2], [0, 2])]
+    assert asked == ["<a,*,c>", "<a,b,*>", "<a,b,c>"]
+    assert view.graph.orders(2) == ((1, 0),)
+    eddy = AdaptedEddy(view, Evaluations())
+    assert [state.ordered for state in eddy.states] == [0b01, 0b001, 0b10]
+    eddy.turn(knobs_of(index_bits=4), {})
+    assert [state.bits for state in eddy.states] == [(4, 0), (2, 2, 0), (0, 4)]
+    eddy.turn(knobs_of(access="hash"), {})
+    assert [state.tuning.modules for state in eddy.states] == [(2,), (2, 4), (1,)]
+
+
 def test_states_are_searched_by_the_attributes_that_others_specify() -> None:
     view = view_of(THREE)
     assert view.attributes == (("a", "c"), ("a", "b"), ("b", "c"))

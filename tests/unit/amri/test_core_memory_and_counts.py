@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from backend.model.knobs import KnobSettings
+from backend.operators.network.eddy.bit_index import bit_index_bytes
 from backend.operators.network.eddy.tuning import EddyProfile, PartitionReport, StateReport
 from backend.systems.amri.bit_choices import ChosenBits
 from backend.systems.amri.costs import IndexCosts
 from backend.systems.amri.migration import MeasuredMoves
-from backend.systems.amri.patterns import pattern_of
+from backend.systems.amri.patterns import JoinAttribute, pattern_of
 from backend.systems.amri.states import StateIndex
 from backend.systems.registry import AMRI as SYSTEM
 from backend.systems.registry import STREAM
@@ -181,6 +182,24 @@ def test_what_moving_a_tuple_costs_is_counted_or_measured() -> None:
     assert again.priced(IndexCosts()) == moves.priced(IndexCosts())
 
 
+def test_bits_of_an_attribute_by_order_are_priced_by_its_range() -> None:
+    """By order they halve what a request compares at best, so the other attribute has them all."""
+    none, other = frozenset[int](), frozenset([1])
+    attributes = [JoinAttribute(0, other, none), JoinAttribute(1, none, other)]
+    for own, bits in ((attributes, (4, 0)), (attributes[::-1], (0, 4))):
+        state = StateIndex(["a", "b"], own)
+        state.turn(knobs_of(index_bits=4, prior=0.0, selection="window", min_gain=0.0), None)
+        state.observe(
+            10, {3: (900, 900, 22_500, 900)}, StateReport(400, 0, (), 0, 0, (400,), 400, 512)
+        )
+        state.begin()
+        chosen = state.select()
+        assert isinstance(chosen, ChosenBits)
+        assert chosen.selection.bits == bits
+        assert chosen.basis["ordered"] == state.ordered
+        assert state.sizes.by_bits == bit_index_bytes(400, 1024, 2, 1)
+
+
 @pytest.mark.parametrize(("costs", "move"), [("counted", None), ("measured", 40.0)])
 def test_measured_costs_of_moving_are_what_selections_price_by(
     costs: str, move: float | None
@@ -321,9 +340,10 @@ def test_what_assessment_removed_widens_the_interval(assessment: str) -> None:
     assert lows[0.3] > 0
 
 
-def test_the_same_text_has_the_same_answers_by_stream_and_by_amri() -> None:
+@pytest.mark.parametrize("more", ["", " and One.b < Three.d and Two.d >= One.a"])
+def test_the_same_text_has_the_same_answers_by_stream_and_by_amri(more: str) -> None:
     """Batch by batch, elements that go among them."""
-    text = TEXTS["routed"]
+    text = TEXTS["routed"] + more
     told = {}
     for system in (STREAM, SYSTEM):
         read = read_query("q", text, {"S": RUN_SCHEMA}, FUNCTIONS, {}, {})

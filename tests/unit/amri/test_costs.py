@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from backend.systems.amri.costs import (
     IndexCosts,
     SearchLoad,
     WorkCosts,
+    capped_reach,
     corrections,
 )
 from tests.oracles import amri_selection as twin
@@ -76,6 +79,28 @@ def test_a_code_tells_no_more_values_apart_than_there_are() -> None:
     load = SearchLoad(1, {1: 1.0}, window=1000)
     found = model.compared(load, np.array([[0], [1], [2], [3], [6], [9]]))[:, 0]
     assert found.tolist() == [1000, 500, 250, 250, 250, 250]
+
+
+def test_a_request_by_order_compares_its_range_and_the_code_it_ends_in() -> None:
+    """Of a known range of a quarter, and of an unknown one, taken for a half; beyond 8 bits there
+    are no more codes."""
+    reach = capped_reach([math.inf, 4.0, math.inf], 10, 0b110)
+    assert reach[0, :3].tolist() == [1, 0.75, 0.625]
+    assert reach[1, :3].tolist() == [1, 0.625, 0.4375]
+    assert reach[2, :3].tolist() == [1, 0.5, 0.25]
+    assert reach[:, 8:10].tolist() == [
+        [0.5 + 2**-9] * 2,
+        [0.25 + 0.75 * 2**-8] * 2,
+        [2**-8, 2**-9],
+    ]
+
+
+def test_a_request_by_order_visits_the_codes_of_its_range() -> None:
+    load = SearchLoad(2, {2: 1.0, 1: 1.0, 3: 1.0}, window=10_000, ordered=0b10)
+    costs = WorkCosts(0, 0, bucket=1)
+    model = IndexCosts(costs, reach=capped_reach([math.inf] * 2, 10, 0b10), visits=True)
+    visited = model.visited(load, np.array([[2, 3]]))[0]
+    assert visited.tolist() == pytest.approx([2.5 * 8, 4, 2.5])
 
 
 def test_what_was_compared_corrects_the_model_for_every_configuration() -> None:

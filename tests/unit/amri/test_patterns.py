@@ -6,6 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backend.cql.nodes import NOWHERE, At, Compare
+from backend.cql.types import all_hold
+from backend.operators.network.kinds.eddy import (
+    EddyOp,
+    SearchTerms,
+    join_attributes,
+    requested_pattern,
+    search_terms,
+)
+from backend.operators.network.kinds.pipelines import classes_of
 from backend.systems.amri.patterns import (
     access_pattern,
     attributes_of,
@@ -15,8 +25,10 @@ from backend.systems.amri.patterns import (
     pattern_text,
     specified,
 )
+from backend.systems.amri.view import predicates
 from tests.oracles import amri_patterns as twin
 from tests.unit.amri.cases import as_predicates, clique, predicate_sets
+from tests.unit.network.elements import fields
 
 
 @pytest.mark.parametrize(
@@ -41,17 +53,17 @@ def test_the_lattice_of_four_attributes() -> None:
 
 @given(predicate_sets(), st.sets(st.integers(0, 3)))
 def test_join_attributes_and_patterns_are_those_of_the_closure(
-    predicates: list[twin.Predicate], composite: set[int]
+    conditions: list[twin.Predicate], composite: set[int]
 ) -> None:
-    found = join_attribute_sets(as_predicates(predicates), 4)
+    found = join_attribute_sets(as_predicates(conditions), 4)
     for state, attributes in enumerate(found):
-        assert [one.column for one in attributes] == twin.join_attributes(predicates, state)
+        assert [one.column for one in attributes] == twin.join_attributes(conditions, state)
         for one in attributes:
             column = state, one.column
-            assert one.equal == twin.partners(predicates, column, "=")
-            assert one.ordered == twin.partners(predicates, column, "order")
+            assert one.equal == twin.partners(conditions, column, "=")
+            assert one.ordered == twin.partners(conditions, column, "order")
         others = composite - {state}
-        assert access_pattern(attributes, others) == twin.pattern(predicates, others, state)
+        assert access_pattern(attributes, others) == twin.pattern(conditions, others, state)
 
 
 def test_equalities_are_closed_before_patterns_are_formed() -> None:
@@ -75,6 +87,45 @@ def test_the_clique_of_four_streams_has_seven_patterns_a_state() -> None:
             for some in range(16)
         }
         assert asked == set(range(8))
+
+
+@st.composite
+def search_cases(draw: st.DrawFn) -> SearchTerms:
+    """Of four inputs of three columns: classes of a column of each of some inputs, conditions."""
+    free = {(port, place) for port in range(4) for place in range(3)}
+    classes = []
+    for _ in range(draw(st.integers(0, 3))):
+        ports = draw(st.sets(st.integers(0, 3), min_size=2))
+        members = [(port, draw(st.integers(0, 2))) for port in sorted(ports)]
+        if free.issuperset(members):
+            free.difference_update(members)
+            classes.append(tuple(members))
+    column = st.integers(0, 11).map(lambda place: At(NOWHERE, place, "bigint"))
+    condition = st.tuples(st.sampled_from(["<", "<=", ">", ">="]), column, column)
+    nodes = [Compare(NOWHERE, *of) for of in draw(st.lists(condition, max_size=4))]
+    work = EddyOp(tuple(classes), all_hold(nodes) if nodes else None)
+    return search_terms(work, [fields("bigint", "bigint", "bigint")] * 4)
+
+
+@given(search_cases(), st.sets(st.integers(0, 3)))
+def test_eddies_are_searched_by_the_attributes_and_patterns_that_are_decided_on(
+    terms: SearchTerms, composite: set[int]
+) -> None:
+    states = join_attribute_sets(predicates(terms), 4)
+    known = 0
+    for port in composite:
+        known |= classes_of(terms, port)
+    for port, attributes in enumerate(states):
+        own = join_attributes(terms, port)
+        places = [dict(terms.equal[group])[port] for group in own]
+        assert [of.column for of in attributes] == places
+        by_order = tuple(a for a, of in enumerate(attributes) if of.ordered)
+        assert terms.ordered(port) == by_order
+        by_value = [a for a, of in enumerate(attributes) if of.equal]
+        assert terms.hashed(port) == pattern_of(by_value, len(attributes))
+        if port not in composite:
+            asked = requested_pattern(own, known | terms.bounded(known))
+            assert asked == access_pattern(attributes, composite)
 
 
 def test_the_first_query_of_the_paper() -> None:

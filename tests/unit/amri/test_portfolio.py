@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from backend.operators.network.kinds.eddy import module_for
 from backend.systems.amri.costs import IndexCosts, SearchLoad, WorkCosts
-from backend.systems.amri.mixing import AccessMethods, building_cost
+from backend.systems.amri.counts import StateCounts
+from backend.systems.amri.mixing import AccessMethods, building_cost, chains_of
 from backend.systems.amri.portfolio import (
     ROOM,
     IndexBytes,
@@ -224,3 +225,24 @@ def test_the_baseline_of_the_paper() -> None:
 def test_the_most_frequent_patterns_get_the_modules() -> None:
     assert most_frequent(SHARES_2, 3) == (7, 5, 3)
     assert most_frequent({0: 1.0, 1: 0.5, 2: 0.5}, 1) == (2,)
+
+
+def test_no_module_has_an_attribute_that_is_asked_for_by_order() -> None:
+    """<A,*,C> and <A,*,*> are served by one on A, where C is."""
+    frequencies = {5: 0.3, 4: 0.2, 3: 0.4, 1: 0.1}
+    assert most_frequent(frequencies, 2, 1) == (4, 2)
+    assert most_frequent(frequencies, 9, 1) == (4, 2)
+    load = SearchLoad(3, frequencies, window=1000, ordered=1)
+    chains = {4: 2.0, 2: 3.0, 1: 5.0, 5: 1.0}
+    problem = PortfolioProblem(load, IndexCosts(), SelectionSettings(0), chains, SIZES)
+    assert problem.modules == (4, 2)
+    (best,) = [mix for mix in problem.mixes if mix.modules == (4, 2)]
+    assert problem.serves(best) == {5: 4, 4: 4, 3: 2, 1: None}
+
+
+def test_chains_of_an_index_are_what_agrees_by_value() -> None:
+    """A range is taken for a half where its pattern was asked for alone."""
+    counts = StateCounts(1, {6: (10, 30, 0, 0), 7: (10, 10, 0, 0), 5: (10, 20, 0, 0)})
+    assert chains_of(counts) == {6: 3.0, 7: 1.0, 5: 2.0}
+    assert chains_of(counts, 1) == {6: 3.0, 4: 4.0}
+    assert chains_of(StateCounts(1, {1: (10, 20, 0, 0)}), 1) == {}

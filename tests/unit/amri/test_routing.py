@@ -105,6 +105,17 @@ def test_round_robin_takes_each_order_in_its_turn() -> None:
     assert ROUTERS["fixed"](request).order == (1, 2, 3)
 
 
+def test_a_step_by_order_alone_comes_late_where_values_go_first() -> None:
+    """S.a = T.a, T.b = U.b and S.c < U.c: from S to U first, half of U goes on."""
+    predicates: list[Predicate] = [((0, 0), "=", (1, 0)), ((1, 1), "=", (2, 1))]
+    predicates.append(((0, 2), "<", (2, 2)))
+    states = join_attribute_sets(as_predicates(predicates), 3)
+    assert RouteGraph(states).orders(0) == ((1, 2), (2, 1))
+    assert RouteGraph(states, values_first=True).orders(0) == ((1, 2),)
+    apart = join_attribute_sets(as_predicates([predicates[0], ((0, 2), "<", (2, 2))]), 4)
+    assert RouteGraph(apart, values_first=True).orders(0) == ((1, 2, 3),)
+
+
 def test_tickets_are_as_many_as_a_state_lets_little_through() -> None:
     graph = graph_of([((0, 0), "=", (1, 0)), ((0, 1), "=", (2, 0))], 3)
     fan_outs = known({(1, 1): 0.5, (2, 1): 2.0})

@@ -26,7 +26,8 @@ DEFAULT_BITS: Final = 12
 #: Partitions there is room for at first.
 _FIRST_ROOM: Final = 4
 _ANY_ROOM: Final = 1 << 62
-_LAYOUT_WORDS: Final = 2
+_FORM_WORDS: Final = 4
+_NOTHING: Final = np.zeros(0, np.int64)
 
 
 def _depth(size: int) -> int:
@@ -46,7 +47,7 @@ def _room(n_tuples: int, size: int) -> int:
     return room
 
 
-def _array_words(size: int, room: int, n_attributes: int) -> dict[str, int]:
+def _array_words(size: int, room: int, n_attributes: int, n_ordered: int) -> dict[str, int]:
     return {
         "codes": room * size,
         "numbers": room * size,
@@ -54,20 +55,27 @@ def _array_words(size: int, room: int, n_attributes: int) -> dict[str, int]:
         "partitions": room * (w.FIRST_BITS + n_attributes),
         "heads": _chains(size),
         "older": size,
+        "cuts": room * n_ordered * w.N_CUT,
+        "samples": size * n_ordered,
     }
 
 
-def bit_index_bytes(n_tuples: int, size: int, n_attributes: int) -> int:
-    """What an index of so many tuples takes with partitions of a size, whatever its bits."""
-    words = sum(_array_words(size, _room(n_tuples, size), n_attributes).values())
-    return 8 * (words + _LAYOUT_WORDS + w.N_FACT)
+def bit_index_bytes(n_tuples: int, size: int, n_attributes: int, n_ordered: int = 0) -> int:
+    """What an index of so many tuples takes with partitions of a size, whatever its bits.
+    n_ordered: attributes that are compared by order."""
+    words = sum(_array_words(size, _room(n_tuples, size), n_attributes, n_ordered).values())
+    return 8 * (words + _FORM_WORDS + w.N_FACT)
 
 
 class BitIndex:
-    """Of one input. n_attributes: N of its join attributes."""
+    """Of one input. n_attributes: N of its join attributes; n_ordered: those of them that are
+    compared by order."""
 
-    def __init__(self, regions: Regions, tuning: StateTuning, n_attributes: int) -> None:
-        self._regions, self._tuning, self._n = regions, tuning, n_attributes
+    def __init__(
+        self, regions: Regions, tuning: StateTuning, n_attributes: int, n_ordered: int
+    ) -> None:
+        self._regions, self._tuning = regions, tuning
+        self._n, self._n_ordered = n_attributes, n_ordered
         self.migrated = self.migration_ns = 0
         self._bits = np.array(tuning.bits or (0,) * n_attributes, np.int64)
         size = tuning.partition
@@ -88,19 +96,22 @@ class BitIndex:
             self._regions.drop()
             return row
         size, room = self._tuning.partition, _room(n_tuples, self._tuning.partition)
-        layout = self._regions.array("layout", "int64", _LAYOUT_WORDS)
-        held = int(layout[1]) if layout[0] == size else 0
+        form = self._regions.array("form", "int64", _FORM_WORDS)
+        wanted = [self._n, self._n_ordered, size]
+        held = int(form[-1]) if form[:-1].tolist() == wanted else 0
         if held < room or held > self._most_room(room):
             self.empty()
-            self._regions.array("layout", "int64", _LAYOUT_WORDS)[:] = size, room
+            self._regions.array("form", "int64", _FORM_WORDS)[:] = *wanted, room
         else:
             room = held
         words, mask = w.FIRST_BITS + self._n, _chains(size) - 1
-        row[: w.PARTITION_WORDS + 1] = size, room, self._depth, mask, words
-        sizes = _array_words(size, room, self._n)
+        row[: w.N_ORDERED + 1] = size, room, self._depth, mask, words, self._n_ordered
+        sizes = _array_words(size, room, self._n, self._n_ordered)
         self._arrays = [
             *(
                 self._regions.array(name, "int64", n, -1 if name == "partitions" else 0)
+                if n
+                else _NOTHING
                 for name, n in sizes.items()
             ),
             self._regions.array("facts", "int64", w.N_FACT, fill=-1),

@@ -20,17 +20,16 @@ from backend.operators.network.core.addressing import (
     words_of,
 )
 from backend.operators.network.core.blocks import Ints, Signs
-from backend.operators.network.eddy.bit_kernel import begin_search, link_bits, next_by_bits
+from backend.operators.network.eddy.bit_kernel import link_bits
+from backend.operators.network.eddy.search_kernel import begin_search, next_by_bits
 from backend.operators.network.eddy.words import (
     BY_BITS,
     COMPARED,
     ELEMENTS,
     HIGH,
-    HIGH_PORT,
     IS_FLOAT,
     IS_STRICT,
     LOW,
-    LOW_PORT,
     N_REQUEST,
     ORDERED,
     PATTERN,
@@ -38,7 +37,7 @@ from backend.operators.network.eddy.words import (
     A,
 )
 from backend.operators.network.joins import join_kernel as joins
-from backend.operators.network.stores.store_kernels import is_null, mixed
+from backend.operators.network.stores.store_kernels import mixed
 from backend.operators.selection.bits import called, inlined, kernel
 
 
@@ -77,17 +76,9 @@ def next_at_step(at: Pointer, step: Pointer, tally: Ints, level: int) -> Any:
 
 @called
 def is_ordered(at: Pointer, condition: Pointer) -> Any:
-    """Whether a condition by order is true for the tuples chosen."""
-    low, high = row(at, A.inputs, condition[LOW_PORT]), row(at, A.inputs, condition[HIGH_PORT])
-    chosen = line(at, A.chosen)
-    low_base = (chosen[condition[LOW_PORT]] & low[joins.MASK]) * low[joins.WIDTH]
-    high_base = (chosen[condition[HIGH_PORT]] & high[joins.MASK]) * high[joins.WIDTH]
-    lows, highs = words_at(low[joins.ROWS]), words_at(high[joins.ROWS])
-    if is_null(lows, low_base, low[joins.NULLS], condition[LOW]):
-        return False
-    if is_null(highs, high_base, high[joins.NULLS], condition[HIGH]):
-        return False
-    a, b = lows[low_base + condition[LOW]], highs[high_base + condition[HIGH]]
+    """Whether a condition by order is true for the values at work, none of which is NULL."""
+    values = line(at, A.values)
+    a, b = values[condition[LOW]], values[condition[HIGH]]
     if condition[IS_FLOAT] != 0:
         x, y = np.int64(a).view(np.float64), np.int64(b).view(np.float64)
         return x < y or (condition[IS_STRICT] == 0 and x == y)
@@ -96,7 +87,7 @@ def is_ordered(at: Pointer, condition: Pointer) -> Any:
 
 @called
 def are_ordered(at: Pointer, conditions: int) -> bool:
-    """Whether all of these conditions, as bits, are true for the tuples chosen."""
+    """Whether all of these conditions, as bits, are true for the values at work."""
     for k in range(size(at, A.conditions, 0)):
         if conditions >> k & 1 and not is_ordered(at, row(at, A.conditions, k)):
             return False

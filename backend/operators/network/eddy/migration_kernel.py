@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from backend.operators.network.core.addressing import row, words_at, words_of
 from backend.operators.network.core.blocks import Ints
-from backend.operators.network.eddy.bit_kernel import (
-    append,
-    cells_of,
-    code_of,
-    partition_row,
-    seal,
-)
+from backend.operators.network.eddy.bit_kernel import append, code_of, seal
+from backend.operators.network.eddy.code_kernel import cells_of, partition_row, sample
 from backend.operators.network.eddy.words import (
     CODES,
     COUNT,
@@ -49,8 +44,9 @@ def migrate_partition(arrays: Ints, port: int, number: int, bits: Ints) -> int:
     numbers, codes = cells_of(index, NUMBERS, number), cells_of(index, CODES, number)
     for i in range(n):
         seq = numbers[i]
-        if seq >= oldest and code_of(at, port, seq, own, code):
+        if seq >= oldest and code_of(at, port, seq, number, own, code):
             if was_open:
+                sample(at, port, seq, facts[COUNT])
                 append(index, number, code[0], seq)
             else:
                 codes[facts[COUNT]], numbers[facts[COUNT]] = code[0], seq

@@ -37,8 +37,8 @@ from backend.operators.network.kinds.eddy import (
     EddyOp,
     join_attributes,
     module_for,
-    order_conditions,
     requested_pattern,
+    search_terms,
 )
 from backend.operators.network.kinds.pipelines import (
     KeyColumn,
@@ -60,25 +60,26 @@ class EddyJoin(StoredJoin):
         super().__init__(planned, surroundings)
         work, n = planned.doing(EddyOp), len(planned.inputs)
         self._tuning = surroundings.tuning(planned, EddyTuning) or EddyTuning()
-        self._jas = [join_attributes(work, port) for port in range(n)]
+        inputs = [surroundings.plan.operator(input) for input in planned.inputs]
+        self._terms = search_terms(work, [input.fields for input in inputs])
+        self._jas = [join_attributes(self._terms, port) for port in range(n)]
+        self._n_ordered = [len(self._terms.ordered(port)) for port in range(n)]
         states = self._tuning.states or default_states(
             [len(attributes) for attributes in self._jas]
         )
-        inputs = [surroundings.plan.operator(input) for input in planned.inputs]
         types = self._types = [input.column_types for input in inputs]
-        self._ordered = order_conditions(work, [input.fields for input in inputs])
         self._keys = [
-            key_columns(work, port, types, synopsis.columns)
+            key_columns(self._terms, port, types, synopsis.columns)
             for port, synopsis in enumerate(self._synopses)
         ]
         self._states = [self._checked(states[port], port) for port in range(n)]
         self._regions = surroundings.regions.scope(planned.id)
         self._indexes = [
-            BitIndex(self._regions.scope(f"bits {port}"), state, len(self._jas[port]))
-            for port, state in enumerate(self._states)
+            BitIndex(self._regions.scope(f"bits {k}"), of, len(self._jas[k]), self._n_ordered[k])
+            for k, of in enumerate(self._states)
         ]
         self._routes = self._tuning.routes or _routes(work, n)
-        self._key_table, self._conditions = key_table(self._keys), self._condition_table()
+        self._key_table, self._conditions = self._all_keys(), self._condition_table()
         self._in_use = self._fitting()
         self._use(self._in_use)
         n_routes, n_patterns = (
@@ -89,12 +90,13 @@ class EddyJoin(StoredJoin):
         self._route_counts = np.zeros((n, n_routes, w.COMPARED + 1), np.int64)
         share = int(self._tuning.exploration * _ALL)
         self._explored = np.full(n, share, np.int64)
-        values = np.zeros(max(1, len(work.equal)), np.int64)
+        values = np.zeros(max(1, len(self._terms.equal)), np.int64)
         tally = np.zeros((n - 1, w.N_REQUEST), np.int64)
         searches = np.zeros((n - 1, w.N_SEARCH), np.int64)
         self._scratch = values, np.zeros(n, np.int64), np.zeros(n, np.int64), tally, searches
 
     def _checked(self, state: StateTuning, port: int) -> StateTuning:
+        """With hash indexes on what is equal to attributes of others alone."""
         n, bits = len(self._jas[port]), state.bits
         if n > MOST_ATTRIBUTES:
             raise ValueError(
@@ -104,15 +106,18 @@ class EddyJoin(StoredJoin):
             raise ValueError(f"{len(bits)} numbers of bits for {n} join attributes")
         if bits is not None and (min(bits, default=0) < 0 or sum(bits) > MOST_BITS):
             raise ValueError(f"bits {bits} of input {port}; they come to 0 to {MOST_BITS}")
-        return state
+        hashed = self._terms.hashed(port)
+        modules = dict.fromkeys(module & hashed for module in state.modules)
+        serves = tuple((pattern, module & hashed) for pattern, module in state.serves)
+        return replace(state, modules=tuple(filter(None, modules)), serves=serves)
 
     # ------------------------------------------------------------------ what fits its memory
 
     def _fitting(self) -> list[StateTuning]:
         """The access methods of each state that fit its memory as large as the state is now."""
         return [
-            fitting(state, self._span(port), self._synopses[port].store.capacity)
-            for port, state in enumerate(self._states)
+            fitting(of, self._span(k), self._synopses[k].store.capacity, self._n_ordered[k])
+            for k, of in enumerate(self._states)
         ]
 
     def _span(self, port: int) -> int:
@@ -125,57 +130,69 @@ class EddyJoin(StoredJoin):
         for index, state in zip(self._indexes, states, strict=True):
             index.fits = state.bits is not None
         self._modules = _modules(states, self._jas, self._keys)
-        self._steps = self._step_table(self._planned.doing(EddyOp))
+        self._steps = self._step_table()
         used, _ = self._module_names
         for port, attributes in enumerate(self._jas):
             names = [
                 index_name(self._keys[port], known_of(attributes, pattern))
                 for pattern in range(1 << len(attributes))
             ]
-            held = self._regions.array(f"modules {port}", "uint8", len(names))
+            held = self._regions.array(f"modules {port} of {len(names)}", "uint8", len(names))
             own = np.array([(port, name) in used for name in names])
             for pattern in np.flatnonzero((held != 0) & ~own).tolist():
                 self._synopses[port].store.drop_index(names[pattern])
             held[:] = own
 
-    def _step_table(self, work: EddyOp) -> Ints:
+    def _step_table(self) -> Ints:
         """int64[n, routes, n-1, N_STEP]."""
         n, most = len(self._synopses), max(len(routes) for routes in self._routes)
-        table = np.zeros((n, most, n - 1, w.N_STEP), np.int64)
+        terms, table = self._terms, np.zeros((n, most, n - 1, w.N_STEP), np.int64)
         for port, routes in enumerate(self._routes):
             for place, route in enumerate(routes):
-                known = classes_of(work, port)
+                known = classes_of(terms, port)
                 for level, target in enumerate(route):
-                    pattern = requested_pattern(self._jas[target], known)
-                    method = self._method(target, pattern)
-                    asked = self._asked(target, (port, *route[:level]))
+                    with_target = known | classes_of(terms, target)
+                    asked = terms.asked(known, with_target, level == 0)
+                    pattern = requested_pattern(self._jas[target], known | terms.bounded(known))
+                    method = self._method(target, pattern, known)
                     table[port, place, level] = target, known, method, pattern, asked
-                    known |= classes_of(work, target)
+                    known = with_target
         return table
 
-    def _asked(self, target: int, composite: Route) -> int:
-        """The conditions by order that a step can look at first, as bits."""
-        conditions = enumerate(self._ordered)
-        return sum(1 << k for k, of in conditions if of.asked_at(target, composite))
+    def _all_keys(self) -> Ints:
+        """int64[keys, 5], those of an input together."""
+        rows = []
+        for port, keys in enumerate(self._keys):
+            places = self._terms.ordered(port)
+            for k in range(len(keys)):
+                place = places.index(k) if k in places else -1
+                rows.append((place, self._is_float(keys[k].group)))
+        columns = np.array(rows, np.int64).reshape(-1, 2)
+        return np.ascontiguousarray(np.hstack([key_table(self._keys), columns]))
+
+    def _is_float(self, group: int) -> bool:
+        """Whether values of a class that is compared by order are floating-point numbers."""
+        port, place = self._terms.equal[group][0]
+        return self._types[port][place] == "float64"
 
     def _condition_table(self) -> Ints:
         """int64[conditions, N_CONDITION]."""
-        table = np.zeros((len(self._ordered), w.N_CONDITION), np.int64)
-        for row, (low, high, is_strict) in zip(table, self._ordered, strict=True):
-            for (port, place), at in ((low, w.LOW_PORT), (high, w.HIGH_PORT)):
-                row[at : at + 2] = port, self._synopses[port].columns[place]
-            is_float = self._types[low[0]][low[1]] == "float64"
-            row[w.IS_STRICT], row[w.IS_FLOAT] = is_strict, is_float
-        return table
+        rows = [(*of, self._is_float(of.low)) for of in self._terms.conditions]
+        return np.array(rows, np.int64).reshape(-1, w.N_CONDITION)
 
-    def _method(self, target: int, pattern: int) -> int:
+    def _method(self, target: int, pattern: int, known: int) -> int:
         """What answers a pattern: where there are bits the hash index that is to serve it or has
-        its attributes, else the bits; where there are none a hash index that can, else a scan."""
+        its attributes, else the bits; where there are none a hash index that can, else a scan. Of
+        hash indexes only attributes count that a request specifies by a value. known: the classes
+        that have one."""
+        by_value = requested_pattern(self._jas[target], known)
         own = {module: m for m, (port, module, _) in enumerate(self._modules) if port == target}
+        own = {module: m for module, m in own.items() if module & by_value == module}
         if self._indexes[target].is_there:
-            serving = dict(self._in_use[target].serves).get(pattern, pattern)
+            alike = pattern & self._terms.hashed(target)
+            serving = dict(self._in_use[target].serves).get(pattern, alike)
             return own.get(serving, w.BY_BITS)
-        module = module_for(pattern, own)
+        module = module_for(by_value, own)
         return w.SCAN if module is None else own[module]
 
     def _probe(self, came: Came) -> Iterator[tuple[Ints, Ints]]:
@@ -265,16 +282,16 @@ class EddyJoin(StoredJoin):
         )
 
 
-def fitting(state: StateTuning, n_tuples: int, capacity: int) -> StateTuning:
+def fitting(state: StateTuning, n_tuples: int, capacity: int, n_ordered: int = 0) -> StateTuning:
     """The access methods of a state that fit its memory: hash indexes go first, the last one before
     the others, then the bits; what is left is a scan. n_tuples: that its store spans; capacity:
-    places of that."""
+    places of that; n_ordered: its attributes that are compared by order."""
     most = state.most_bytes
     if most is None:
         return state
     by_bits = 0
     if state.bits is not None:
-        by_bits = bit_index_bytes(n_tuples, state.partition, len(state.bits))
+        by_bits = bit_index_bytes(n_tuples, state.partition, len(state.bits), n_ordered)
     modules, each = state.modules, hash_index_bytes(capacity)
     while modules and by_bits + len(modules) * each > most:
         modules = modules[:-1]

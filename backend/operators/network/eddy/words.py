@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
+from backend.operators.network.kinds.eddy import MOST_ATTRIBUTES, ORDERED_BITS
+
 #: Of bit-address indexes: tuples of a partition (0: there is no such index) and partitions there is
 #: room for; bits that a directory tells apart, at most; buckets of the open partition's chains less
-#: one; words of a row of partitions; where codes, numbers of tuples, directories, partitions,
-#: chains, facts, the bits of new partitions and room to sort in lie.
-SIZE, ROOM, MOST_DEPTH, HEAD_MASK, PARTITION_WORDS = range(5)
-CODES, NUMBERS, DIRECTORIES, PARTITIONS, HEADS, OLDER, FACTS, BITS, SCRATCH = range(5, 14)
-N_INDEX: Final = 14
+#: one; words of a row of partitions; attributes that are compared by order; where codes, numbers of
+#: tuples, directories, partitions, chains, of these attributes the cuts of each partition and the
+#: values in the open one, facts, the bits of new partitions and room to sort in lie.
+SIZE, ROOM, MOST_DEPTH, HEAD_MASK, PARTITION_WORDS, N_ORDERED = range(6)
+CODES, NUMBERS, DIRECTORIES, PARTITIONS, HEADS, OLDER, CUTS, SAMPLES = range(6, 14)
+FACTS, BITS, SCRATCH = range(14, 17)
+N_INDEX: Final = 17
+#: Of attributes that are compared by order: values between which there are codes, in a partition.
+N_CUT: Final = (1 << ORDERED_BITS) - 1
 #: Buckets of a pass of sorting by codes.
 DIGITS: Final = 256
 #: Facts: tuples below this number are in the index; the partition that takes new ones, -1: none.
@@ -19,20 +25,29 @@ N_FACT: Final = 2
 #: Of a partition: its number, -1: the place is free; tuples in it; whether it is sealed; bits of
 #: its codes, those that its directory tells apart; then the bits of each attribute.
 NUMBER, COUNT, SEALED, N_BITS, DEPTH, FIRST_BITS = range(6)
-#: Of a search at a level: the partition, how it is searched; the code with wild cards 0, the bits
-#: that are no wild cards, the wild ones that are enumerated, how many lie below these; the values
-#: of the enumerated ones at work, and how many are left; where the search is, and ends.
-PART, MODE, FIXED, MASK, WILD, BELOW, COMBINATION, LEFT, AT, END = range(10)
-N_SEARCH: Final = 10
+#: Of a search at a level: the partition, how it is searched; the code with wild cards 0 and the
+#: least code of each range, the bits that are neither, the wild ones that are enumerated, how many
+#: lie below these, how many bits are not wild; the values of the enumerated ones at work, how many
+#: are left, of how many; ranges that are enumerated, whether the last bits that are not wild are
+#: one, what is added to a code for the last of a stretch; where the search is, and ends.
+PART, MODE, FIXED, MASK, WILD, BELOW, N_KNOWN, COMBINATION, LEFT, EACH = range(10)
+N_RANGES, ENDS_IN_RANGE, SPAN, AT, END, FIRST_RANGE = range(10, 16)
+#: Of a range of codes of an attribute: the least, the largest, the bits that it is in.
+LEAST, LARGEST, FIELD = range(3)
+N_RANGE: Final = 3
+N_SEARCH: Final = FIRST_RANGE + N_RANGE * MOST_ATTRIBUTES
 IN_CODES, IN_STRETCHES, IN_CHAINS = range(3)
 #: Of steps, behind those of join_kernel: the access pattern, and conditions by order that can be
 #: looked at there, as bits. STEP_INDEX: a hash index, or these.
 PATTERN, ORDERED = 3, 4
 N_STEP: Final = 5
-#: Of conditions by order: input and column of the lower value and of the higher one, whether these
-#: may not be equal, whether they are floating-point numbers.
-LOW_PORT, LOW, HIGH_PORT, HIGH, IS_STRICT, IS_FLOAT = range(6)
-N_CONDITION: Final = 6
+#: Of conditions by order: the class of the lower value and of the higher one, whether these may not
+#: be equal, whether they are floating-point numbers.
+LOW, HIGH, IS_STRICT, IS_FLOAT = range(4)
+N_CONDITION: Final = 4
+#: Of keys, behind those of join_kernel: the place among the attributes of the input that are
+#: compared by order, -1: it is none; whether its values are floating-point numbers.
+ORDER_PLACE, KEY_IS_FLOAT = 3, 4
 SCAN, BY_BITS = -1, -2
 #: Of what is counted of requests, behind those of join_kernel: buckets visited; of the tuples
 #: compared those of which no more than the code was read. Of routes.

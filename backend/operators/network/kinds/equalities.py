@@ -67,12 +67,16 @@ class JoinColumns:
         left, right = condition.left, condition.right
         if not isinstance(left, At) or not isinstance(right, At):
             return None
-        same = left.type == right.type or (
-            family(left.type) == family(right.type) == "number"
-            and dtype_of(left.type) == dtype_of(right.type)
-        )
         apart = self.owner[left.index] != self.owner[right.index]
-        return (left.index, right.index) if same and apart else None
+        return (left.index, right.index) if held_alike(left, right) and apart else None
+
+
+def held_alike(left: At, right: At) -> bool:
+    """Whether attributes are of one type, or numbers that are held in the same way."""
+    return left.type == right.type or (
+        family(left.type) == family(right.type) == "number"
+        and dtype_of(left.type) == dtype_of(right.type)
+    )
 
 
 def implied(
