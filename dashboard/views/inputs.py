@@ -92,13 +92,14 @@ def is_over(inputs: Sequence[StoredInput]) -> bool:
 
 
 def streams_words(inputs: Sequence[StoredInput]) -> str:
-    """'Flights, Packets (failed), North (surrogate)': what a run reads, what of it gives no more
-    tuples, and what is drawn in place of real ones."""
-    return ", ".join(map(_with_notes, inputs))
+    """'surrogate data: North, South; Flights, Packets (failed)': what a run reads, what is drawn in
+    place of real data first, and what gives no more tuples."""
+    drawn = [_with_state(stored) for stored in inputs if stored.input.is_surrogate]
+    others = [_with_state(stored) for stored in inputs if not stored.input.is_surrogate]
+    drawn[:1] = [f"{SURROGATE} data: {name}" for name in drawn[:1]]
+    return "; ".join(", ".join(names) for names in (drawn, others) if names)
 
 
-def _with_notes(stored: StoredInput) -> str:
-    notes = [SURROGATE] * stored.input.is_surrogate
-    notes += [stored.state] * (stored.state != "open")
+def _with_state(stored: StoredInput) -> str:
     name = stored.input.name
-    return f"{name} ({', '.join(notes)})" if notes else name
+    return name if stored.state == "open" else f"{name} ({stored.state})"

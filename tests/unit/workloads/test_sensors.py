@@ -101,7 +101,7 @@ def test_a_workload_reads_the_files_beside_it_and_the_surrogate_is_called_so(fol
         assert (source.n_tuples == 6) == (name == "given")
         facts[name] = source_facts(stream)
     inputs = [StoredInput(Input(name, [], facts[name]), "open", "") for name in facts]
-    assert streams_words(inputs) == "drawn (surrogate), given"
+    assert streams_words(inputs) == "surrogate data: drawn; given"
 
 
 def test_the_demo_has_four_sides() -> None:
