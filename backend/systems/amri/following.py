@@ -24,7 +24,7 @@ from storage.vocabulary.records import DecisionOutcome
 LEAST_REQUESTS: Final = 30
 #: Elements on the route before that tell what it would cost; elements on the new one after which it
 #: is judged by those there were.
-EXPLORED, MOST_ELEMENTS = 200, 500_000
+EXPLORED, MOST_ELEMENTS = 100, 500_000
 
 
 class Stretch(NamedTuple):

@@ -12,13 +12,14 @@ import { show } from "./format.js";
 import { h, useState, useWidth } from "./react.js";
 
 const WIDEST = 22; // of a ribbon, px
-const DISC = 46; // radius of the eddy
+const DISC = 46; // radius of the eddy, where there is room
 const PULL = 0.3; // of ribbons to the middle
 const PILL = 15;
-const MOST_LABELLED = 4; // states up to which all steps tell their fan-out at once
+const MOST_LABELLED = 4; // states up to which all steps tell their fan-out at once, where there is room
+const ROOMY = 130; // radius, px
 
 const isKnown = (value) => value !== null && value !== undefined;
-const times = (value) => (value >= 9.995 ? show(value, "si") : show(value, "f2"));
+const times = (value) => (value >= 9.995 ? show(value, "si") : value >= 0.095 || value < 1e-6 ? show(value, "f2") : String(Number(value.toPrecision(2))));
 const place = (angle, radius) => [radius * Math.cos(angle), radius * Math.sin(angle)];
 const cell = (origin, hub) => `pw-cell-${hub.states.indexOf(origin.name) % 6}`;
 
@@ -34,7 +35,8 @@ const angleOf = (state, n) => (2 * Math.PI * state) / n - Math.PI / 2;
 
 /* A ribbon from one place of the ring to another; to the eddy where there is none. */
 function curve(from, to, radius) {
-  const points = [place(from, radius), place(from, PULL * radius), to === null ? place(from, DISC * 0.9) : place(to, PULL * radius), to === null ? place(from, DISC * 0.5) : place(to, radius)];
+  const ends = to === null ? [place(from, 0.2 * radius), place(from, 0.1 * radius)] : [place(to, PULL * radius), place(to, radius)];
+  const points = [place(from, radius), place(from, PULL * radius), ...ends];
   return `M${points[0].map(round)} C${points.slice(1).map((point) => point.map(round)).join(" ")}`;
 }
 
@@ -87,7 +89,7 @@ function Explored({ hub, origin, ring, whole }) {
     "g",
     { className: `pw-hub-explored ${cell(origin, hub)}` },
     routes.flatMap((ribbons, route) => ribbons.map(({ d }, step) => h("path", { key: `${whole}${route}.${step}`, d }))),
-    !whole && h("text", { x: round(x), y: round(y) + 4, textAnchor: "middle" }, show(origin.explored, "pct"))
+    !whole && radius >= ROOMY && h("text", { x: round(x), y: round(y) + 4, textAnchor: "middle" }, show(origin.explored, "pct"))
   );
 }
 
@@ -100,22 +102,24 @@ function State({ hub, name, ring }) {
   const [x, y] = place(angle, radius + 18);
   const side = Math.abs(x) < 20 ? "middle" : x < 0 ? "end" : "start";
   const origin = hub.origins.find((origin) => origin.name === name);
-  const traffic = origin && isKnown(origin.elements) ? `${show(origin.elements, "int")} elements` : "";
+  const width = side === "middle" ? 2 * radius : room;
+  const number = origin && isKnown(origin.elements) ? show(origin.elements, "int") : "";
+  const traffic = number && `${number} elements`;
   const down = y < -20 ? -14 : y > 20 ? 10 : -2;
   return h(
     "g",
     { className: `pw-hub-state pw-cell-${state % 6}` },
     h("title", null, `${name}${traffic && `: ${traffic} of it in the batch`}`),
     h("path", { d: `M${from} A${radius + 5} ${radius + 5} 0 0 1 ${to}` }),
-    h("text", { className: "pw-hub-name", x, y: y + down, textAnchor: side }, fit(name, side === "middle" ? 2 * radius : room, SIZES.body)),
-    h("text", { x, y: y + down + 14, textAnchor: side }, fit(traffic, side === "middle" ? 2 * radius : room))
+    h("text", { className: "pw-hub-name", x, y: y + down, textAnchor: side }, fit(name, width, SIZES.body)),
+    h("text", { x, y: y + down + 14, textAnchor: side }, textWidth(traffic) > width ? number : traffic)
   );
 }
 
 /* In words, for screen readers. */
 const routeWords = (origin) => [origin.name, ...origin.steps.map((step) => step.state)].join(" → ");
 
-function Hub({ hub, width }) {
+function Hub({ hub, width, titled }) {
   const [pinned, setPinned] = useState("");
   const [pointed, setPointed] = useState("");
   const focus = pointed || pinned;
@@ -126,7 +130,7 @@ function Hub({ hub, width }) {
   const flows = hub.origins.flatMap((origin) => [...origin.steps.map((step) => step.requests), origin.results]).filter(isKnown);
   const most = Math.max(0, ...flows);
   const high = 2 * radius + 92;
-  const shade = (origin) => ({ key: origin.name, "data-origin": origin.name, className: !focus || focus === origin.name ? "pw-hub-origin" : "pw-hub-origin pw-hub-faded" });
+  const shade = (origin) => ({ key: origin.name, "data-origin": origin.name, className: !focus || focus === origin.name ? "pw-hub-origin" : "pw-hub-origin pw-hub-faded", onMouseEnter: () => setPointed(origin.name), onMouseLeave: () => setPointed("") });
   const ribbon = (origin) => h("g", shade(origin), h(Explored, { hub, origin, ring, whole: focus === origin.name }), h(Ribbons, { hub, origin, ring, most }));
   const label = (origin) => h(Pills, { key: origin.name, hub, origin, ring });
   const results = hub.origins.map((origin) => origin.results).filter(isKnown);
@@ -134,15 +138,16 @@ function Hub({ hub, width }) {
   return h(
     "section",
     { className: "pw-hub", "aria-label": `Eddy ${hub.title}` },
+    titled && h("h3", null, hub.title),
     h(
       "svg",
       { width: drawn, height: high, viewBox: `${-drawn / 2} ${-high / 2} ${drawn} ${high}`, role: "img", "aria-label": `Routes in force: ${hub.origins.map(routeWords).join("; ")}` },
       hub.origins.map(ribbon),
-      h("circle", { className: "pw-hub-disc", r: DISC }),
+      h("circle", { className: "pw-hub-disc", r: Math.min(DISC, 0.42 * radius) }),
       h("text", { className: "pw-hub-name", textAnchor: "middle", y: results.length ? -4 : 5 }, "eddy"),
       results.length > 0 && h("text", { textAnchor: "middle", y: 12 }, `${show(results.reduce((sum, n) => sum + n, 0), "si")} out`),
       hub.states.map((name) => h(State, { key: name, hub, name, ring })),
-      hub.origins.filter((origin) => focus === origin.name || (!focus && n <= MOST_LABELLED)).map(label)
+      hub.origins.filter((origin) => focus === origin.name || (!focus && n <= MOST_LABELLED && radius >= ROOMY)).map(label)
     ),
     h("ul", { className: "pw-hub-routes", "aria-label": "Routes in force" }, hub.origins.map(row))
   );
@@ -166,7 +171,7 @@ function Origin({ origin, hub, pinned, onPoint, onPin }) {
       { type: "button", className: "pw-hub-route", "aria-pressed": pinned, onClick: onPin, onMouseEnter: () => onPoint(origin.name), onMouseLeave: () => onPoint(""), onFocus: () => onPoint(origin.name), onBlur: () => onPoint("") },
       h("i", { className: `pw-hub-swatch ${cell(origin, hub)}`, "aria-hidden": true }),
       h("b", null, routeWords(origin)),
-      h("span", null, facts.join(" · "))
+      h("span", null, facts.join(" · ").replaceAll("\u2009", "\u202f"))
     ),
     pinned && others.length > 0 && h("ul", { className: "pw-hub-others" }, others.map(other))
   );
@@ -175,7 +180,7 @@ function Origin({ origin, hub, pinned, onPoint, onPin }) {
 /** @param {{id: string, drawing: any[] | null}} props */
 function EddyHub({ id, drawing: eddies }) {
   const [ref, width] = useWidth();
-  return h("div", { id, ref, className: "pw-hubs" }, width > 0 && (eddies || []).map((hub) => h(Hub, { key: hub.title, hub, width })));
+  return h("div", { id, ref, className: "pw-hubs" }, width > 0 && (eddies || []).map((hub) => h(Hub, { key: hub.title, hub, width, titled: eddies.length > 1 })));
 }
 
 Object.assign(components, { EddyHub });

@@ -121,7 +121,7 @@ def test_changes_of_an_eddy_at_work_get_their_outcome_once(knobs: dict[str, obje
     for place in range(40):
         bench.run(tuples(300, place // 5))
     made = {d.seq: d for d in bench.recorded.decisions}
-    outcomes = bench.recorded.outcomes
+    outcomes = [o for o in bench.recorded.outcomes if made[o.decision].algorithm == "amri"]
     assert len({o.decision for o in outcomes}) == len(outcomes)
     kinds = {made[o.decision].kind for o in outcomes}
     assert "route" in kinds
