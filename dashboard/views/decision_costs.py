@@ -11,8 +11,8 @@ from dashboard.views.decisions import (
     MIN_SAMPLES,
     TUPLES,
     CostBar,
-    Followed,
     Measured,
+    OutcomeWords,
     cost_unit,
     followed,
     sampled,
@@ -82,7 +82,7 @@ def saved_words(
     saved: Measured,
     outcome: DecisionOutcome | None,
     unit: str = "visits",
-    how: Followed = TUPLES,
+    how: OutcomeWords = TUPLES,
 ) -> str:
     """'saved 750 visits per 1 000 tuples (estimated on 250 sampled tuples)', or why not."""
     if saved.value is None or outcome is None:

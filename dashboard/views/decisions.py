@@ -267,7 +267,7 @@ def own_samples(decision: Decision) -> str:
     return str(samples or SAMPLES.get(decision.kind, ""))
 
 
-class Followed(NamedTuple):
+class OutcomeWords(NamedTuple):
     """How what became of a decision is measured. what: has changed; on: what its samples are;
     alike: what it is compared on with what was before; per: what costs are of."""
 
@@ -278,17 +278,17 @@ class Followed(NamedTuple):
 
 
 #: Of plans that tuples take.
-TUPLES: Final = Followed()
+TUPLES: Final = OutcomeWords()
 
 
-def followed(decision: Decision) -> Followed:
+def followed(decision: Decision) -> OutcomeWords:
     """As the decision has it, of plans of tuples where it says nothing."""
     detail = decision.detail if isinstance(decision.detail, Mapping) else {}
     own = detail.get("followed")
     if isinstance(own, Mapping):
         per = str(detail.get("cost_unit", "")).partition(" per ")[2]
         words = {name: str(own.get(name, "")) for name in ("what", "on", "alike")}
-        return Followed(**words, per=f"{per}s")
+        return OutcomeWords(**words, per=f"{per}s")
     on = "arrivals" if cost_unit(decision) in LEVELS else sampled(decision)
     return TUPLES._replace(on=on)
 

@@ -15,7 +15,7 @@ from backend.systems.amri.costs import Bits
 from backend.systems.amri.counts import PatternCounts
 from backend.systems.amri.division import divided_bits
 from backend.systems.amri.entries import AssessmentReport
-from backend.systems.amri.following import FollowedChanges, Stretch
+from backend.systems.amri.following import FollowedChanges, SearchedStretch
 from backend.systems.amri.knobs import AmriKnobs
 from backend.systems.amri.memory import IndexPool
 from backend.systems.amri.mixing import ChosenMix
@@ -56,8 +56,8 @@ FORM: Final = 4
 
 class AdaptedEddy:
     """An eddy with its decisions. name: what people call it; n_shards: that it runs in; told: of
-    the last batch; taken: in it of each origin by route, the one in force first, its elements,
-    their requests, tuples compared."""
+    the last batch; taken: by origin and route, the one in force first, elements, requests, tuples
+    compared in it."""
 
     def __init__(self, view: EddyView, evaluations: Evaluations) -> None:
         self.view, self._evaluations = view, evaluations
@@ -203,7 +203,8 @@ class AdaptedEddy:
                 self.compared.observe(port, pattern, row[PROBES], row[SCANNED])
             state.observe(int(profile.came[port, 0]), counts[port], profile.states[port])
         self._measure(profile)
-        outcomes = self._following.take(batch, [*map(Stretch.of, access, self.states)], self.taken)
+        searched = [*map(SearchedStretch.of, access, self.states)]
+        outcomes = self._following.take(batch, searched, self.taken)
         decisions = [*self._scheduled(look, counts), *self._routed(look)]
         self._share_pages()
         return [*outcomes, *decisions]
@@ -377,10 +378,9 @@ class AdaptedEddy:
         orders = [tuple(order) for order in state.get("orders", ())]
         if state.get("form") != FORM or not self._can_take(orders):
             return
-        self.orders, self._number = orders, state["number"]
+        self.orders, self._number, self.pool.granted = orders, state["number"], state["granted"]
         self._pin_routes()
         self._settling, self._arrivals = state["settling"], state["arrivals"]
-        self.pool.granted = state["granted"]
         self.fan_outs.restore(state["fan_outs"])
         self.compared.restore(state["compared"])
         self.measured.restore(state["measured"])

@@ -8,7 +8,7 @@ of a route is judged by exploration: a share of the elements still takes the rou
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Self
 
 from backend.operators.network.eddy.words import BUCKETS
@@ -27,7 +27,7 @@ LEAST_REQUESTS: Final = 30
 EXPLORED, MOST_ELEMENTS = 100, 500_000
 
 
-class Stretch(NamedTuple):
+class SearchedStretch(NamedTuple):
     """A state while its access methods stay. stored: tuples that a request found, of all requests
     added up."""
 
@@ -45,12 +45,12 @@ class Stretch(NamedTuple):
         """Whether these are its bits and modules."""
         return self.access[:2] == access[:2]
 
-    def plus(self, batch: Stretch) -> Stretch:
+    def plus(self, batch: SearchedStretch) -> SearchedStretch:
         """With a batch; under other methods the stretch begins anew."""
         if not self.is_under(batch.access):
             return batch
         counts = self.counts.plus(batch.counts.arrivals, batch.counts.by_pattern)
-        return Stretch(batch.access, counts, self.stored + batch.stored)
+        return SearchedStretch(batch.access, counts, self.stored + batch.stored)
 
     @property
     def mean_stored(self) -> float:
@@ -89,18 +89,20 @@ class FollowedSearches(NamedTuple):
 
     decision: int
     least: int
-    changed: Mapping[int, tuple[Stretch, AccessMethods]]
+    changed: Mapping[int, tuple[SearchedStretch, AccessMethods]]
 
-    def is_over(self, stretches: Sequence[Stretch], batch: Sequence[Stretch]) -> bool:
+    def is_over(
+        self, stretches: Sequence[SearchedStretch], batch: Sequence[SearchedStretch]
+    ) -> bool:
         """Whether it was followed for long enough, or a batch ran under other methods."""
         n = sum(stretches[port].counts.requests for port in self.changed)
         stay = all(batch[port].is_under(access) for port, (_, access) in self.changed.items())
         return not stay or (self._has_run(stretches) and n >= self.least)
 
-    def _has_run(self, stretches: Sequence[Stretch]) -> bool:
+    def _has_run(self, stretches: Sequence[SearchedStretch]) -> bool:
         return all(stretches[port].is_under(new) for port, (_, new) in self.changed.items())
 
-    def outcome(self, batch: int, stretches: Sequence[Stretch]) -> list[DecisionOutcome]:
+    def outcome(self, batch: int, stretches: Sequence[SearchedStretch]) -> list[DecisionOutcome]:
         """Of a request: of all since, and of those whose pattern was asked for before, too, at what
         they would have taken then. Tuples compared grow with those that are stored, by Eq. 1."""
         n, n_alike, cost, new, old = 0, 0, 0.0, 0.0, 0.0
@@ -157,7 +159,7 @@ class FollowedChanges:
     """All changes of an eddy that are followed. access: of its states."""
 
     def __init__(self, access: Sequence[AccessMethods]) -> None:
-        self._stretches = [Stretch(methods) for methods in access]
+        self._stretches = [SearchedStretch(methods) for methods in access]
         self._searches: list[FollowedSearches] = []
         self._routes: list[FollowedRoute] = []
 
@@ -178,7 +180,7 @@ class FollowedChanges:
     def take(
         self,
         batch: int,
-        states: Sequence[Stretch],
+        states: Sequence[SearchedStretch],
         taken: Sequence[Mapping[Order, Sequence[int]]],
     ) -> list[DecisionOutcome]:
         """A batch ran. states: what it asked of each; taken: by origin, the route in force first. A
@@ -207,20 +209,24 @@ class FollowedChanges:
         """As JSON-typed data."""
         searches = [
             [change.decision, change.least,
-             [[port, before.state(), Stretch(new).state()]
+             [[port, before.state(), SearchedStretch(new).state()]
               for port, (before, new) in change.changed.items()]]
             for change in self._searches
         ]  # fmt: skip
-        routes = [list(astuple(route)) for route in self._routes]
+        routes = [
+            [route.decision, route.origin, list(route.old), list(route.new), route.n, route.cost,
+             route.n_old, route.cost_old]
+            for route in self._routes
+        ]  # fmt: skip
         return [[stretch.state() for stretch in self._stretches], searches, routes]
 
     def restore(self, state: Sequence[Any]) -> None:
         """Go on where ``state`` was taken."""
         stretches, searches, routes = state
-        self._stretches = [*map(Stretch.restored, stretches)]
+        self._stretches = [*map(SearchedStretch.restored, stretches)]
         self._searches = [
             FollowedSearches(decision, least, {
-                port: (Stretch.restored(before), Stretch.restored(new).access)
+                port: (SearchedStretch.restored(before), SearchedStretch.restored(new).access)
                 for port, before, new in changed
             })
             for decision, least, changed in searches

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from dashboard.systems.amri.routes_view import ARROW, RouteLine, read_routes
 from storage.tables.rows import StoredMatrix
@@ -89,7 +89,7 @@ def _steps(line: RouteLine, elements: float | None) -> tuple[tuple[HubStep, ...]
     return tuple(steps), requests
 
 
-def sent(view: HubView) -> Mapping[str, object]:
+def sent(view: HubView) -> dict[str, Any]:
     """The view as the script reads it."""
     origins = [
         origin._asdict()

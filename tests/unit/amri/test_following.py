@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.systems.amri.counts import StateCounts
-from backend.systems.amri.following import EXPLORED, FollowedChanges, Stretch
+from backend.systems.amri.following import EXPLORED, FollowedChanges, SearchedStretch
 from backend.systems.amri.mixing import AccessMethods
 from backend.systems.amri.routing import Order
 from storage.vocabulary.records import DecisionOutcome
@@ -43,9 +43,9 @@ def batches_of(draw: st.DrawFn) -> list[twin.Batch]:
     return batches
 
 
-def stretch_of(batch: twin.Batch) -> Stretch:
+def stretch_of(batch: twin.Batch) -> SearchedStretch:
     counts = StateCounts().plus(0, batch.rows)
-    return Stretch(AccessMethods(batch.bits), counts, float(batch.n * batch.stored))
+    return SearchedStretch(AccessMethods(batch.bits), counts, float(batch.n * batch.stored))
 
 
 def resumed(changes: FollowedChanges) -> FollowedChanges:
@@ -62,7 +62,7 @@ def test_a_change_of_bits_is_judged_as_the_twin_does_from_all_batches(
     new = data.draw(st.sampled_from([*BITS, *[batches[changed + 1].bits] * 3]))
     changes, outcomes = FollowedChanges([AccessMethods(BITS[0]), OTHER]), list[DecisionOutcome]()
     for place, batch in enumerate(batches):
-        idle = Stretch(OTHER, StateCounts().plus(0, {1: (5, 5, 5, 5)}), 25.0)
+        idle = SearchedStretch(OTHER, StateCounts().plus(0, {1: (5, 5, 5, 5)}), 25.0)
         outcomes += changes.take(place, [stretch_of(batch), idle], [{}, {}])
         if place == changed:
             changes.begin(7, {0: AccessMethods(new), 1: OTHER}, least)
@@ -87,7 +87,7 @@ def routed(*batches: Taken) -> list[DecisionOutcome]:
     changes, outcomes = FollowedChanges([OTHER]), list[DecisionOutcome]()
     changes.begin_route(3, 0, FIRST, SECOND)
     for place, taken in enumerate(batches):
-        outcomes += changes.take(place, [Stretch(OTHER)], [taken])
+        outcomes += changes.take(place, [SearchedStretch(OTHER)], [taken])
         again = FollowedChanges([OTHER])
         again.restore(json.loads(json.dumps(changes.state())))
         changes = again

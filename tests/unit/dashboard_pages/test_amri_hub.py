@@ -71,7 +71,7 @@ def test_a_record_without_traffic_has_the_routes_all_the_same() -> None:
     (origin,) = hub.origins
     assert [step.requests for step in origin.steps] == [None, None]
     assert (origin.elements, origin.explored, origin.results) == (None, None, None)
-    assert sent(hub)["origins"][0]["steps"][1] == {  # type: ignore[index]
+    assert sent(hub)["origins"][0]["steps"][1] == {
         "state": "U", "requests": None, "fan_out": None,
     }  # fmt: skip
 
