@@ -178,20 +178,28 @@ def _patterns(b: int) -> Matrix:
 
 
 def _routes(b: int) -> Matrix:
-    taken = [0.98, 30.5, 1]
-    first, second = ([None, None, 0], taken) if b >= MOVED else (taken, [None, None, 0])
+    """Of 200 elements each; two of every hundred explore."""
+    taken, explored = [0.98, 30.5, 1, 196], [0.02, 40.0, 0, 4]
+    first, second = (explored, taken) if b >= MOVED else (taken, explored)
     rows = {
-        "S → T → U": [4.0, *first], "S → U → T": [2.0 if b >= MOVED else 5.0, *second],
-        "T → S → U": [3.0, *taken], "T → U → S": [6.0, None, None, 0], "U → S → T": [None, *taken],
+        "S → T → U": [4.0, *first, 3.0, 0.5],
+        "S → U → T": [2.0 if b >= MOVED else 5.0, *second, 0.25, 2.0],
+        "T → S → U": [3.0, *taken, 2.0, 0.25], "T → U → S": [6.0, *explored, 4.0, 0.125],
+        "U → S → T": [None, 1.0, 30.5, 1, 200, 0.5, 1.5],
     }  # fmt: skip
-    columns = ("price", "share", "compared", "in force")
+    columns = ("price", "share", "compared", "in force", "elements", "fan-out 1", "fan-out 2")
     return _matrix("routes by origin", "S ⋈ T ⋈ U", list(rows), columns, list(rows.values()))
 
 
 def _moved() -> Decision:
     """The bits of S move."""
     old, new = ({"kind": "bits", "order": ["a", "b"], "bits": list(one)} for one in (BEFORE, AFTER))
-    detail = {"eddy": "S ⋈ T ⋈ U", "state": "S", "attributes": ["a", "b"], "cost_unit": "cost"}
+    detail = {
+        "eddy": "S ⋈ T ⋈ U",
+        "state": "S",
+        "attributes": ["a", "b"],
+        "cost_unit": "work per search request",
+    }
     return Decision(
         1, MOVED, "amri", "index bits", "switched", "accumulated advantage", 900.0, ">=", 400.0,
         N_TUPLES, 2000, 0, "S takes the bits a 2, b 5 instead of a 5, b 2", old, new, 30.0, 20.0,

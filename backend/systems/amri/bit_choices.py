@@ -35,7 +35,6 @@ from backend.systems.amri.switching import (
     by_window,
     pair_difference,
     roll_back,
-    switch_headroom,
 )
 
 #: Configurations whose advantages are kept; of more, selection goes by windows.
@@ -153,13 +152,15 @@ class BitChoices:
         prices = switching_prices(window.partitions, model.costs, advantage.candidates)
         finding = advantage.look(prices, total)
         basis["advantage"] = finding.sides.lhs
-        if finding.sides.lhs <= 0.0:
-            return finding.bits, finding.sides._replace(relation=">", verdict="kept")
         if finding.sides.holds:
             return finding.bits, finding.sides
-        gain = pair_difference(load, model, window.bits, finding.bits, total, slack)
-        near = switch_headroom(finding, gain, window.pattern_names, load.requests)
-        return finding.bits, finding.sides._replace(headroom=near)
+        names = window.names, window.pattern_names
+        sides = finding.sides._replace(
+            headroom=advantage.headroom(load, model, prices, min_gain, names)
+        )
+        if sides.lhs <= 0.0:
+            sides = sides._replace(relation=">", verdict="kept")
+        return finding.bits, sides
 
     def state(self) -> dict[str, Any]:
         """As JSON-typed data."""

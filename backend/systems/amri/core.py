@@ -33,7 +33,7 @@ from backend.systems.cores import (
 from backend.systems.joined import JoinsByOperator, keys_of
 from storage.vocabulary.amri import AMRI as VOCABULARY
 from storage.vocabulary.memory import Bid, Grant, MemoryUse
-from storage.vocabulary.records import Decision, Sample
+from storage.vocabulary.records import Decision, DecisionOutcome, Sample
 
 _PIN: Final = re.compile(r"\s*([^:;]+?)\s*:\s*(\d+(?:[ ,]+\d+)*)\s*")
 
@@ -77,7 +77,7 @@ class AmriCore(JoinsByOperator[AdaptedEddy, PublishedEddy]):
         return "the eddies are tuned otherwise" if changed else ""
 
     def observe(self, ran: NetworkRan) -> CoreNews:
-        before, records = self._tunings, list[Decision]()
+        before, records = self._tunings, list[Decision | DecisionOutcome]()
         for id, eddy in self.items():
             counts = ran.report.operators.get(id)
             if counts is not None and isinstance(counts.profile, EddyProfile):

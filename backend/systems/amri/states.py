@@ -141,9 +141,14 @@ class StateIndex:
         }[self.knobs.access]
 
     @property
+    def in_force(self) -> AccessMethods:
+        """Those of them that fit the memory of the state."""
+        return self._wished.within(self.sizes, self.n_bytes)
+
+    @property
     def sizes(self) -> IndexBytes:
         """Of its access methods in the shard where they take most, as large as the state is."""
-        size, report = self.knobs.partition_tuples, self.report
+        report, size = self.report, self.knobs.partition_tuples
         by_bits = bit_index_bytes(report.span, size, self.n, self._n_ordered)
         return IndexBytes(by_bits, hash_index_bytes(report.slots))
 
@@ -171,7 +176,7 @@ class StateIndex:
     @property
     def tuning(self) -> StateTuning:
         """How the state is to be searched."""
-        bits, modules, serves = self._wished.within(self.sizes, self.n_bytes)
+        bits, modules, serves = self.in_force
         served = tuple((p, m) for p, m in serves.items() if m is not None)
         return StateTuning(
             bits if any(bits) else None, modules, self.knobs.partition_tuples, self.migrating,
