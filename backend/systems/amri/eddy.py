@@ -11,14 +11,11 @@ from backend.operators.network.eddy.tuning import EddyProfile, EddyTuning
 from backend.operators.network.eddy.words import BUCKETS, CODES_READ, ELEMENTS
 from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
 from backend.systems.amri import schedule
-from backend.systems.amri.costs import Bits
-from backend.systems.amri.counts import PatternCounts
 from backend.systems.amri.division import divided_bits
 from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.knobs import AmriKnobs
 from backend.systems.amri.memory import IndexPool
 from backend.systems.amri.mixing import ChosenMix
-from backend.systems.amri.patterns import Pattern
 from backend.systems.amri.routing import (
     ROUTERS,
     FanOuts,
@@ -42,6 +39,9 @@ from backend.systems.amri.telling import (
     with_note,
 )
 from backend.systems.amri.view import EddyView
+from storage.vocabulary.amri_costs import Bits
+from storage.vocabulary.amri_counts import PatternCounts
+from storage.vocabulary.amri_patterns import Pattern
 from storage.vocabulary.memory import Bid, MemoryUse
 from storage.vocabulary.records import Decision
 
@@ -50,7 +50,7 @@ SETTLING: Final = 2
 #: Routes of an origin that elements take, those that are explored among them.
 MOST_ROUTES: Final = 24
 #: Of what is kept of an eddy between runs; one of another form says nothing to this one.
-FORM: Final = 4
+FORM: Final = 5
 
 
 class AdaptedEddy:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.systems.amri.patterns import (
+from storage.vocabulary.amri_patterns import (
     access_pattern,
     attributes_of,
     join_attribute_sets,

@@ -14,8 +14,6 @@ from backend.operators.network.kinds.joins import JoinOp
 
 #: Join attributes of a state, at most: access patterns are counted exactly, 2^N of them.
 MOST_ATTRIBUTES: Final = 8
-#: Of a bit-address index.
-MOST_BITS: Final = 64
 #: Conditions by order that an eddy knows by the bits of a word.
 MOST_CONDITIONS: Final = 62
 
@@ -92,15 +90,3 @@ def requested_pattern(attributes: Sequence[int], known: int) -> int:
     for group in attributes:
         pattern = pattern << 1 | (known >> group & 1)
     return pattern
-
-
-def even_split(n_attributes: int, n_bits: int) -> tuple[int, ...]:
-    """As many bits for each attribute, one more for the first ones where some are left over."""
-    return tuple((n_bits + n_attributes - 1 - a) // n_attributes for a in range(n_attributes))
-
-
-def module_for(pattern: int, modules: Iterable[int]) -> int | None:
-    """The hash index that answers a request: of those all of whose attributes it specifies one
-    with most attributes, of equal ones the larger mask; None: a scan (card A2b)."""
-    fitting = [m for m in modules if m and m & pattern == m]
-    return max(fitting, key=lambda m: (m.bit_count(), m), default=None)
