@@ -163,7 +163,7 @@ def _sample(entity: str, name: str, value: float | None) -> Sample:
 def _samples(b: int) -> list[Sample]:
     whole = {
         "tuples_per_s": 900.0, "batch_ms": 120.0, "n_tuples": N_TUPLES, "n_matched": 90,
-        "tuples_total": N_TUPLES * (b + 1),
+        "tuples_total": N_TUPLES * (b + 1), "visits_per_tuple": 3.0,
     }  # fmt: skip
     found = [_sample("system", name, value) for name, value in whole.items()]
     for place, name in enumerate(ATTRIBUTES, start=1):

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.axe import violations
-from tests.web.conftest import OpenPage, asking, until
+from tests.web.conftest import Ask, OpenPage, asking, until
 from tests.web.recorded_amri import MOVED, N_PARTITIONS, RUN, AmriRecording, record_amri
 from tests.web.site import Site, serve
 
@@ -161,6 +161,17 @@ def test_a_bit_is_dragged_to_another_attribute_and_let_go(open_page: OpenPage, s
     assert len(site.reader.commands(RUN)) == n_asked
 
 
+def test_pins_of_other_states_stay_and_a_bit_moves_once(ask: Ask) -> None:
+    pinned = "m.pinned(value, state, bits)"
+    told = ask("bit_pins", pinned, value="S: 1 2; T:3 4", state="S", bits=[0, 5])
+    assert told == "T:3 4; S: 0 5"
+    assert ask("bit_pins", pinned, value="", state="S in q", bits=[3]) == "S in q: 3"
+    moved = "m.moved(bits, from, to)"
+    for way, bits in (((0, 1), [1, 1]), ((0, -1), [1, 0]), ((-1, 1), [2, 1]), ((1, 0), [2, 0])):
+        given = dict(zip(("from", "to"), way, strict=True))
+        assert ask("bit_pins", moved, bits=[2, 0], **given) == bits
+
+
 def test_what_bits_earn_stands_beside_them(open_page: OpenPage) -> None:
     page = open_page(f"{PAGE}&at={MOVED + 2}")
     earned = page.locator('[data-state="s:S"] table').nth(1)
@@ -183,7 +194,7 @@ def test_another_index_stands_beside_the_record(open_page: OpenPage, site: Site)
     expect(page.locator(".pw-tried-words")).to_contain_text("With bits a 3, b 5")
     assert page.evaluate(cost.format("tried")) < tried
     assert page.evaluate(cost.format("spent")) == spent
-    page.get_by_label("Index", exact=True).select_option("scan")
+    page.get_by_label("Index tried", exact=True).select_option("scan")
     expect(page.locator(".pw-tried-words")).to_contain_text("With a scan")
     expect(page).to_have_url(re.compile("show=S%40scan%403-9"))
     graph = PLOT.format("index-whatif")
@@ -225,7 +236,7 @@ def test_an_index_that_is_tried_is_taken_live(
             if name == "index_bits":
                 box.get_by_role("button", name="Take it live").click()
         run.write(site.writer.pending_commands(RUN))
-        turned = site.reader.commands(RUN)[-1].payload
+        turned = max(site.reader.commands(RUN), key=lambda command: command.id).payload
         assert (turned["knob"], turned["value"]) == (name, value)
     expect(box.locator(".pw-chip")).to_contain_text("applied at batch")
 

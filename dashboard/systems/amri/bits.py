@@ -155,7 +155,7 @@ _EARNED: Final = (
     TableColumn("Last bit saves", "f2", "a request", WORK),
     TableColumn("Without it", "f2", "a request", "work that a request would cost more"),
     TableColumn("One more saves", "f2", "a request", WORK),
-    TableColumn(""),
+    TableColumn("Verdict"),
 )
 _WASTED: Final = {"wasted": "warning", "missing": "switch"}
 

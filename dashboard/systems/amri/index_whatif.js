@@ -51,7 +51,7 @@ function Stepper({ value, least, most, label, change }) {
 
 function Choice({ label, value, options, change }) {
   const option = (name) => h("option", { key: name, value: name }, name);
-  return h("label", null, `${label} `, h("select", { className: "pw-input", value, onChange: (event) => change(event.target.value) }, options.map(option)));
+  return h("label", null, `${label} `, h("select", { className: "pw-input", "aria-label": `${label} tried`, value, onChange: (event) => change(event.target.value) }, options.map(option)));
 }
 
 /* How many bits, by attribute or in all, or how many hash indexes. */

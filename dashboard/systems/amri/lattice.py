@@ -48,8 +48,8 @@ def draw(views: list[LatticeView], sheet: Sheet) -> Drawing:
         figure=draw_lattices(shown, sheet.theme),
         height=lattice_height(shown),
         table=_table(views),
-        note="size: share of the requests, pale: what may have been missed · ring: reported"
-        f"{faded} · arrow: folded into",
+        note=f"size: share of requests, pale: what may be missed · ring: reported{faded} · arrow: "
+        "folded into",
     )
 
 
