@@ -10,16 +10,13 @@ from backend.adaptive.core import Evaluations
 from backend.operators.network.eddy.tuning import EddyProfile, EddyTuning
 from backend.operators.network.eddy.words import BUCKETS, CODES_READ
 from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
-from backend.systems.amri import schedule
-from backend.systems.amri.costs import Bits
-from backend.systems.amri.counts import PatternCounts
+from backend.systems.amri import schedule, telling
 from backend.systems.amri.division import divided_bits
 from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.following import FollowedChanges, SearchedStretch
 from backend.systems.amri.knobs import AmriKnobs
 from backend.systems.amri.memory import IndexPool
 from backend.systems.amri.mixing import ChosenMix
-from backend.systems.amri.patterns import Pattern
 from backend.systems.amri.routing import (
     ROUTERS,
     FanOuts,
@@ -31,18 +28,11 @@ from backend.systems.amri.routing import (
 )
 from backend.systems.amri.schedule import ScheduleEvent, ScheduleSettings, TuningSchedule
 from backend.systems.amri.states import StateIndex
-from backend.systems.amri.telling import (
-    EddyLook,
-    division_decision,
-    mix_decision,
-    route_decision,
-    schedule_decision,
-    selection_decision,
-    slices_decision,
-    thin_decision,
-    with_note,
-)
+from backend.systems.amri.telling import EddyLook
 from backend.systems.amri.view import EddyView
+from storage.vocabulary.amri_costs import Bits
+from storage.vocabulary.amri_counts import PatternCounts
+from storage.vocabulary.amri_patterns import Pattern
 from storage.vocabulary.memory import Bid, MemoryUse
 from storage.vocabulary.records import Decision, DecisionOutcome
 
@@ -252,7 +242,7 @@ class AdaptedEddy:
         requests = [sum(row[PROBES] for row in of.values()) for of in counts]
         self._schedule, events = schedule.after_batch(self._settings, self._schedule, requests)
         for event in [event for event in events if event.sides is not None][-1:]:
-            yield schedule_decision(look, event)
+            yield telling.schedule_decision(look, event)
         for port in dict.fromkeys(event.state for event in events if event.kind == "select"):
             yield from self._selected(look, port)
         for port in sorted(self._schedule.assessed(self._settings.method)):
@@ -269,17 +259,17 @@ class AdaptedEddy:
             return
         self._share_pages()
         if isinstance(chosen, AssessmentReport):
-            yield thin_decision(look, port, chosen, state.access)
+            yield telling.thin_decision(look, port, chosen, state.access)
             return
         if isinstance(chosen, ChosenMix):
-            made = mix_decision(look, port, chosen)
+            made = telling.mix_decision(look, port, chosen)
         else:
-            made = selection_decision(look, port, chosen)
+            made = telling.selection_decision(look, port, chosen)
         if chosen.sides.holds:
             self._follow_change(made, [port])
-        yield with_note(made, state.short_of)
+        yield telling.with_note(made, state.short_of)
         if chosen.moved:
-            yield slices_decision(look, port, chosen.moved, state.migrating)
+            yield telling.slices_decision(look, port, chosen.moved, state.migrating)
         if self.knobs.bit_division == "shared" and self.knobs.access == "bitmap":
             yield from self._divided(look)
 
@@ -296,7 +286,7 @@ class AdaptedEddy:
         if division.sides.holds:
             for state, bits, taken in zip(states, division.new, division.bits, strict=True):
                 state.give(bits, taken)
-        made = division_decision(look, names, division)
+        made = telling.division_decision(look, names, division)
         if division.sides.holds:
             self._follow_change(made, range(self.view.n))
         yield made
@@ -321,7 +311,7 @@ class AdaptedEddy:
             before, self.routes[port] = self.orders[port], choice
             self.orders[port] = choice.order
             if choice.sides is not None and choice.sides.verdict != "kept":
-                made = route_decision(look, port, before, choice)
+                made = telling.route_decision(look, port, before, choice)
                 if choice.sides.holds:
                     self._following.begin_route(made.seq, port, before, choice.order)
                 yield made

@@ -13,11 +13,11 @@ from typing import Any, Final, NamedTuple, Self
 
 from backend.operators.network.eddy.words import BUCKETS
 from backend.operators.network.joins.join_kernel import PROBES, SCANNED
-from backend.systems.amri.counts import StateCounts
 from backend.systems.amri.mixing import AccessMethods
-from backend.systems.amri.patterns import Pattern, pattern_of
 from backend.systems.amri.routing import Order
 from backend.systems.amri.states import StateIndex
+from storage.vocabulary.amri_counts import StateCounts
+from storage.vocabulary.amri_patterns import Pattern, pattern_of
 from storage.vocabulary.records import DecisionOutcome
 
 #: Requests of a pattern from which what they took says something.

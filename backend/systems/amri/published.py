@@ -168,11 +168,14 @@ class PublishedEddy:
     def _patterns(self, port: int) -> Matrix:
         state, view = self._eddy.states[port], self._eddy.view
         counts, total = state.counts.by_pattern, max(1, state.counts.requests)
-        reported = {} if state.chosen is None else state.chosen.report.frequencies
+        report = None if state.chosen is None else state.chosen.report
+        reported, entries, folded = (
+            ({}, {}, {}) if report is None else (report.frequencies, report.entries, report.folded)
+        )
+        is_exact = report is not None and report.guarantees.undercount == 0.0
         predicted = self._eddy.predicted.get(port, {})
-        rows = sorted({*counts, *predicted}, reverse=True)
-        none = (0, 0, 0, 0)
-        counts = {p: counts.get(p, none) for p in rows}
+        rows = sorted({*counts, *predicted, *entries, *folded}, reverse=True)
+        counts = {p: counts.get(p, (0, 0, 0, 0)) for p in rows}
         values = [
             [
                 counts[p][PROBES],
@@ -182,15 +185,35 @@ class PublishedEddy:
                 _ratio(counts[p][SCANNED], counts[p][PROBES]),
                 _ratio(counts[p][MATCHES], counts[p][PROBES]),
                 _ratio(counts[p][BUCKETS], counts[p][PROBES]),
+                entry and entry.n,
+                entry and (0 if is_exact else entry.delta),
             ]
             for p in rows
+            for entry in [entries.get(p)]
         ]
-        names = [view.pattern(port, p) for p in rows]
-        facts = {"state": [self.state(port)], "pattern": rows}
+        names, askers = [view.pattern(port, p) for p in rows], self._askers(port)
+        facts = {
+            "state": [self.state(port)],
+            "pattern": rows,
+            "folded into": [folded.get(p) for p in rows],
+            "asked by": [askers.get(p, []) for p in rows],
+            "assessed": [] if report is None else [report.total],
+            "seen": state.seen.json(),
+        }
         return self._matrix(
             "access patterns", self._name(port), names, PATTERN_COLUMNS, values,
             state.counts.requests, row_stats=facts,
         )  # fmt: skip
+
+    def _askers(self, port: int) -> dict[int, list[str]]:
+        """By pattern the routes in force whose elements ask a state by it, origin first."""
+        view, askers = self._eddy.view, dict[int, list[str]]()
+        for origin, order in enumerate(self._eddy.orders):
+            if port != origin:
+                composite = (origin, *order[: order.index(port)])
+                pattern = view.graph.pattern(composite, port)
+                askers.setdefault(pattern, []).append(view.route((origin, *order)))
+        return askers
 
     def _partitions(self, port: int) -> Matrix:
         state, names = self._eddy.states[port], self._eddy.view.attributes[port]

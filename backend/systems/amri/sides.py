@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from backend.adaptive.stats import Mean, quantile
-from backend.systems.amri.costs import Floats
+from storage.vocabulary.amri_costs import Floats
 from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
 

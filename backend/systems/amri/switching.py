@@ -13,8 +13,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from backend.adaptive.stats import Mean, quantile
-from backend.systems.amri.costs import Bits, Candidates, Floats, IndexCosts, SearchLoad
-from backend.systems.amri.selection import cheapest
 from backend.systems.amri.sides import (
     CONFIDENCE,
     Sides,
@@ -24,6 +22,7 @@ from backend.systems.amri.sides import (
     pattern_headroom,
     variance_of,
 )
+from storage.vocabulary.amri_costs import Bits, Candidates, Floats, IndexCosts, SearchLoad, cheapest
 from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
 

@@ -11,7 +11,6 @@ from backend.adaptive.evidence import plan_detail
 from backend.adaptive.headroom import recorded, saving
 from backend.adaptive.words import count, significant
 from backend.systems.amri.bit_choices import TOLERANCE, ChosenBits
-from backend.systems.amri.costs import Bits
 from backend.systems.amri.division import DividedBits
 from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.knobs import AmriKnobs
@@ -21,6 +20,7 @@ from backend.systems.amri.routing import Order, RouteChoice
 from backend.systems.amri.schedule import ScheduleEvent
 from backend.systems.amri.sides import Sides
 from backend.systems.amri.view import EddyView
+from storage.vocabulary.amri_costs import Bits
 from storage.vocabulary.records import Decision
 
 #: Kinds of decisions.

@@ -98,8 +98,8 @@ class AdaptedWindow:
     def _turned(
         self, is_shedding: bool, batch_id: int, evaluations: Evaluations, version: int
     ) -> Decision:
-        """Shedding begins, or ends. Where it begins at least one tuple more was wanted than the limit
-        allows, however many have left the window since."""
+        """Shedding begins, or ends. Where it begins at least one tuple more was wanted than the
+        limit allows, however many have left the window since."""
         profile, algorithm = self.profile, self.options.shed_algorithm
         self.n_begun += is_shedding
         self.n_ended += not is_shedding

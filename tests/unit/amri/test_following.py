@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.systems.amri.counts import StateCounts
 from backend.systems.amri.following import EXPLORED, FollowedChanges, SearchedStretch
 from backend.systems.amri.mixing import AccessMethods
 from backend.systems.amri.routing import Order
+from storage.vocabulary.amri_counts import StateCounts
 from storage.vocabulary.records import DecisionOutcome
 from tests.oracles import amri_following as twin
 from tests.systems.running import tuples

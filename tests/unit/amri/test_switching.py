@@ -11,7 +11,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from backend.adaptive.stats import Z95, Mean
-from backend.systems.amri.costs import IndexCosts, SearchLoad
 from backend.systems.amri.sides import difference, variance_of
 from backend.systems.amri.switching import (
     AccumulatedAdvantage,
@@ -19,6 +18,7 @@ from backend.systems.amri.switching import (
     pair_difference,
     roll_back,
 )
+from storage.vocabulary.amri_costs import IndexCosts, SearchLoad
 from tests.oracles import amri_selection as selection_twin
 from tests.oracles import amri_time as twin
 from tests.oracles.amri_selection import Load
