@@ -63,6 +63,7 @@ def test_the_streams_of_the_shipped_workload_are_in_step(tmp_path: Path) -> None
     sources = [
         open_source(stream, tmp_path)
         for stream in load_workload(shipped_workloads()["amri"]).streams
+        if stream.source.format == "clique"
     ]
-    assert all(isinstance(source, CliqueSource) for source in sources)
+    assert len(sources) == 4
     assert len({source.trace for source in sources if isinstance(source, CliqueSource)}) == 1

@@ -364,7 +364,7 @@ def test_built_in_streams_may_leave_out_or_narrow_their_schema(tmp_path: Path) -
 def test_the_shipped_workloads_load() -> None:
     shipped = shipped_workloads()
     n_queries = {
-        **{"amri": 2, "cals": 2, "drift": 50, "flights": 50},
+        **{"amri": 4, "cals": 2, "drift": 50, "flights": 50},
         "joins": 2,
         "kmon": 4,
         "linear_road": 10,
@@ -373,7 +373,7 @@ def test_the_shipped_workloads_load() -> None:
         "stream": 11,
         "temporal": 6,
     }
-    n_streams = {"amri": 4, "joins": 6, "kmon": 5, "mixed": 3, "packets": 2, "recurring": 2}
+    n_streams = {"amri": 6, "joins": 6, "kmon": 5, "mixed": 3, "packets": 2, "recurring": 2}
     n_streams |= {"sensors": 4, "stream": 2, "temporal": 2}
     assert {*n_queries, *n_streams, "correlated", "flight_filters"} == set(shipped)
     for name, path in shipped.items():
