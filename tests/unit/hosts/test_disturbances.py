@@ -149,7 +149,7 @@ def test_a_stream_that_falls_silent_beside_a_busy_one_changes_no_answer(tmp_path
         put(live, "Q/b.csv", other[150:])
         for name in "SQ":
             put(live, f"{name}/c.csv", [(1000, 0)])
-        wait_for(lambda: max(key[1] for key in answers(live)) >= 900, started)
+        wait_for(lambda: min(last_of(live, name) for name in ("both", "count")) >= 899, started)
         started.send_signal(signal.SIGTERM)
         assert started.wait(timeout=60) == 0
     whole = {key: n for key, n in expected.items() if key[1] < 899}
