@@ -69,7 +69,7 @@ def d1(sizes: AmriSizes) -> FigureResult:
 
 
 def _whole(sizes: AmriSizes, settings: AmriSettings) -> EddyDesign:
-    return settings.even_split.with_knobs(partition_tuples=4 * sizes.window)
+    return settings.even_split.with_knobs(partition_share=1.0)
 
 
 def d2(sizes: AmriSizes) -> FigureResult:

@@ -74,10 +74,22 @@ def _pattern_costs(basis: Mapping[str, Any], bits: Sequence[int]) -> dict[int, f
         own = [k for k in range(n) if pattern >> (n - 1 - k) & 1]
         compared = basis["stored"] * math.prod(left[k] for k in own) * corrections.get(pattern, 1.0)
         hashed = sum(1 for k in own if bits[k])
-        wild = 2.0 ** (sum(bits) - sum(bits[k] for k in own))
-        occupied = min(1 / math.prod(left), basis["stored"] / segments)
-        costs[pattern] = hashed + compared + segments * min(wild, occupied) * basis["visits"]
+        got_at = segments * _got_at(basis, bits, own, compared / segments)
+        costs[pattern] = hashed + compared + got_at * basis["visits"]
     return costs
+
+
+def _got_at(
+    basis: Mapping[str, Any], bits: Sequence[int], own: Sequence[int], compared: float
+) -> float:
+    """In a segment: buckets visited, those of wild cards behind all that is known at once, or all
+    codes read, whatever is less."""
+    bucket, code = basis["prices"]
+    codes: float = bucket + max(0.0, basis["stored"] / basis["segments"] - compared) * code
+    known = [k for k in own if bits[k]]
+    wild = sum(b for k, b in enumerate(bits[: known[-1]]) if k not in own) if known else math.inf
+    least: float = min(2.0**wild * bucket, codes)
+    return least
 
 
 def _indexed(bits: Sequence[int]) -> int:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from functools import cached_property, lru_cache
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.operators.network.kinds.eddy import CODES_A_BUCKET
 from backend.systems.amri.patterns import Pattern, specified
 
 #: Bits by attribute.
@@ -25,8 +27,9 @@ Floats: TypeAlias = NDArray[np.float64]
 @dataclass(frozen=True, slots=True)
 class WorkCosts:
     """C_h of hashing an attribute, C_c of comparing a tuple, C_i and C_d of inserting and deleting,
-    C_b of visiting a bucket, of a link of a hash module; counted (1), or measured in ns. move: of
-    moving a tuple to another configuration where that was measured, else None."""
+    C_b of visiting a bucket, of a link of a hash module, of reading the code of a tuple that is
+    not compared; counted (1), or measured. move: of moving a tuple to another configuration where
+    that was measured, else None."""
 
     hash: float = 1.0
     compare: float = 1.0
@@ -34,13 +37,19 @@ class WorkCosts:
     delete: float = 1.0
     bucket: float = 0.0
     link: float = 1.0
+    code: float = 0.0
     move: float | None = None
 
 
 COUNTED = WorkCosts()
+#: Of reading a code, as a share of comparing a tuple: both as ``bench amri`` measures them.
+CODE_READ: Final = 0.12
+#: An index by bits goes to its buckets where that is less than reading all codes of a partition, a
+#: bucket for four of them (ADR 32): what is counted beside Eq. 1.
+REFINED = WorkCosts(bucket=CODES_A_BUCKET * CODE_READ, code=CODE_READ)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SearchLoad:
     """What is asked of a state. n: its attributes. frequencies: F by pattern, shares of the
     requests (they need not sum to 1). arrivals, requests: λ_d, λ_r, per time unit. window: W in
@@ -53,31 +62,39 @@ class SearchLoad:
     requests: float = 1.0
     window: float = 1.0
     windows: Mapping[Pattern, float] = field(default_factory=dict)
+    _priced: dict[tuple[int, int], PricedCandidates] = field(
+        init=False, compare=False, repr=False, default_factory=dict
+    )
 
-    @property
+    def forget(self) -> None:
+        """What candidates cost under it."""
+        self._priced.clear()
+
+    @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
         """In the order of the arrays below."""
         return tuple(self.frequencies)
 
-    @property
+    @cached_property
     def shares(self) -> Floats:
         """float64[patterns]: F."""
         return np.array([*self.frequencies.values()], dtype=np.float64)
 
-    @property
+    @cached_property
     def stored(self) -> Floats:
         """float64[patterns]: λ_d·W_ap, the tuples in the window of a pattern."""
         windows = [self.windows.get(pattern, self.window) for pattern in self.frequencies]
         return self.arrivals * np.array(windows, dtype=np.float64)
 
-    @property
+    @cached_property
     def specified(self) -> NDArray[np.bool_]:
         """bool[patterns, attributes]."""
         return specified(self.patterns, self.n)
 
 
 class CostParts(NamedTuple):
-    """float64[candidates] each: C_hash,I + C_hash,SR + C_search (Eq. 1), and bucket visits."""
+    """float64[candidates] each: C_hash,I + C_hash,SR + C_search (Eq. 1); buckets visited and codes
+    read in vain."""
 
     hash_insert: Floats
     hash_request: Floats
@@ -130,7 +147,7 @@ class IndexCosts:
         """float64[candidates, patterns]: tuples that a request compares, n/2^B_ap by Eq. 1."""
         left = np.exp2(self._log_left(load.n, candidates) @ load.specified.T)
         corrections = [self.corrections.get(pattern, 1.0) for pattern in load.patterns]
-        n_compared: Floats = left * (load.stored * np.array(corrections, dtype=np.float64))[None, :]
+        n_compared: Floats = left * (load.stored * np.array(corrections, dtype=np.float64))
         return n_compared
 
     def visited(self, load: SearchLoad, candidates: Candidates) -> Floats:
@@ -141,12 +158,38 @@ class IndexCosts:
         n_visited: Floats = self.segments * np.minimum(wild, occupied)
         return n_visited
 
+    def priced(self, load: SearchLoad, candidates: Candidates) -> PricedCandidates:
+        """What each candidate costs; of candidates that are not written to worked out once."""
+        if candidates.flags.writeable:
+            return self._price(load, candidates, *_ways(candidates, load.patterns, load.n))
+        known, key = load._priced, (id(self), id(candidates))
+        if key not in known:
+            ways = _held_ways(_Held(candidates), load.patterns, load.n)
+            known[key] = self._price(load, candidates, *ways)
+        return known[key]
+
+    def one(self, load: SearchLoad, bits: Bits) -> PricedCandidates:
+        """What one configuration costs: as it was worked out among others, if it was."""
+        for priced in load._priced.values():
+            if priced.model is self and (place := priced.places.get(bits)) is not None:
+                return priced.at(place)
+        return self.priced(load, np.array([bits], dtype=np.int64))
+
+    def _price(
+        self, load: SearchLoad, candidates: Candidates, hashed: Floats, buckets: Floats
+    ) -> PricedCandidates:
+        compared = self.compared(load, candidates)
+        if self.costs.code and self.visits:
+            in_vain = np.maximum(0.0, load.stored - compared)
+            codes = self.segments * self.bucket + in_vain * self.costs.code
+            got_at = np.minimum(buckets * (self.segments * self.bucket), codes)
+        else:
+            got_at = self.visited(load, candidates) * self.bucket
+        return PricedCandidates(load, self, candidates, hashed, compared, got_at)
+
     def request_costs(self, load: SearchLoad, candidates: Candidates) -> Floats:
         """float64[candidates, patterns]: of one request, hashing weighted."""
-        costs: Floats = (candidates > 0).astype(np.float64) @ load.specified.T * self.costs.hash
-        costs += self.compared(load, candidates) * self.costs.compare
-        costs += self.visited(load, candidates) * self.bucket
-        return costs
+        return self.priced(load, candidates).requests
 
     def parts(self, load: SearchLoad, candidates: Candidates) -> CostParts:
         """Eq. 1 for each candidate.
@@ -161,15 +204,7 @@ class IndexCosts:
         >>> parts.hash_insert.tolist(), parts.search.round(1).tolist()
         ([300.0, 200.0, 200.0], [8312.5, 8750.0, 8875.0])
         """
-        hashed = (candidates > 0).astype(np.float64)
-        weights = np.ones(len(load.patterns)) if self.literal else load.shares
-        asked = load.requests * load.shares
-        return CostParts(
-            self.upkeep(load, candidates),
-            load.requests * (hashed @ load.specified.T) @ weights * self.costs.hash,
-            self.compared(load, candidates) @ asked * self.costs.compare,
-            self.visited(load, candidates) @ asked * self.bucket,
-        )
+        return self.priced(load, candidates).parts()
 
     def upkeep(self, load: SearchLoad, candidates: Candidates) -> Floats:
         """float64[candidates]: C_hash,I."""
@@ -185,6 +220,109 @@ class IndexCosts:
         """float64[candidates, attributes]: log2 of the share that each attribute's code leaves."""
         reach = np.log2(self.reach_of(n, int(candidates.max(initial=0))))
         return reach[np.arange(n)[None, :], candidates]
+
+
+class _Held:
+    """An array that is not written to, for tables that are kept with it."""
+
+    def __init__(self, array: Candidates) -> None:
+        self.array = array
+
+    def __hash__(self) -> int:
+        return id(self.array)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Held) and self.array is other.array
+
+
+def _ways(candidates: Candidates, patterns: tuple[Pattern, ...], n: int) -> tuple[Floats, Floats]:
+    """float64[candidates, patterns] each, of a request: the attributes it has hashed, and the
+    buckets of a segment that its wild cards stand for: those below all that is known are a stretch
+    of one; infinite where nothing is known (ADR 32)."""
+    asked = specified(patterns, n)
+    hashed = (candidates > 0).astype(np.float64) @ asked.T
+    is_known = np.zeros(hashed.shape, dtype=np.bool_)
+    wild = np.zeros(hashed.shape)
+    for bits, known in zip(candidates.T[::-1], asked.T[::-1], strict=True):
+        is_known |= (bits > 0)[:, None] & known
+        wild += bits[:, None] * (is_known & ~known)
+    return hashed, np.where(is_known, np.exp2(wild), np.inf)
+
+
+@lru_cache(maxsize=16)
+def _held_ways(held: _Held, patterns: tuple[Pattern, ...], n: int) -> tuple[Floats, Floats]:
+    return _ways(held.array, patterns, n)
+
+
+@lru_cache(maxsize=16)
+def _held_places(held: _Held) -> Mapping[Bits, int]:
+    return {tuple(bits): place for place, bits in enumerate(held.array.tolist())}
+
+
+def places_of(candidates: Candidates) -> Mapping[Bits, int]:
+    """By configuration; of candidates that are not written to."""
+    return _held_places(_Held(candidates))
+
+
+@dataclass(frozen=True)
+class PricedCandidates:
+    """A load under candidates. hashed, compared, got_at: float64[candidates, patterns], of one
+    request the attributes hashed, the tuples compared, and what getting at these costs: buckets
+    visited or, where codes are priced, whatever is less of these and of all codes of a segment."""
+
+    load: SearchLoad
+    model: IndexCosts
+    candidates: Candidates
+    hashed: Floats
+    compared: Floats
+    got_at: Floats
+
+    @cached_property
+    def searching(self) -> Floats:
+        """float64[candidates, patterns]: of one request, comparing tuples and getting at them."""
+        return self.compared * self.model.costs.compare + self.got_at
+
+    @cached_property
+    def requests(self) -> Floats:
+        """float64[candidates, patterns]: of one request, hashing weighted."""
+        return self.hashed * self.model.costs.hash + self.searching
+
+    @cached_property
+    def upkeep(self) -> Floats:
+        """float64[candidates]: C_hash,I."""
+        return self.model.upkeep(self.load, self.candidates)
+
+    @cached_property
+    def total(self) -> Floats:
+        """float64[candidates]: C_D."""
+        if self.model.literal:
+            return self.parts().total
+        return self.upkeep + self.load.requests * (self.requests @ self.load.shares)
+
+    def parts(self) -> CostParts:
+        """C_D, part by part."""
+        load, costs = self.load, self.model.costs
+        weights = np.ones(len(load.patterns)) if self.model.literal else load.shares
+        asked = load.requests * load.shares
+        return CostParts(
+            self.upkeep,
+            load.requests * (self.hashed @ weights) * costs.hash,
+            self.compared @ asked * costs.compare,
+            self.got_at @ asked,
+        )
+
+    @property
+    def places(self) -> Mapping[Bits, int]:
+        """Of the candidates, which are not written to."""
+        return places_of(self.candidates)
+
+    def at(self, place: int) -> PricedCandidates:
+        """One of them."""
+        row = slice(place, place + 1)
+        return PricedCandidates(
+            self.load, self.model, self.candidates[row],
+            self.hashed[row], self.compared[row], self.got_at[row],
+        )  # fmt: skip
 
 
 def corrections(

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, Final, NamedTuple, Self, TypeAlias, cast
 
-from backend.operators.network.eddy.words import BUCKETS
-from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
+from backend.operators.network.eddy.words import BUCKETS, CODES_READ
+from backend.operators.network.joins.join_kernel import PROBES, SCANNED
+from backend.systems.amri.costs import WorkCosts
 from backend.systems.amri.patterns import Pattern
 
-#: Of a pattern: requests, tuples matched, tuples compared, buckets visited.
-PatternCounts: TypeAlias = tuple[int, int, int, int]
+#: Of a pattern: requests, tuples matched, tuples compared, buckets visited, of the tuples compared
+#: those of which no more than the code was read.
+PatternCounts: TypeAlias = tuple[int, int, int, int, int]
+NO_COUNTS: Final[PatternCounts] = (0, 0, 0, 0, 0)
 
 
 class StateCounts(NamedTuple):
-    """Since the last selection: elements of the state with sign +; requests, tuples matched and
-    compared, buckets visited, by pattern."""
+    """Since the last selection: elements of the state with sign +; counts by pattern."""
 
     arrivals: int = 0
     by_pattern: Mapping[Pattern, PatternCounts] = MappingProxyType({})
@@ -24,14 +26,9 @@ class StateCounts(NamedTuple):
     def plus(self, arrivals: int, counts: Mapping[Pattern, PatternCounts]) -> StateCounts:
         """With those of a batch."""
         added = dict(self.by_pattern)
-        for pattern, (requests, matched, compared, buckets) in counts.items():
-            before = added.get(pattern, (0, 0, 0, 0))
-            added[pattern] = (
-                before[PROBES] + requests,
-                before[MATCHES] + matched,
-                before[SCANNED] + compared,
-                before[BUCKETS] + buckets,
-            )
+        for pattern, row in counts.items():
+            a, b, c, d, e = added.get(pattern, NO_COUNTS)
+            added[pattern] = a + row[0], b + row[1], c + row[2], d + row[3], e + row[4]
         return StateCounts(self.arrivals + arrivals, added)
 
     @property
@@ -42,10 +39,9 @@ class StateCounts(NamedTuple):
     def compared(self) -> int:
         return sum(row[SCANNED] for row in self.by_pattern.values())
 
-    @property
-    def cost(self) -> float:
-        """Counted work of the searches: comparisons and bucket visits."""
-        return float(sum(row[SCANNED] + row[BUCKETS] for row in self.by_pattern.values()))
+    def cost(self, costs: WorkCosts) -> float:
+        """Of all searches, hashing left out."""
+        return sum(searched(row, costs) for row in self.by_pattern.values())
 
     def state(self) -> list[Any]:
         """As JSON-typed data."""
@@ -55,4 +51,10 @@ class StateCounts(NamedTuple):
     def restored(cls, state: Sequence[Any]) -> Self:
         """As ``state`` has it."""
         arrivals, rows = state
-        return cls(arrivals, {p: (r, m, c, b) for p, r, m, c, b in rows})
+        return cls(arrivals, {p: cast(PatternCounts, tuple(row)) for p, *row in rows})
+
+
+def searched(row: PatternCounts, costs: WorkCosts) -> float:
+    """What the requests of a pattern took: comparisons, buckets visited, codes read in vain."""
+    compared = row[SCANNED] - row[CODES_READ]
+    return compared * costs.compare + row[BUCKETS] * costs.bucket + row[CODES_READ] * costs.code

@@ -11,8 +11,8 @@ from backend.operators.network.eddy.tuning import EddyProfile, EddyTuning
 from backend.operators.network.eddy.words import BUCKETS, CODES_READ, ELEMENTS
 from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
 from backend.systems.amri import schedule
-from backend.systems.amri.costs import Bits
-from backend.systems.amri.counts import PatternCounts
+from backend.systems.amri.costs import REFINED, Bits
+from backend.systems.amri.counts import PatternCounts, searched
 from backend.systems.amri.division import divided_bits
 from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.knobs import AmriKnobs
@@ -50,7 +50,7 @@ SETTLING: Final = 2
 #: Routes of an origin that elements take, those that are explored among them.
 MOST_ROUTES: Final = 24
 #: Of what is kept of an eddy between runs; one of another form says nothing to this one.
-FORM: Final = 4
+FORM: Final = 5
 
 
 class AdaptedEddy:
@@ -62,7 +62,7 @@ class AdaptedEddy:
         self.name, self.query, self.is_one_of_many, self.n_shards = "", "", False, 1
         self.knobs = AmriKnobs()
         self.states = [StateIndex(names) for names in view.attributes]
-        self.fan_outs, self.compared, self.measured = FanOuts(), FanOuts(), RouteCosts()
+        self.fan_outs, self.searched, self.measured = FanOuts(), FanOuts(), RouteCosts()
         self.orders: list[Order] = [view.graph.orders(port)[0] for port in range(view.n)]
         self.routes: list[RouteChoice | None] = [None] * view.n
         self.pinned_routes: Mapping[int, Order] = {}
@@ -144,10 +144,10 @@ class AdaptedEddy:
         )
 
     def _probe_cost(self, state: int, pattern: Pattern) -> float:
-        """Tuples that a request of a pattern compares under the bits in force, else as was lately
-        seen; and the request itself."""
-        expected = self.states[state].expected_compared(pattern)
-        return 1.0 + (self.compared.of(state, pattern) if expected is None else expected)
+        """What a request of a pattern takes under the bits in force, else as was lately seen; and
+        the request itself."""
+        expected = self.states[state].expected_cost(pattern)
+        return 1.0 + (self.searched.of(state, pattern) if expected is None else expected)
 
     def grant(self, n_pages: int | None) -> None:
         """So many pages of the pool of the run in each shard; None: as many as it wants."""
@@ -190,7 +190,7 @@ class AdaptedEddy:
         for port, state in enumerate(self.states):
             for pattern, row in counts[port].items():
                 self.fan_outs.observe(port, pattern, row[PROBES], row[MATCHES])
-                self.compared.observe(port, pattern, row[PROBES], row[SCANNED])
+                self.searched.observe(port, pattern, row[PROBES], searched(row, REFINED))
             state.observe(int(profile.came[port, 0]), counts[port], profile.states[port])
         self._measure(profile)
         decisions = [*self._scheduled(look, counts), *self._routed(look)]
@@ -198,22 +198,29 @@ class AdaptedEddy:
         return decisions
 
     def _measure(self, profile: EddyProfile) -> None:
-        """What the routes of the batch cost, beside what the fan-outs say of them."""
-        for port, taken in enumerate(profile.routes.tolist()):
-            request = self._request(port)
-            for route, (n, requests, compared) in zip(self._routes_of(port), taken, strict=False):
+        """What the routes of the batch cost, beside what the fan-outs say of them, where a router
+        asks for that."""
+        every = profile.routes.tolist() if self.knobs.router == "cheapest" else []
+        for port, taken in enumerate(every):
+            routes = self._routes_of(port)
+            priced = zip(routes, self._request(port).expected(routes), taken, strict=False)
+            for route, expected, (n, requests, *took) in priced:
                 if n:
-                    cost, expected = requests + compared, n * request.expected(route)
-                    self.measured.observe(port, route, cost, expected)
+                    cost = requests + searched((requests, 0, *took), REFINED)
+                    self.measured.observe(port, route, cost, n * expected)
         if self.knobs.index_costs == "measured":
-            self._measure_moves(profile)
+            self._measure_time(profile)
 
-    def _measure_moves(self, profile: EddyProfile) -> None:
+    def _measure_time(self, profile: EddyProfile) -> None:
         """What a batch took, and its migrations apart."""
         work_ns = profile.processor_ns - sum(of.migration_ns for of in profile.states)
-        work = int(profile.requests[:, :, [PROBES, SCANNED, BUCKETS]].sum() + profile.came.sum())
+        sums, codes = (
+            profile.requests.sum(axis=(0, 1)),
+            int(profile.requests[:, :, CODES_READ].sum()),
+        )
+        work = int(sums[[PROBES, SCANNED, BUCKETS]].sum() + profile.came.sum()) - codes
         for state, report in zip(self.states, profile.states, strict=True):
-            state.moves.observe(work_ns, work, report)
+            state.took.observe(work_ns, work, codes, report)
 
     def _routes_of(self, port: int) -> tuple[Order, ...]:
         """Of an origin, the order in force first."""
@@ -227,7 +234,7 @@ class AdaptedEddy:
     def _counts(self, profile: EddyProfile, port: int) -> dict[Pattern, PatternCounts]:
         rows = profile.requests[port, : 1 << len(self.view.attributes[port])]
         return {
-            pattern: cast(PatternCounts, tuple(row[:CODES_READ]))
+            pattern: cast(PatternCounts, tuple(row))
             for pattern, row in enumerate(rows.tolist())
             if row[PROBES]
         }
@@ -348,7 +355,7 @@ class AdaptedEddy:
             "form": FORM,
             "orders": [list(order) for order in self.orders],
             "fan_outs": self.fan_outs.state(),
-            "compared": self.compared.state(),
+            "searched": self.searched.state(),
             "measured": self.measured.state(),
             "states": [state.state() for state in self.states],
             "number": self._number,
@@ -368,7 +375,7 @@ class AdaptedEddy:
         self._settling, self._arrivals = state["settling"], state["arrivals"]
         self.pool.granted = state["granted"]
         self.fan_outs.restore(state["fan_outs"])
-        self.compared.restore(state["compared"])
+        self.searched.restore(state["searched"])
         self.measured.restore(state["measured"])
         for index, known in zip(self.states, state["states"], strict=True):
             index.restore(known)

@@ -7,17 +7,18 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from backend.operators.network.eddy.words import CODES_READ
 from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
 from backend.operators.network.kinds.eddy import MOST_BITS
 from backend.systems.amri.costs import (
-    COUNTED,
+    REFINED,
     Bits,
     IndexCosts,
     SearchLoad,
     capped_reach,
     corrections,
 )
-from backend.systems.amri.counts import StateCounts
+from backend.systems.amri.counts import NO_COUNTS, StateCounts
 from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.migration import Partition
 from backend.systems.amri.patterns import Pattern, pattern_of, pattern_text
@@ -52,11 +53,9 @@ def window_model(
     if not is_refined:
         return IndexCosts()
     reach = capped_reach(distinct_values(load, counts), MOST_BITS)
-    model = IndexCosts(
-        replace(COUNTED, bucket=1.0), reach=reach, segments=max(1, n_segments), visits=True
-    )
+    model = IndexCosts(REFINED, reach=reach, segments=max(1, n_segments), visits=True)
     measured = {
-        pattern: (row[PROBES], row[SCANNED])
+        pattern: (row[PROBES], row[SCANNED] - row[CODES_READ])
         for pattern, row in counts.by_pattern.items()
         if pattern not in by_modules
     }
@@ -69,7 +68,7 @@ def distinct_values(load: SearchLoad, counts: StateCounts) -> list[float]:
     stored tuples for each one that matched. Infinite where that is not known (card A14.2)."""
     values = []
     for attribute in range(load.n):
-        row = counts.by_pattern.get(pattern_of([attribute], load.n), (0, 0, 0, 0))
+        row = counts.by_pattern.get(pattern_of([attribute], load.n), NO_COUNTS)
         is_known = row[PROBES] >= LEAST_MEASURED and row[MATCHES]
         stored = load.arrivals * load.window
         values.append(stored * row[PROBES] / row[MATCHES] if is_known else math.inf)
@@ -119,6 +118,7 @@ class PricedWindow:
             "corrections": [[p, factor] for p, factor in model.corrections.items()],
             "segments": model.segments,
             "visits": model.visits,
+            "prices": [model.costs.bucket, model.costs.code],
             "move": model.costs.move,
             "distinct": [None if math.isinf(n) else n for n in distinct],
             "partitions": [[slice.n_tuples, list(slice.bits)] for slice in self.partitions],

@@ -9,6 +9,7 @@ from backend.model.ids import entity_id
 from backend.operators.network.eddy.tuning import PartitionReport
 from backend.operators.network.eddy.words import BUCKETS, COMPARED, ELEMENTS
 from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
+from backend.systems.amri.counts import NO_COUNTS
 from backend.systems.amri.eddy import AdaptedEddy
 from backend.systems.amri.states import StateIndex
 from backend.systems.contract import UnitState
@@ -165,8 +166,7 @@ class PublishedEddy:
         reported = {} if state.chosen is None else state.chosen.report.frequencies
         predicted = self._eddy.predicted.get(port, {})
         rows = sorted({*counts, *predicted}, reverse=True)
-        none = (0, 0, 0, 0)
-        counts = {p: counts.get(p, none) for p in rows}
+        counts = {p: counts.get(p, NO_COUNTS) for p in rows}
         values = [
             [
                 counts[p][PROBES],

@@ -7,12 +7,12 @@ over the candidates.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from backend.operators.network.eddy.tuning import StateReport
-from backend.operators.network.eddy.words import BUCKETS
 from backend.operators.network.joins.join_kernel import PROBES
 from backend.systems.amri.costs import Bits, Candidates, Floats, WorkCosts
 from backend.systems.amri.counts import StateCounts
@@ -32,20 +32,22 @@ class PassedWindow(NamedTuple):
     def costs(self, candidates: Candidates) -> tuple[Floats, float]:
         """float64[candidates], what the requests would have cost under each, and what they cost,
         migrations among it. Of the bits in force both are what was measured: of the others the
-        model says how many tuples more or less each pattern compares, and how many buckets more
-        or less are visited."""
+        model says how many tuples more or less each pattern compares, and how much more or less
+        getting at these takes."""
         counts, n = self.counts, len(self.bits)
         shares = {p: row[PROBES] / counts.requests for p, row in counts.by_pattern.items()}
         load = window_load(n, shares, counts, self.report.n_searched)
         n_segments = len(self.report.partitions) / max(1, len(self.report.by_shard))
         model = window_model(load, True, self.bits, n_segments, counts, least=1)
-        parts = model.parts(load, np.vstack([candidates, self.bits]))
-        visited = sum(row[BUCKETS] for row in counts.by_pattern.values())
-        buckets = visited * parts.buckets / parts.buckets[-1] if parts.buckets[-1] else 0.0
+        parts = model.priced(load, candidates).parts()
+        own = model.one(load, self.bits).parts()
+        load.forget()
+        got_at = counts.cost(replace(model.costs, compare=0.0))
+        buckets = parts.buckets * (got_at / own.buckets[0] if own.buckets[0] else 0.0)
         of_each = parts.hash_insert + parts.hash_request + parts.search + buckets
         moved = self.n_moved * (2 * np.count_nonzero(self.bits) + 2)
-        hashed = float(parts.hash_insert[-1] + parts.hash_request[-1])
-        return of_each[:-1], hashed + counts.cost + moved
+        hashed = float(own.hash_insert[0] + own.hash_request[0])
+        return of_each, hashed + counts.cost(model.costs) + moved
 
 
 class RegretTotals(NamedTuple):

@@ -13,6 +13,7 @@ from itertools import permutations
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from backend.model.draws import draws, seed_of
 from backend.systems.amri.patterns import JoinAttribute, Pattern, access_pattern
@@ -31,13 +32,13 @@ LEAST_FAN_OUT: Final = 0.01
 
 class FanOuts:
     """What comes out of a state for each composite that goes in, by (state, pattern): composites,
-    or tuples that are compared for them; a mean over batches in which the last one counts
+    or what searching took for them; a mean over batches in which the last one counts
     ``NEWEST``."""
 
     def __init__(self) -> None:
         self._means: dict[tuple[int, Pattern], float] = {}
 
-    def observe(self, state: int, pattern: Pattern, rows_in: int, rows_out: int) -> None:
+    def observe(self, state: int, pattern: Pattern, rows_in: int, rows_out: float) -> None:
         """Counts of a batch; none went in: it says nothing."""
         if rows_in:
             now = rows_out / rows_in
@@ -71,6 +72,9 @@ class RouteGraph:
     _patterns: dict[tuple[frozenset[int], int], Pattern] = field(
         default_factory=dict, repr=False, compare=False
     )
+    _steps: dict[tuple[int, tuple[Order, ...]], RouteSteps] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @cached_property
     def n(self) -> int:
@@ -98,6 +102,27 @@ class RouteGraph:
                 if all(s in self.next_states((origin, *order[:k])) for k, s in enumerate(order))
             )
         return self._orders[origin]
+
+    def steps(self, origin: int, orders: tuple[Order, ...]) -> RouteSteps:
+        """Of some orders of an origin."""
+        if (origin, orders) not in self._steps:
+            each = [
+                [(s, self.pattern((origin, *order[:k]), s)) for k, s in enumerate(order)]
+                for order in orders
+            ]
+            pairs = list(dict.fromkeys(pair for steps in each for pair in steps))
+            places = {pair: place for place, pair in enumerate(pairs)}
+            at = np.array([[places[pair] for pair in steps] for steps in each], dtype=np.int64)
+            self._steps[origin, orders] = RouteSteps(pairs, at)
+        return self._steps[origin, orders]
+
+
+class RouteSteps(NamedTuple):
+    """Of some orders. asked: states with what is asked of them; at: int64[orders, steps], places
+    there."""
+
+    asked: list[tuple[int, Pattern]]
+    at: NDArray[np.int64]
 
 
 class Flow(NamedTuple):
@@ -173,14 +198,20 @@ class RouteRequest:
     seed: int = 0
     measured: RouteCosts = field(default_factory=RouteCosts)
 
-    def price(self, order: Order) -> float:
-        """What is expected of an element, as orders were measured."""
-        return self.measured.corrected(self.origin, order, self.expected(order))
+    def prices(self, orders: tuple[Order, ...]) -> list[float]:
+        """What is expected of an element on each order, as orders were measured."""
+        expected = zip(orders, self.expected(orders), strict=True)
+        return [self.measured.corrected(self.origin, *of) for of in expected]
 
-    def expected(self, order: Order) -> float:
-        """Σ over the steps (Π of earlier fan-outs) times the cost of a request (card C1)."""
-        steps = flows(self.graph, self.fan_outs, self.origin, order)
-        return sum(step.requests * self.probe_cost(step.state, step.pattern) for step in steps)
+    def expected(self, orders: tuple[Order, ...]) -> list[float]:
+        """Of each order Σ over the steps (Π of earlier fan-outs) times the cost of a request (card
+        C1)."""
+        asked, at = self.graph.steps(self.origin, orders)
+        costs = np.array([self.probe_cost(*of) for of in asked])[at]
+        passed = np.array([self.fan_outs.of(*of) for of in asked])[at]
+        costs[:, 1:] *= np.cumprod(passed, axis=1)[:, :-1]
+        expected: list[float] = costs.sum(axis=1).tolist()
+        return expected
 
     def draw(self, n: int, place: int) -> int:
         """A number below n."""
@@ -244,8 +275,10 @@ def cheapest(request: RouteRequest) -> RouteChoice:
     by more than the hysteresis. Of more than ``MOST_PRICED`` states the greedy one is compared."""
     graph, origin, current = request.graph, request.origin, request.current
     many = graph.n - 1 > MOST_PRICED
-    orders = {greedy(request).order, current} if many else {*graph.orders(origin), current}
-    prices = sorted(((order, request.price(order)) for order in orders), key=lambda x: (x[1], x[0]))
+    every = (greedy(request).order, current) if many else (*graph.orders(origin), current)
+    orders = tuple(dict.fromkeys(every))
+    priced = zip(orders, request.prices(orders), strict=True)
+    prices = sorted(priced, key=lambda x: (x[1], x[0]))
     (best, low), old = prices[0], dict(prices)[current]
     least = (1 - request.hysteresis) * old
     is_better = best != current and low < least

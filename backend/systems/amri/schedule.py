@@ -11,6 +11,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any, Final, Literal, NamedTuple, Self, TypeAlias
 
+import numpy as np
+
 from backend.systems.amri.sides import Sides, compared
 
 Method: TypeAlias = Literal["continuous", "periodic", "triggered", "hybrid", "off"]
@@ -116,8 +118,8 @@ def after(
 def after_batch(settings: ScheduleSettings, known: TuningSchedule, requests: Sequence[int]) -> Step:
     """So many requests to each state, side by side: in portions, each with its share of every
     state's. Portions in which no window ends are taken together."""
-    came = [[n * portion // PORTIONS for n in requests] for portion in range(PORTIONS + 1)]
-    sums, first = [sum(of) for of in came], 0
+    portions = np.arange(PORTIONS + 1)[:, None] * np.array(requests, dtype=np.int64) // PORTIONS
+    came, sums, first = portions.tolist(), portions.sum(axis=1).tolist(), 0
     events: list[ScheduleEvent] = []
     while first < PORTIONS:
         end = bisect_left(sums, sums[first] + _left(settings, known.total)) - 1

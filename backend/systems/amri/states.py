@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-import numpy as np
-
 from backend.adaptive.words import count
 from backend.operators.network.eddy.bit_index import bit_index_bytes
 from backend.operators.network.eddy.tuning import StateReport, StateTuning
@@ -22,10 +20,11 @@ from backend.systems.amri.counts import PatternCounts, StateCounts
 from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.knobs import AmriKnobs
 from backend.systems.amri.migration import (
-    MeasuredMoves,
+    MeasuredCosts,
     MigrationMode,
     Partition,
     SliceChoice,
+    SliceCosts,
     in_all_shards,
     requests_left,
     slice_choice,
@@ -38,6 +37,7 @@ from backend.systems.amri.mixing import (
     chains_of,
     mix_sides,
 )
+from backend.systems.amri.partition_size import PartitionSize
 from backend.systems.amri.patterns import Pattern
 from backend.systems.amri.portfolio import (
     IndexBytes,
@@ -66,19 +66,22 @@ class StateIndex:
         self.counts, self.last = StateCounts(), StateCounts()
         self.assessor: ExactCounters | None = None
         self._method = self.knobs.assessment
+        self._size = PartitionSize(self.knobs.partition_share)
+        self._reported_size = self._size.n
         self.chosen: ChosenBits | ChosenMix | None = None
         self.priced: tuple[SearchLoad, IndexCosts] | None = None
         self._choices = BitChoices()
-        self._compared: dict[Pattern, float] = {}
+        self._searched: dict[Pattern, float] = {}
         self._per_arrival = 1.0
         self._unaccounted, self._n_moved = StateCounts(), 0
-        self._has_modules, self.moves = False, MeasuredMoves()
+        self._has_modules, self.took = False, MeasuredCosts()
 
     def turn(self, knobs: AmriKnobs, pinned: Bits | None) -> None:
         """Other knobs."""
         if knobs.access != self.knobs.access:
             self._account()
         before, self.knobs, self.pinned = self.knobs, knobs, pinned
+        self._size.turn(knobs.partition_share)
         is_other = before.index_bits != knobs.index_bits or knobs.bit_division == "by state"
         if self.budget < 0 or is_other:
             self.give(knobs.index_bits)
@@ -103,7 +106,7 @@ class StateIndex:
 
     def _adopt(self, bits: Bits) -> None:
         self._account()
-        self.access, self.migrating, self._compared = self.access._replace(bits=bits), (), {}
+        self.access, self.migrating, self._searched = self.access._replace(bits=bits), (), {}
         self._choices.adopted(bits)
 
     def _account(self) -> None:
@@ -128,19 +131,17 @@ class StateIndex:
     @property
     def _wished(self) -> AccessMethods:
         """Those in force, as if memory had no limit."""
-        none = (0,) * self.n
-        return {
-            "bitmap": AccessMethods(self.bits),
-            "hash": AccessMethods(none, self.access.modules),
-            "portfolio": self.access,
-            "scan": AccessMethods(none),
-        }[self.knobs.access]
+        access = self.knobs.access
+        if access == "portfolio":
+            return self.access
+        bits = self.bits if access == "bitmap" else (0,) * self.n
+        return AccessMethods(bits, self.access.modules if access == "hash" else ())
 
     @property
     def sizes(self) -> IndexBytes:
         """Of its access methods in the shard where they take most, as large as the state is."""
-        size, report = self.knobs.partition_tuples, self.report
-        by_bits = bit_index_bytes(report.span, size, self.n)
+        report = self.report
+        by_bits = bit_index_bytes(report.span, self._size.n, self.n)
         return IndexBytes(by_bits, hash_index_bytes(report.slots))
 
     @property
@@ -170,7 +171,7 @@ class StateIndex:
         bits, modules, serves = self._wished.within(self.sizes, self.n_bytes)
         served = tuple((p, m) for p, m in serves.items() if m is not None)
         return StateTuning(
-            bits if any(bits) else None, modules, self.knobs.partition_tuples, self.migrating,
+            bits if any(bits) else None, modules, self._size.n, self.migrating,
             served, None if math.isinf(self.n_bytes) else int(self.n_bytes),
         )  # fmt: skip
 
@@ -183,7 +184,9 @@ class StateIndex:
         report: StateReport,
     ) -> None:
         """The search requests of a batch, and the state at its end."""
-        self.report, self.last = report, StateCounts().plus(arrivals, counts)
+        self.report, self.last = report, StateCounts(arrivals, counts)
+        self._reported_size = self._size.n
+        self._size.observe(max(report.by_shard, default=0))
         self._n_moved += report.migrated
         still = {partition.number for partition in report.partitions if partition.bits != self.bits}
         self.migrating = tuple(number for number in self.migrating if number in still)
@@ -229,6 +232,8 @@ class StateIndex:
         window = self._priced(report)
         is_mixed = self.knobs.access == "portfolio"
         self.chosen = self._mixed(window) if is_mixed else self._chosen(window)
+        window.load.forget()
+        window.asked.forget()
         return self.chosen
 
     def _take_modules(self, report: AssessmentReport) -> None:
@@ -253,7 +258,7 @@ class StateIndex:
         is_refined = self.knobs.cost_model == "refined"
         by_modules = [p for p, module in self.access.serves.items() if module is not None]
         model = window_model(asked, is_refined, self.bits, n_segments, self.counts, by_modules)
-        model = self.moves.priced(model) if self.knobs.index_costs == "measured" else model
+        model = self.took.priced(model) if self.knobs.index_costs == "measured" else model
         load = with_prior(asked, self.knobs.prior)
         return PricedWindow(
             asked, load, model, report, self.counts, self.bits, tuple(self._partitions()),
@@ -269,23 +274,17 @@ class StateIndex:
             self._choices.gave_up(window.bits)
         load, model = window.load, window.model
         self.wants = portfolio_tiers(chosen.mixes, load.arrivals)
-        compared = model.compared(load, np.array([self.bits], dtype=np.int64))[0].tolist()
-        self._compared = dict(zip(load.patterns, compared, strict=True))
+        costs = model.one(load, self.bits).searching[0].tolist()
+        self._searched = dict(zip(load.patterns, costs, strict=True))
         return chosen._replace(moved=self._slices(window))
 
     def _mixed(self, window: PricedWindow) -> ChosenMix:
         """The mix of bits and hash modules after an assessment."""
         load, now, chains = window.load, self.access, chains_of(self.counts)
         problem = PortfolioProblem(
-            load,
-            window.model,
-            SelectionSettings(self.budget),
-            chains,
-            self.sizes,
-            (now.bits, now.modules),
-            self.report.n_tuples,
-            self.pinned,
-        )
+            load, window.model, SelectionSettings(self.budget), chains, self.sizes,
+            (now.bits, now.modules), self.report.n_tuples, self.pinned,
+        )  # fmt: skip
         best, new = best_mix(problem, self.n_bytes)
         sides = mix_sides(problem, now, best, window, self.knobs.min_gain)
         self.wants = portfolio_tiers(problem.mixes, load.arrivals)
@@ -302,7 +301,7 @@ class StateIndex:
     # ------------------------------------------------------------------ partitions
 
     def _partitions(self) -> list[Partition]:
-        size, rows = self.knobs.partition_tuples, self.report.partitions
+        size, rows = self._reported_size, self.report.partitions
         last = {row.shard: row.number for row in sorted(rows, key=lambda row: row.number)}
         return [
             Partition(
@@ -313,12 +312,16 @@ class StateIndex:
         ]  # fmt: skip
 
     def _slices(self, priced: PricedWindow) -> tuple[SliceChoice, ...]:
-        """What becomes of each partition that has other bits than new ones."""
+        """What becomes of each partition that has other bits than new ones. Partitions that are to
+        have another size are all filled anew, with these."""
+        if self._size.n != self._reported_size:
+            return ()
         live, held = self._partitions(), self.report.by_shard
+        costs = SliceCosts(priced.load, priced.model)
         ends = {slice.shard: slice.end for slice in sorted(live, key=lambda slice: slice.end)}
         choices = in_all_shards(
             slice_choice(
-                priced.load, priced.model, slice, self.bits,
+                costs, slice, self.bits,
                 requests_left(slice, ends[slice.shard], held[slice.shard], self._per_arrival),
             )
             for slice in live
@@ -328,10 +331,10 @@ class StateIndex:
         self.migrating = tuple(partition.partition.number for partition in moving)
         return choices
 
-    def expected_compared(self, pattern: Pattern) -> float | None:
-        """Tuples that a request of a pattern compares under the bits in force, by the model of the
-        last selection; None: nothing was selected yet, or other methods are in force."""
-        return self._compared.get(pattern) if self.knobs.access == "bitmap" else None
+    def expected_cost(self, pattern: Pattern) -> float | None:
+        """Of searching for a request of a pattern under the bits in force, by the model of the last
+        selection; None: nothing was selected yet, or other methods are in force."""
+        return self._searched.get(pattern) if self.knobs.access == "bitmap" else None
 
     @property
     def configurations_used(self) -> int:
@@ -347,16 +350,17 @@ class StateIndex:
             "budget": self.budget,
             "modules": list(self.access.modules),
             "has_modules": self._has_modules,
-            "moves": self.moves.state(),
+            "took": self.took.state(),
             "serves": [[p, m] for p, m in self.access.serves.items()],
             "migrating": list(self.migrating),
             "wants": [list(tier) for tier in self.wants],
             "size": [self.report.span, self.report.slots],
+            "partitions": self._size.state(),
             "unaccounted": [self._unaccounted.state(), self._n_moved],
             "assessment": self._method,
             "assessor": None if self.assessor is None else self.assessor.state(),
             "choices": self._choices.state(),
-            "compared": [[p, n] for p, n in self._compared.items()],
+            "searched": [[p, n] for p, n in self._searched.items()],
             "counts": self.counts.state(),
         }
 
@@ -365,6 +369,7 @@ class StateIndex:
         bits: Sequence[int] = state["bits"]
         span, slots = state["size"]
         self.report = replace(self.report, span=span, slots=slots)
+        self._size.restore(state["partitions"])
         self.wants = [Tier(n_pages, priority) for n_pages, priority in state["wants"]]
         if self.knobs.bit_division == "shared":
             self.give(state["budget"])
@@ -372,19 +377,17 @@ class StateIndex:
             return
         self._adopt(tuple(bits) if self.pinned is None else self.pinned)
         modules, serves = tuple(state["modules"]), {p: m for p, m in state["serves"]}
-        self.access, self.migrating = (
-            AccessMethods(self.bits, modules, serves),
-            tuple(state["migrating"]),
-        )
+        self.access = AccessMethods(self.bits, modules, serves)
+        self.migrating = tuple(state["migrating"])
         self._restore_assessment(state["assessment"], state["assessor"])
         if self.assessor is None or self.assessor.total:
             self.counts = StateCounts.restored(state["counts"])
         self._has_modules = state["has_modules"]
-        self.moves.restore(state["moves"])
+        self.took.restore(state["took"])
         unaccounted, self._n_moved = state["unaccounted"]
         self._unaccounted = StateCounts.restored(unaccounted)
         self._choices.restore(state["choices"])
-        self._compared = {p: n for p, n in state["compared"]}
+        self._searched = {p: n for p, n in state["searched"]}
 
     def _restore_assessment(self, method: str, state: Mapping[str, Any] | None) -> None:
         """Counts of one method say nothing to another one, which begins anew."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from itertools import combinations, pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -100,7 +101,8 @@ def test_all_sets_at_once_are_as_one_by_one(
             best: tuple[tuple[int, ...], tuple[int, ...], float] | None = None
             for modules in combinations(problem.modules, n):
                 spent = sum(m.bit_count() + link for m in modules)
-                costs = (problem.served(modules) @ asked + problem.upkeep + spent)[some]
+                rows = [problem.served(tuple(of), modules) for of in problem.candidates.tolist()]
+                costs = (np.array(rows) @ asked + problem.upkeep + spent)[some]
                 near = costs <= costs.min() * (1 + EQUAL)
                 ties = [tuple(bits) for bits in problem.candidates[some][near].tolist()]
                 bits = max(ties, key=lambda bits: (-sum(b > 0 for b in bits), bits))

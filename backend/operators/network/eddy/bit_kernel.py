@@ -61,11 +61,10 @@ from backend.operators.network.eddy.words import (
     A,
 )
 from backend.operators.network.joins import join_kernel as joins
+from backend.operators.network.kinds.eddy import CODES_A_BUCKET
 from backend.operators.network.stores.store_kernels import GONE, is_null, mixed
 from backend.operators.selection.bits import called, inlined
 
-#: Looking a bucket up takes about as long as reading so many codes.
-_CODES_A_BUCKET = 4
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -254,9 +253,9 @@ def enter_partition(at: Pointer, step: Pointer, tally: Ints, level: int) -> None
     search[FIXED], search[MASK] = np.int64(fixed), np.int64(mask)
     search[BELOW] = below if facts[SEALED] else 0
     n_wild -= search[BELOW]
-    if n_known == 0 or n_wild > 40 or (_CODES_A_BUCKET << n_wild) > facts[COUNT]:
+    if n_known == 0 or n_wild > 40 or (CODES_A_BUCKET << n_wild) > facts[COUNT]:
         search[END] = facts[COUNT]
-        tally[level, BUCKETS] += min(facts[COUNT], 1 << min(facts[N_BITS] - n_known, 40))
+        tally[level, BUCKETS] += 1
         return
     every: Any = _ALL >> np.uint64(64 - facts[N_BITS])
     under: Any = (np.uint64(1) << np.uint64(search[BELOW])) - np.uint64(1)

@@ -22,11 +22,14 @@ from backend.operators.network.core.addressing import (
 from backend.operators.network.core.blocks import Ints, Signs
 from backend.operators.network.eddy.bit_kernel import begin_search, link_bits, next_by_bits
 from backend.operators.network.eddy.words import (
+    BUCKETS,
     BY_BITS,
+    CODES_READ,
     COMPARED,
     ELEMENTS,
     HIGH,
     HIGH_PORT,
+    IN_VAIN,
     IS_FLOAT,
     IS_STRICT,
     LOW,
@@ -35,6 +38,7 @@ from backend.operators.network.eddy.words import (
     ORDERED,
     PATTERN,
     REQUESTS,
+    VISITED,
     A,
 )
 from backend.operators.network.joins import join_kernel as joins
@@ -142,6 +146,8 @@ def count_requests(at: Pointer, port: int, route: int, steps: int, tally: Ints) 
         target, pattern = step[joins.TARGET], step[PATTERN]
         routes[port, route, REQUESTS] += tally[level, joins.PROBES]
         routes[port, route, COMPARED] += tally[level, joins.SCANNED]
+        routes[port, route, VISITED] += tally[level, BUCKETS]
+        routes[port, route, IN_VAIN] += tally[level, CODES_READ]
         for what in range(N_REQUEST):
             counts[target, pattern, what] += tally[level, what]
 

@@ -16,6 +16,8 @@ from backend.operators.network.kinds.joins import JoinOp
 MOST_ATTRIBUTES: Final = 8
 #: Of a bit-address index.
 MOST_BITS: Final = 64
+#: Looking a bucket of such an index up takes about as long as reading so many codes.
+CODES_A_BUCKET: Final = 4
 #: Conditions by order that an eddy knows by the bits of a word.
 MOST_CONDITIONS: Final = 62
 
