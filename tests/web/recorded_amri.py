@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from backend.model.knobs import KnobSpec
+from backend.systems.amri.knobs import AmriKnobs
 from storage.vocabulary import registry
 from storage.vocabulary.amri import PATTERN_COLUMNS
 from storage.vocabulary.records import (
@@ -91,13 +93,11 @@ class AmriRecording:
     next_batch: int = 0
 
     def begin(self) -> None:
-        """Write the run with its entities and its knob."""
+        """Write the run with its entities and its knobs."""
         inputs = tuple(Input(name, [["a", "int"], ["b", "int"]]) for name in UNIT.inputs)
         place = (os.getpid(), socket.gethostname(), "0.1.0")
         run = Run(RUN, "clique", "starting", self.started_at, {}, *place, inputs=inputs)
-        budget = Knob("index_bits", "int", BUDGET, 12, "bits", "Bits of an index.", low=0, high=64,
-                      entity=EDDY, scope=UNIT.id)  # fmt: skip
-        self.writer.begin_run(run, entities(), (budget,))
+        self.writer.begin_run(run, entities(), tuple(map(_knob, AmriKnobs.specs())))
 
     def write(self) -> None:
         """The next batch."""
@@ -115,6 +115,14 @@ class AmriRecording:
             inputs=tuple(InputBatch(name, N_TUPLES // 3, 0) for name in UNIT.inputs),
         )
         self.writer.write_batch(record)
+
+
+def _knob(spec: KnobSpec) -> Knob:
+    value = BUDGET if spec.name == "index_bits" else spec.default
+    return Knob(
+        spec.name, spec.kind, value, spec.default, spec.unit, spec.help, spec.low, spec.high,
+        spec.scale, spec.choices, EDDY, scope=UNIT.id,
+    )  # fmt: skip
 
 
 def _sample(entity: str, name: str, value: float | None) -> Sample:

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
+from storage.vocabulary.amri import AS_IN_THE_PAPER
 from tests.web.axe import violations
-from tests.web.conftest import OpenPage, until
+from tests.web.conftest import OpenPage, asking, until
 from tests.web.recorded_amri import MOVED, N_PARTITIONS, RUN, AmriRecording, record_amri
 from tests.web.site import Site, serve
 
@@ -149,3 +150,17 @@ def test_bits_over_time_are_stacked_by_attribute(open_page: OpenPage) -> None:
     page.locator("#pw-bit-lanes .pw-twin-switch").click()
     row = page.locator("#pw-bit-lanes .pw-twin-table tbody tr")
     expect(row).to_contain_text("S takes the bits a 2, b 5 instead of a 5, b 2")
+
+
+def test_the_knobs_of_the_paper_are_turned_at_one_click(open_page: OpenPage, site: Site) -> None:
+    """One after the other, as the preset has them: θ goes before ε, which has to be below it."""
+    page = open_page(f"/knobs?run={RUN}")
+    row = page.locator("#pw-presets tbody tr", has_text="As in the paper of AMRI")
+    expect(row).to_contain_text(re.compile(r"Index bits B 8.* → 64"))
+    now = {knob.name: knob.value for knob in site.reader.knobs(RUN)}
+    others = [name for name, value in AS_IN_THE_PAPER.items() if now[name] != value]
+    with asking(page, site.reader, RUN, len(others)):
+        row.get_by_role("button", name=f"Take ({len(others)} turns)").click()
+    asked = [command.payload for command in site.reader.commands(RUN)[len(others) - 1 :: -1]]
+    assert [turn["knob"] for turn in asked] == others
+    assert all(turn["value"] == AS_IN_THE_PAPER[str(turn["knob"])] for turn in asked)

@@ -8,6 +8,7 @@ from typing import Final
 from dashboard.base.face import Face
 from dashboard.pages.contract import Page
 from dashboard.systems.amri import bits, changes, gain, lanes, regret, routes, words
+from storage.vocabulary.amri import AS_IN_THE_PAPER
 
 FACE: Final = Face(
     folder=Path(__file__).parent,
@@ -31,5 +32,6 @@ FACE: Final = Face(
     groups=words.GROUPS,
     first=words.FIRST,
     unreplayed=words.UNREPLAYED,
+    presets={"As in the paper of AMRI": AS_IN_THE_PAPER},
     changes=(changes.route_changes, changes.bit_changes),
 )
