@@ -44,10 +44,11 @@ class _Asked:
         self._plan, self._regions = windowed(_WORK, _WIDTHS), MemoryRegions()
         self._partition, self._rng, self._n = partition, rng, 0
         self._numbers = range(n_tuples // partition + 1)
-        self._run((0, 0), 0, n_tuples + 1)  # one more: the last partition is complete
+        self._run((0, 0), 1, n_tuples + 1)  # one more: the last partition is complete
 
     def _run(self, bits: Sequence[int], n_asked: int, n_stored: int = 0) -> EddyProfile:
-        """Under bits, which all partitions take on; elements that ask, and that are stored."""
+        """Under bits, which all partitions take on; elements that ask, one at least, without which
+        nothing is done, and that are stored."""
         values = self._rng.integers(0, 1 << 62, (n_asked + n_stored, 2))
         each = values[:n_asked, :1], values[n_asked:], values[:0, :1]
         part = [_elements(self._n, of) for of in each]
@@ -59,7 +60,7 @@ class _Asked:
 
     def searched(self, bits: Sequence[int], n_asked: int) -> tuple[float, np.ndarray]:
         """ns of the requests, and int64[N_REQUEST] of them."""
-        self._run(bits, 0)
+        self._run(bits, 1)
         profile = self._run(bits, n_asked)
         return profile.processor_ns, profile.requests[1].sum(axis=0)
 
@@ -67,15 +68,15 @@ class _Asked:
         """ns of a tuple taken in, all anew."""
         size = self._partition
         self._partition = size + 1
-        self._run(bits, 0)
+        self._run(bits, 1)
         self._partition = size
-        profile = self._run(bits, 0)
+        profile = self._run(bits, 1)
         return profile.processor_ns / profile.states[1].n_tuples
 
     def moved(self, old: Sequence[int], new: Sequence[int]) -> float:
         """ns of a tuple that takes on other bits."""
-        self._run(old, 0)
-        report = self._run(new, 0).states[1]
+        self._run(old, 1)
+        report = self._run(new, 1).states[1]
         return report.migration_ns / report.migrated
 
 

@@ -6,8 +6,9 @@ B bits has 2^B buckets. Costs are per time unit, in the unit of ``WorkCosts``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.operators.network.kinds.eddy import CODES_A_BUCKET
-from backend.systems.amri.patterns import Pattern, specified
+from backend.systems.amri.patterns import Pattern, attributes_of, specified
 
 #: Bits by attribute.
 Bits: TypeAlias = tuple[int, ...]
@@ -88,8 +89,8 @@ class SearchLoad:
 
     @cached_property
     def specified(self) -> NDArray[np.bool_]:
-        """bool[patterns, attributes]."""
-        return specified(self.patterns, self.n)
+        """bool[patterns, attributes]; not to be written to."""
+        return _specified(self.patterns, self.n)
 
 
 class CostParts(NamedTuple):
@@ -107,9 +108,13 @@ class CostParts(NamedTuple):
         return self.hash_insert + self.hash_request + self.search + self.buckets
 
 
+_specified = lru_cache(maxsize=64)(specified)
+
+
+@lru_cache(maxsize=64)
 def uniform_reach(n: int, bits: int) -> Floats:
     """float64[attributes, bits + 1]: the share 2^-b of the tuples that one code of b bits leaves,
-    if values are spread evenly."""
+    if values are spread evenly. Not to be written to."""
     return np.tile(np.exp2(-np.arange(bits + 1.0)), (n, 1))
 
 
@@ -140,21 +145,30 @@ class IndexCosts:
         """float64[n, bits + 1]; the last column known stands for more bits."""
         if self.reach is None:
             return uniform_reach(n, bits)
-        columns = np.minimum(np.arange(bits + 1), self.reach.shape[1] - 1)
-        return self.reach[:, columns]
+        n_known = self.reach.shape[1]
+        if bits < n_known:
+            return self.reach[:, : bits + 1]
+        return self.reach[:, np.minimum(np.arange(bits + 1), n_known - 1)]
 
-    def compared(self, load: SearchLoad, candidates: Candidates) -> Floats:
-        """float64[candidates, patterns]: tuples that a request compares, n/2^B_ap by Eq. 1."""
+    def compared(
+        self, load: SearchLoad, candidates: Candidates, stored: Floats | None = None
+    ) -> Floats:
+        """float64[candidates, patterns]: tuples that a request compares, n/2^B_ap by Eq. 1.
+        stored: float64[candidates, 1], of each where it is not that of the load."""
         left = np.exp2(self._log_left(load.n, candidates) @ load.specified.T)
         corrections = [self.corrections.get(pattern, 1.0) for pattern in load.patterns]
-        n_compared: Floats = left * (load.stored * np.array(corrections, dtype=np.float64))
+        of_all = load.stored if stored is None else stored
+        n_compared: Floats = left * (of_all * np.array(corrections, dtype=np.float64))
         return n_compared
 
-    def visited(self, load: SearchLoad, candidates: Candidates) -> Floats:
+    def visited(
+        self, load: SearchLoad, candidates: Candidates, stored: Floats | None = None
+    ) -> Floats:
         """float64[candidates, patterns]: occupied buckets that a request visits."""
         wild = np.exp2((candidates @ ~load.specified.T).astype(np.float64))
         filled = np.exp2(-self._log_left(load.n, candidates).sum(axis=1))[:, None]
-        occupied = np.minimum(filled, load.stored[None, :] / self.segments)
+        of_all = load.stored if stored is None else stored
+        occupied = np.minimum(filled, of_all / self.segments)
         n_visited: Floats = self.segments * np.minimum(wild, occupied)
         return n_visited
 
@@ -175,16 +189,29 @@ class IndexCosts:
                 return priced.at(place)
         return self.priced(load, np.array([bits], dtype=np.int64))
 
-    def _price(
-        self, load: SearchLoad, candidates: Candidates, hashed: Floats, buckets: Floats
+    def of_slices(
+        self, load: SearchLoad, n_tuples: Sequence[int], candidates: Candidates
     ) -> PricedCandidates:
-        compared = self.compared(load, candidates)
+        """What requests to slices of so many tuples cost, each with its bits."""
+        stored = np.array(n_tuples, dtype=np.float64)[:, None]
+        ways = _ways(candidates, load.patterns, load.n)
+        return replace(self, segments=1.0)._price(load, candidates, *ways, stored)
+
+    def _price(
+        self,
+        load: SearchLoad,
+        candidates: Candidates,
+        hashed: Floats,
+        buckets: Floats,
+        stored: Floats | None = None,
+    ) -> PricedCandidates:
+        compared = self.compared(load, candidates, stored)
         if self.costs.code and self.visits:
-            in_vain = np.maximum(0.0, load.stored - compared)
+            in_vain = np.maximum(0.0, (load.stored if stored is None else stored) - compared)
             codes = self.segments * self.bucket + in_vain * self.costs.code
             got_at = np.minimum(buckets * (self.segments * self.bucket), codes)
         else:
-            got_at = self.visited(load, candidates) * self.bucket
+            got_at = self.visited(load, candidates, stored) * self.bucket
         return PricedCandidates(load, self, candidates, hashed, compared, got_at)
 
     def request_costs(self, load: SearchLoad, candidates: Candidates) -> Floats:
@@ -334,12 +361,12 @@ def corrections(
 ) -> dict[Pattern, float]:
     """Measured against expected tuples compared, under one configuration (card A14.13). measured:
     by pattern requests, and tuples compared; of fewer requests than ``least`` nothing is said."""
-    expected = model.compared(load, np.array([bits]))[0]
+    reach = model.reach_of(load.n, max(bits, default=0)).tolist()
+    left = [of[b] for of, b in zip(reach, bits, strict=True)]
     factors = {}
-    for pattern, expected_of in zip(load.patterns, expected.tolist(), strict=True):
+    for pattern, stored in zip(load.patterns, load.stored.tolist(), strict=True):
         n_requests, n_compared = measured.get(pattern, (0, 0))
-        if n_requests >= max(1, least) and expected_of > 0:
-            factors[pattern] = (
-                model.corrections.get(pattern, 1.0) * n_compared / (n_requests * expected_of)
-            )
+        if n_requests >= max(1, least) and stored > 0:
+            share = math.prod(left[a] for a in attributes_of(pattern, load.n))
+            factors[pattern] = n_compared / (n_requests * stored * share)
     return factors

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -111,24 +110,24 @@ class MeasuredCosts:
 
 def slice_costs(load: SearchLoad, model: IndexCosts, n_tuples: int, bits: Bits) -> float:
     """C_s for one request to a slice of so many tuples: Σ F (N_AP C_h + n / 2^B_ap C_c)."""
-    of_slice = replace(load, arrivals=1.0, window=float(n_tuples), windows={})
-    costs = replace(model, segments=1.0).one(of_slice, bits).requests[0]
-    return float(costs @ of_slice.shares)
+    return SliceCosts(load, model, [(n_tuples, bits)]).of(n_tuples, bits)
 
 
 class SliceCosts:
-    """``slice_costs`` of one load, worked out once for slices alike."""
+    """``slice_costs`` of one load, worked out together for slices of so many tuples with bits."""
 
-    def __init__(self, load: SearchLoad, model: IndexCosts) -> None:
-        self.moving, self._of = model.costs, partial(slice_costs, load, model)
-        self._known: dict[tuple[int, Bits], float] = {}
+    def __init__(
+        self, load: SearchLoad, model: IndexCosts, slices: Iterable[tuple[int, Bits]]
+    ) -> None:
+        self.moving, every = model.costs, [*dict.fromkeys(slices)]
+        rows = np.array([bits for _, bits in every], dtype=np.int64).reshape(-1, load.n)
+        priced = model.of_slices(load, [n for n, _ in every], rows)
+        costs: list[float] = (priced.requests @ load.shares).tolist()
+        self._known = dict(zip(every, costs, strict=True))
 
     def of(self, n_tuples: int, bits: Bits) -> float:
         """C_s of such a slice."""
-        key = n_tuples, bits
-        if key not in self._known:
-            self._known[key] = self._of(*key)
-        return self._known[key]
+        return self._known[n_tuples, bits]
 
 
 def moving_cost(costs: WorkCosts, n_tuples: int, old: Bits, new: Bits) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from operator import add
 from typing import Any, Final, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -122,10 +123,14 @@ def after_batch(settings: ScheduleSettings, known: TuningSchedule, requests: Seq
     came, sums, first = portions.tolist(), portions.sum(axis=1).tolist(), 0
     events: list[ScheduleEvent] = []
     while first < PORTIONS:
-        end = bisect_left(sums, sums[first] + _left(settings, known.total)) - 1
-        end = max(end, first + 1)
-        for state, (before, then) in enumerate(zip(came[first], came[end], strict=True)):
-            known, happened = after(settings, known, state, then - before)
+        left = _left(settings, known.total)
+        end = max(bisect_left(sums, sums[first] + left) - 1, first + 1)
+        each = [then - before for before, then in zip(came[first], came[end], strict=True)]
+        if sum(each) < left:
+            counts = tuple(map(add, known.counts, each))
+            known, each = known._replace(total=known.total + sum(each), counts=counts), []
+        for state, n_requests in enumerate(each):
+            known, happened = after(settings, known, state, n_requests)
             events += happened
         first = end
     return known, tuple(events)

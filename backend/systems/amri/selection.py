@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import permutations
@@ -68,7 +68,8 @@ def with_prior(load: SearchLoad, share: float) -> SearchLoad:
     return replace(load, frequencies=mixed)
 
 
-def n_configurations(caps: Sequence[int], bits: int, at_most: bool = False) -> int:
+@lru_cache(maxsize=64)
+def n_configurations(caps: Bits, bits: int, at_most: bool = False) -> int:
     """How many ``configurations`` there are; C(B + N - 1, N - 1) of exactly B bits without caps
     ([WRA13] §6.1)."""
     ways = [1] + [0] * bits

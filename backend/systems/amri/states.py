@@ -207,10 +207,8 @@ class StateIndex:
         settings = AssessmentSettings(
             knobs.epsilon, knobs.theta, cast(Any, knobs.combine), cast(Any, knobs.fold_scope)
         )
-        self.assessor, self._method = (
-            ASSESSORS[knobs.assessment](self.n, settings),
-            knobs.assessment,
-        )
+        self._method = knobs.assessment
+        self.assessor = ASSESSORS[self._method](self.n, settings)
         self.counts = self.last
         self._assess(self.last.by_pattern)
 
@@ -314,18 +312,21 @@ class StateIndex:
     def _slices(self, priced: PricedWindow) -> tuple[SliceChoice, ...]:
         """What becomes of each partition that has other bits than new ones. Partitions that are to
         have another size are all filled anew, with these."""
-        if self._size.n != self._reported_size:
-            return ()
         live, held = self._partitions(), self.report.by_shard
-        costs = SliceCosts(priced.load, priced.model)
+        stays = self._size.n == self._reported_size
+        other = [slice for slice in live if stays and slice.bits != self.bits]
+        self.migrating = ()
+        if not other:
+            return ()
+        pairs = [(slice.n_tuples, bits) for slice in other for bits in (slice.bits, self.bits)]
+        costs = SliceCosts(priced.load, priced.model, pairs)
         ends = {slice.shard: slice.end for slice in sorted(live, key=lambda slice: slice.end)}
         choices = in_all_shards(
             slice_choice(
                 costs, slice, self.bits,
                 requests_left(slice, ends[slice.shard], held[slice.shard], self._per_arrival),
             )
-            for slice in live
-            if slice.bits != self.bits
+            for slice in other
         )  # fmt: skip
         moving = slices_to_move(cast(MigrationMode, self.knobs.migration), choices)
         self.migrating = tuple(partition.partition.number for partition in moving)

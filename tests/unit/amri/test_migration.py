@@ -35,7 +35,8 @@ def slice_of(n: int, bits: tuple[int, ...], number: int = 0, is_open: bool = Fal
 def choice(
     n: int, old: tuple[int, ...], new: tuple[int, ...], requests: float, number: int = 0
 ) -> SliceChoice:
-    return slice_choice(SliceCosts(TABLE, IndexCosts()), slice_of(n, old, number), new, requests)
+    costs = SliceCosts(TABLE, IndexCosts(), [(n, old), (n, new)])
+    return slice_choice(costs, slice_of(n, old, number), new, requests)
 
 
 def test_the_worked_migration_of_the_card() -> None:
@@ -61,7 +62,7 @@ def test_a_slice_moves_if_its_life_saves_more_than_moving_costs(
     vectors = st.tuples(*[st.integers(0, 4)] * n)
     old, new, requests = data.draw(vectors), data.draw(vectors), data.draw(st.integers(0, 200))
     model = as_model(exact, 4)
-    costs = SliceCosts(as_load(n, exact), model)
+    costs = SliceCosts(as_load(n, exact), model, [(n_tuples, old), (n_tuples, new)])
     found = slice_choice(costs, slice_of(n_tuples, old), new, requests)
     of_slice = replace(exact, arrivals=n_tuples, window=1, requests=1, windows={})
 

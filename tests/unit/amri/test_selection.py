@@ -124,7 +124,7 @@ def test_configurations_are_all_that_the_caps_allow(
 ) -> None:
     found = [tuple(row) for row in configurations(tuple(caps), bits, at_most).tolist()]
     assert found == sorted(twin.vectors(len(caps), bits, at_most, caps))
-    assert n_configurations(caps, bits, at_most) == len(found)
+    assert n_configurations(tuple(caps), bits, at_most) == len(found)
 
 
 def test_each_removed_statistic_saves_as_many_terms_as_there_are_configurations() -> None:
