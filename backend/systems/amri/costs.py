@@ -178,7 +178,7 @@ class IndexCosts:
             return self._price(load, candidates, *_ways(candidates, load.patterns, load.n))
         known, key = load._priced, (id(self), id(candidates))
         if key not in known:
-            ways = _held_ways(_Held(candidates), load.patterns, load.n)
+            ways = _held_ways(_HeldCandidates(candidates), load.patterns, load.n)
             known[key] = self._price(load, candidates, *ways)
         return known[key]
 
@@ -249,7 +249,7 @@ class IndexCosts:
         return reach[np.arange(n)[None, :], candidates]
 
 
-class _Held:
+class _HeldCandidates:
     """An array that is not written to, for tables that are kept with it."""
 
     def __init__(self, array: Candidates) -> None:
@@ -259,7 +259,7 @@ class _Held:
         return id(self.array)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Held) and self.array is other.array
+        return isinstance(other, _HeldCandidates) and self.array is other.array
 
 
 def _ways(candidates: Candidates, patterns: tuple[Pattern, ...], n: int) -> tuple[Floats, Floats]:
@@ -277,18 +277,20 @@ def _ways(candidates: Candidates, patterns: tuple[Pattern, ...], n: int) -> tupl
 
 
 @lru_cache(maxsize=16)
-def _held_ways(held: _Held, patterns: tuple[Pattern, ...], n: int) -> tuple[Floats, Floats]:
+def _held_ways(
+    held: _HeldCandidates, patterns: tuple[Pattern, ...], n: int
+) -> tuple[Floats, Floats]:
     return _ways(held.array, patterns, n)
 
 
 @lru_cache(maxsize=16)
-def _held_places(held: _Held) -> Mapping[Bits, int]:
+def _held_places(held: _HeldCandidates) -> Mapping[Bits, int]:
     return {tuple(bits): place for place, bits in enumerate(held.array.tolist())}
 
 
 def places_of(candidates: Candidates) -> Mapping[Bits, int]:
     """By configuration; of candidates that are not written to."""
-    return _held_places(_Held(candidates))
+    return _held_places(_HeldCandidates(candidates))
 
 
 @dataclass(frozen=True)
