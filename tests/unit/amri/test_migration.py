@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from backend.systems.amri.migration import (
     Partition,
     SliceChoice,
+    SliceCosts,
     moving_cost,
     requests_left,
     slice_choice,
@@ -34,7 +35,8 @@ def slice_of(n: int, bits: tuple[int, ...], number: int = 0, is_open: bool = Fal
 def choice(
     n: int, old: tuple[int, ...], new: tuple[int, ...], requests: float, number: int = 0
 ) -> SliceChoice:
-    return slice_choice(TABLE, IndexCosts(), slice_of(n, old, number), new, requests)
+    costs = SliceCosts(TABLE, IndexCosts(), [(n, old), (n, new)])
+    return slice_choice(costs, slice_of(n, old, number), new, requests)
 
 
 def test_the_worked_migration_of_the_card() -> None:
@@ -60,7 +62,8 @@ def test_a_slice_moves_if_its_life_saves_more_than_moving_costs(
     vectors = st.tuples(*[st.integers(0, 4)] * n)
     old, new, requests = data.draw(vectors), data.draw(vectors), data.draw(st.integers(0, 200))
     model = as_model(exact, 4)
-    found = slice_choice(as_load(n, exact), model, slice_of(n_tuples, old), new, requests)
+    costs = SliceCosts(as_load(n, exact), model, [(n_tuples, old), (n_tuples, new)])
+    found = slice_choice(costs, slice_of(n_tuples, old), new, requests)
     of_slice = replace(exact, arrivals=n_tuples, window=1, requests=1, windows={})
 
     def searched(bits: tuple[int, ...]) -> Fraction:
