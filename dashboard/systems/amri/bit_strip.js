@@ -109,20 +109,19 @@ function Legend({ view, now, over }) {
   return h("ul", { className: "pw-bits-legend" }, view.attributes.map((name, place) => item(name, place, now[place])), free > 0 && item("", FREE, free));
 }
 
-function Draft({ run, view, now, disabled }) {
+function Draft({ run, view, now, put, disabled }) {
   const { request, queue, row: knob } = useTurns(run, view.knob, null);
   const isOpen = request !== null && request.phase === "pending";
   const value = pinned(knob.value, view.input, now);
   const pin = () => send(run, knob, value, `bits of ${view.state} moved by hand`, knob.version);
   const isKnown = view.draft && view.draft.join() === now.join();
-  const discard = () => go({ show: shown(view, "", view.stretch) }, true);
   const over = total(now) > view.budget ? `more than the ${words(view.budget)} it may spend` : "";
   return h(
     "p",
     { className: "pw-bits-draft", role: "status" },
     h("span", null, isKnown ? view.price : "…"),
     h("button", { type: "button", className: "pw-button pw-primary", disabled: Boolean(disabled || over) || isOpen, title: disabled || over || null, onClick: pin }, "Pin"),
-    h("button", { type: "button", className: "pw-button", onClick: discard }, "Discard"),
+    h("button", { type: "button", className: "pw-button", onClick: () => put(view.bits) }, "Discard"),
     request && answerChip(request, queue)
   );
 }
@@ -137,7 +136,7 @@ function BitStrip({ run, view, disabled }) {
     { className: "pw-bits-own", "data-bits": now.join(" "), "data-held": held ? "1" : null },
     h(Legend, { view, now, over: held && held.to !== held.from ? held.to : null }),
     h(Cells, { view, now, put, hold }),
-    isMoved && view.knob && h(Draft, { run, view, now, disabled })
+    isMoved && view.knob && h(Draft, { run, view, now, put, disabled })
   );
 }
 

@@ -58,7 +58,6 @@ PANEL: Final = Panel(
     applies=has_matrix(ROUTES),
     news=("run", "plans", "matrices", "decisions"),
     beats=True,
-    unit=True,
     draws=True,
     controls=lambda context, services: [EddyHub(DRAWING)],
     sets=EddyHub.filled(DRAWING),

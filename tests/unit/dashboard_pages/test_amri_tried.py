@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.base.context import Context, Moment, resolve
-from dashboard.base.face import use
 from dashboard.panels.facts import scope_of
-from dashboard.systems.amri import FACE, bits, lattice, tried
+from dashboard.systems.amri import bits, lattice, tried
 from dashboard.systems.amri.lattice_figure import draw_lattices
 from dashboard.systems.amri.recorded import RecordedWindow, windows_by_state
 from dashboard.systems.amri.tried_figure import draw_windows
@@ -59,7 +58,6 @@ SPECIFIED = {2: (0,), 1: (1,), 3: (0, 1)}
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     path = str(tmp_path_factory.mktemp("amri") / "runs.db")
-    use([FACE])
     with open_engine_writer(path) as writer:
         record_amri(writer, N_BATCHES)
         with open_reader(path) as opened:
@@ -237,7 +235,6 @@ def test_bits_of_other_attributes_are_those_in_force(reader: Reader) -> None:
 def test_a_record_without_what_states_were_asked_tells_nothing(tmp_path: Path) -> None:
     """As runs were recorded before it was."""
     path = str(tmp_path / "runs.db")
-    use([FACE])
     with open_engine_writer(path) as writer, pytest.MonkeyPatch.context() as patched:
         patched.setattr("tests.web.recorded_amri.seen_of", _Unknown)
         record_amri(writer, 3)
