@@ -7,22 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from backend.model.knobs import KnobSettings
 from backend.operators.network.eddy.bit_index import bit_index_bytes
 from backend.operators.network.eddy.tuning import EddyProfile, PartitionReport, StateReport
 from backend.systems.amri.bit_choices import ChosenBits
-from backend.systems.amri.migration import MeasuredCosts
 from backend.systems.amri.states import StateIndex
 from backend.systems.registry import AMRI as SYSTEM
 from backend.systems.registry import STREAM
 from backend.workloads.queries import read_query
 from storage.vocabulary.amri import AS_IN_THE_PAPER
-from storage.vocabulary.amri_costs import REFINED, IndexCosts
+from storage.vocabulary.amri_costs import REFINED
 from storage.vocabulary.amri_patterns import JoinAttribute, pattern_of
 from storage.vocabulary.memory import PAGE_BYTES, Grant
+from tests.oracles.amri_records import request_cost
 from tests.systems.running import FUNCTIONS, TEXTS, Bench, tuples
 from tests.systems.running import SCHEMA as RUN_SCHEMA
 from tests.unit.amri.running_eddies import (
@@ -177,52 +175,25 @@ def test_hash_indexes_that_do_not_adapt_are_those_of_the_first_assessment() -> N
         assert other.access.modules == (3,)
 
 
-def test_what_moving_a_tuple_costs_is_counted_or_measured() -> None:
-    """A batch of 1 000 units in 50 µs, 20 tuples moved in 40 µs more: 2 µs each, 40 units."""
-    took, report = MeasuredCosts(), StateReport(20, 0, (), 20, 40_000)
-    assert took.priced(IndexCosts()) == IndexCosts()
-    took.observe(50_000, 1_000, 0, report)
-    assert took.priced(IndexCosts()).costs.move == pytest.approx(40.0)
-    again = MeasuredCosts()
-    again.restore(json.loads(json.dumps(took.state())))
-    assert again.priced(IndexCosts()) == took.priced(IndexCosts())
-
-
-@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 99)), min_size=2), st.floats(0.05, 0.9))
-def test_what_a_code_costs_is_measured_where_batches_tell_it_apart(
-    batches: list[tuple[int, int]], code: float
-) -> None:
-    """Of batches in which a unit took 30 ns; where codes come with all else in proportion, or not
-    at all, they cost as much as is counted."""
-    took, model = MeasuredCosts(), IndexCosts(REFINED, visits=True)
-    for work, codes in batches:
-        done = 1000 * work, 1000 * codes
-        took.observe(round(30 * (done[0] + code * done[1])), *done, StateReport(0, 0, (), 0, 0))
-    found = took.priced(model).costs
-    apart = len({codes / work for work, codes in batches}) > 1
-    if not any(codes for _, codes in batches) or not apart:
-        assert found.code == REFINED.code
-    elif np.ptp([codes / work for work, codes in batches]) > 1:
-        assert found.code == pytest.approx(code, rel=0.01)
-    assert found.bucket == pytest.approx(4 * found.code)
-    assert took.priced(IndexCosts()).costs.code == 0
-
-
 def test_bits_of_an_attribute_by_order_are_priced_by_its_range() -> None:
     """By order they halve what a request compares at best, so the other attribute has them all."""
     none, other = frozenset[int](), frozenset([1])
     attributes = [JoinAttribute(0, other, none), JoinAttribute(1, none, other)]
-    for own, bits in ((attributes, (4, 0)), (attributes[::-1], (0, 4))):
+    for own, bits, asked in ((attributes, (4, 0), (3, 2)), (attributes[::-1], (0, 4), (3, 1))):
         state = StateIndex(["a", "b"], own)
         state.turn(knobs_of(index_bits=4, prior=0.0, selection="window", min_gain=0.0), None)
-        state.observe(
-            10, {3: (900, 900, 22_500, 900, 0)}, StateReport(400, 0, (), 0, 0, (400,), 400, 512)
-        )
+        counts = {p: (300, 300, 7_500, 300, 0) for p in asked}
+        state.observe(10, counts, StateReport(400, 0, (), 0, 0, (400,), 400, 512))
         state.begin()
         chosen = state.select()
         assert isinstance(chosen, ChosenBits)
         assert chosen.selection.bits == bits
         assert chosen.basis["ordered"] == state.ordered
+        assert state.priced is not None
+        load, model = state.priced
+        for some in ((2, 3), (3, 2), (4, 0), (0, 4), (9, 1), (1, 9), (0, 0)):
+            cost = float(model.request_costs(load, np.array([some]))[0] @ load.shares)
+            assert request_cost(chosen.basis, some) == pytest.approx(cost)
         assert state.sizes.by_bits == bit_index_bytes(400, 100, 2, 1)
 
 
