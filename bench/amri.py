@@ -4,7 +4,9 @@ A clique of four streams whose data are drawn anew phase by phase, as in the exp
 (a) Counted work of bits, of a static bitmap, an even split, 1 to 7 hash indexes, the portfolio and
 a scan, with windows of 100 to 10 000 tuples and phases of W/2, 4 W and 8 W. (b) Bytes of indexes.
 (c) Time, in turns batch by batch, beside the join of STREAM without caches, here and on the single
-workloads of ``bench joins``. (d) What decisions and migration take. All must find the same results.
+workloads of ``bench joins``. (d) What decisions and migration take. (e) What moving a tuple to
+other bits takes beside taking it in, and reading a code beside comparing a tuple. (f) How soon bits
+follow other patterns. All must find the same results.
 """
 
 from __future__ import annotations
@@ -19,12 +21,14 @@ import numpy as np
 from backend.operators.network.joins.join_tuning import JoinTuning
 from backend.operators.network.kinds.eddy import EddyOp
 from backend.operators.network.kinds.joins import JoinOp
+from bench.amri_prices import IndexTimes, index_times
 from bench.experiments.amri_data import CLIQUE, N_STREAMS, EddyCase
 from bench.experiments.amri_designs import AmriSettings, drift_of, ours
 from bench.experiments.amri_ratios import DEARER, cost
 from bench.experiments.amri_running import EddyDesign, EddyLane, EddyWork, eddy_lane, eddy_run
 from bench.joins_data import JoinCase, join_cases
 from bench.joins_lanes import FixedLane, JoinLane, JoinStretch, join_turns
+from storage.vocabulary.amri_costs import CODE_READ, CODES_A_BUCKET, REFINED
 
 WINDOWS: Final = (100, 400, 1_000, 10_000)
 #: Phases, in windows.
@@ -35,12 +39,15 @@ SMALL_BITS: Final = 8
 MOST_SCANNED: Final = 1_000
 MJOIN, PORTFOLIO, EVEN, SCAN = "MJoin of STREAM", "portfolio", "even split", "scan"
 BITS, STATIC, SEVEN = "AMRI", "static bitmap", "7 hash"
+#: Of buckets visited and codes read in vain, as the cost model has them.
+REFINED_PRICES: Final = (REFINED.bucket, REFINED.code)
 
 
 class AmriBenchSize(NamedTuple):
     """phases, tuples: of each drift at most, the tuples of a stream, but two phases at least;
     drifts: phases, in windows; windows, timed: of (a) and (c); joins, beyond: tuples of a single
-    workload, and of windows that no processor's cache holds."""
+    workload, and of windows that no processor's cache holds. prices: of (e), tuples of the state,
+    requests, turns."""
 
     phases: int = 12
     tuples: int = 80_000
@@ -49,11 +56,12 @@ class AmriBenchSize(NamedTuple):
     timed: tuple[int, ...] = (1_000, 10_000)
     joins: int = 1_000_000
     beyond: int = 400_000
+    prices: tuple[int, int, int] = (8192, 1000, 9)
     seed: int = 1
 
 
 FULL: Final = AmriBenchSize()
-SMALL: Final = AmriBenchSize(2, 400, (0.5,), (100,), (100,), 600, 200)
+SMALL: Final = AmriBenchSize(2, 400, (0.5,), (100,), (100,), 600, 200, (128, 20, 1))
 #: Batches of a single workload; those in which windows fill are left out.
 _STRETCHES: Final = 12
 
@@ -62,7 +70,9 @@ def main(size: AmriBenchSize = FULL) -> None:
     """Print all tables."""
     for window in size.windows:
         for windows in size.drifts if window <= MOST_SCANNED else size.drifts[-1:]:
-            tell_work(window, windows, counted(size, window, windows))
+            runs = counted(size, window, windows)
+            tell_work(window, windows, runs)
+            tell_following(window, windows, runs)
     for window in size.timed:
         took, lanes = timed(size, window)
         tell_times(window, took)
@@ -70,6 +80,7 @@ def main(size: AmriBenchSize = FULL) -> None:
         tell_tuning(window, took, lanes)
     for case in join_cases(size.joins, size.beyond):
         tell_join(case)
+    tell_prices(index_times(*size.prices, size.seed))
 
 
 def small() -> None:
@@ -127,6 +138,39 @@ def tell_work(window: int, windows: float, runs: Mapping[str, Sequence[EddyWork]
         _aim("portfolio / best single design", costs[PORTFOLIO] / least, 1.05)
 
 
+def tell_following(window: int, windows: float, runs: Mapping[str, Sequence[EddyWork]]) -> None:
+    """(f): in the window behind the second one after a change, against what the best design takes
+    in the last two windows of the phase; counted as the cost model does."""
+    phase, each = round(4 * windows), 4  # batches of a quarter of the windows
+    if phase < 4 * each:
+        return
+    work = {
+        name: np.array([batch.cost(1.0, *REFINED_PRICES) / batch.n_arrivals for batch in run])
+        for name, run in runs.items()
+    }
+    for name in (BITS, PORTFOLIO):
+        rivals = [of for other, of in work.items() if other in (name, BITS, EVEN, STATIC)]
+        shares = []
+        for begin in range(phase, len(work[name]) - phase + 1, phase):
+            best = min(of[begin + phase - 2 * each : begin + phase].mean() for of in rivals)
+            shares.append(best / work[name][begin + 2 * each : begin + 3 * each].mean())
+        _least(f"{name}, of the new best after two windows, median phase", median(shares), 0.95)
+
+
+def tell_prices(times: IndexTimes) -> None:
+    """(e), and what the cost model takes a code to cost."""
+    print("\nns of a tuple compared, a code read, a bucket visited, a tuple taken in and moved")
+    print("  " + ", ".join(f"{of:.1f}" for of in times))
+    print(f"  a code / a tuple compared: {times.code / times.compare:.3f}, taken as {CODE_READ:g}")
+    print(f"  a bucket / a code: {times.bucket / times.code:.1f}, taken as {CODES_A_BUCKET}")
+    _aim("moving a tuple / taking it in", times.move / times.insert, 2.0)
+
+
+def _least(what: str, number: float, least: float) -> None:
+    missed = "" if number >= least else "; missed"
+    print(f"  {what}: {number:.2f} (aim: at least {least:g}{missed})")
+
+
 def _aim(what: str, number: float, most: float) -> None:
     print(f"  {what}: {number:.2f} (aim: at most {most:g}{'' if number <= most else '; missed'})")
 
@@ -171,8 +215,7 @@ def tell_times(window: int, took: Mapping[str, Sequence[JoinStretch]]) -> None:
     if SCAN in took and window >= WINDOWS[-1]:
         least["scan / portfolio"] = (_ns(took[SCAN]) / _ns(took[PORTFOLIO]), 20.0)
     for what, (number, aim) in least.items():
-        missed = "" if number >= aim else "; missed"
-        print(f"  {what}: {number:.2f} (aim: at least {aim:g}{missed})")
+        _least(what, number, aim)
 
 
 def tell_join(case: JoinCase) -> None:

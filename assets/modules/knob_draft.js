@@ -2,7 +2,7 @@
    buttons of the audit log that keep a turn or go back. */
 import { apiError, callApi, followCommand } from "./api.js";
 import { toast } from "./core.js";
-import { send } from "./knob_turns.js";
+import { send, sendAll } from "./knob_turns.js";
 import { refresh, runKnown } from "./moment.js";
 import { h, useEffect, useState } from "./react.js";
 
@@ -82,7 +82,7 @@ async function keep(number) {
 /* data-pw-preset = JSON [{run, knob, scope, value, version}, ...]: all turns of a set of values. */
 async function take(name, turns) {
   toast(`${name}: ${turns.length} turns requested`);
-  const done = await Promise.all(turns.map((one) => send(one.run, { name: one.knob, scope: one.scope }, one.value, name, one.version)));
+  const done = await sendAll(turns, name);
   const refused = done.filter((one) => one.phase !== "applied");
   toast(refused.length ? `${name}: ${refused.length} of ${done.length} refused: ${refused[0].text}` : `${name}: all applied`, null, refused.length ? "error" : "ok");
 }

@@ -8,6 +8,8 @@ import { refresh } from "./moment.js";
 const WAITING = "pending";
 /** @type {Map<string, any>} key -> {request, queue, row} */
 const turns = new Map();
+/** @type {Map<string, Promise<any>>} key -> the last request of a knob on its way to the store */
+const posted = new Map();
 const NONE = { request: null, queue: [], row: null };
 
 export const keyOf = (run, { name, scope }) => `${run}|${scope || ""}|${name}`;
@@ -35,6 +37,17 @@ export function send(run, { name, scope }, value, reason, version, hold = 0) {
   });
 }
 
+/** Ask for several values, {run, knob, scope, value, version}, in this order: one may only do once
+    another is in force. Answers with what became of each. */
+export async function sendAll(turns, reason) {
+  const done = [];
+  for (const { run, knob, scope, value, version } of turns) {
+    done.push(send(run, { name: knob, scope }, value, reason, version));
+    await posted.get(keyOf(run, { name: knob, scope }));
+  }
+  return Promise.all(done);
+}
+
 /** Follow a request of this knob that waits in the store, {id, value}, unless one is followed already. */
 export function adopt(run, { name, scope }, { id, value }) {
   const key = keyOf(run, { name, scope });
@@ -52,7 +65,9 @@ async function ask(key, turn) {
   const { run, name, scope, value, reason, version, hold } = turn;
   put(key, { request: { phase: "pending", value, text: WAITING } });
   const body = { knob: name, scope, value, reason, expected_version: version, unless_kept_s: hold || undefined };
-  const answer = await callApi("POST", `/runs/${encodeURIComponent(run)}/commands`, body);
+  const request = callApi("POST", `/runs/${encodeURIComponent(run)}/commands`, body);
+  posted.set(key, request);
+  const answer = await request;
   if (!answer.ok) return close(key, turn, "refused", "refused: " + apiError(answer));
   refresh(true);
   return follow(key, turn, answer.body.id);

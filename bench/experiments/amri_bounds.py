@@ -25,13 +25,8 @@ from bench.experiments.amri_ratios import (
 )
 from bench.experiments.amri_running import EddyDesign
 from bench.experiments.results import FigureResult, PaperClaim, verdict
-from storage.vocabulary.amri_costs import (
-    COUNTED,
-    IndexCosts,
-    SearchLoad,
-    configurations,
-    even_split,
-)
+from storage.vocabulary.amri_configurations import configurations, even_split
+from storage.vocabulary.amri_costs import COUNTED, IndexCosts, SearchLoad
 
 N: Final = N_STREAMS - 1
 #: Patterns of a state in the order in which hash indexes are added.
@@ -74,7 +69,7 @@ def d1(sizes: AmriSizes) -> FigureResult:
 
 
 def _whole(sizes: AmriSizes, settings: AmriSettings) -> EddyDesign:
-    return settings.even_split.with_knobs(partition_tuples=4 * sizes.window)
+    return settings.even_split.with_knobs(partition_share=1.0)
 
 
 def d2(sizes: AmriSizes) -> FigureResult:

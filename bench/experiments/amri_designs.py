@@ -10,6 +10,7 @@ import numpy as np
 
 from bench.experiments.amri_data import DealtPhase, EddyCase, dealt, drifting
 from bench.experiments.amri_running import EddyDesign
+from storage.vocabulary.amri import AS_IN_THE_PAPER
 
 #: Tuples of a window, of a phase in a stream; phases; requests of windows of assessment.
 WINDOW, PHASE, N_PHASES = 10_000, 5_000, 40
@@ -112,31 +113,15 @@ def common(window: int, scale: float) -> dict[str, object]:
     """What both settings have."""
     return {
         "router": "greedy",
-        "partition_tuples": max(16, window // 4),
         "period_requests": max(100, round(scale * PERIOD)),
         "trigger_requests": max(100, round(scale * TRIGGER)),
     }
 
 
-#: Knobs as in the paper, but for sizes.
-AS_IN_THE_PAPER: Final[dict[str, object]] = {
-    "index_bits": 64,
-    "assessment": "cdia",
-    "epsilon": 0.05,
-    "theta": 0.1,
-    "fold_scope": "leaf",
-    "selection": "window",
-    "prior": 0.0,
-    "min_gain": 0.0,
-    "migration": "nothing",
-    "cost_model": "paper",
-}
-
-
 def published(window: int, scale: float, bits: int = 64) -> AmriSettings:
     """The paper's. bits: B."""
     name = f"the paper's settings, B = {bits}"
-    knobs = {**common(window, scale), **AS_IN_THE_PAPER, "index_bits": bits}
+    knobs = {**AS_IN_THE_PAPER, **common(window, scale), "index_bits": bits}
     return AmriSettings(name, EddyDesign("AMRI", tuple(knobs.items())))
 
 

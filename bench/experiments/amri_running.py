@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from backend.adaptive.core import Evaluations
 from backend.model.knobs import KnobSettings
+from backend.operators.network.core.blocks import Block
 from backend.operators.network.core.contract import Clock, Surroundings
+from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.regions import MemoryRegions
 from backend.operators.network.core.strings import Strings
 from backend.operators.network.eddy.operator import EddyJoin
@@ -108,6 +110,16 @@ class EddyWork(NamedTuple):
         return float(self.units @ [1.0, 1.0, 1.0, 1.0, link, bucket, code])
 
 
+def joined(
+    plan: NetworkPlan, regions: MemoryRegions, tuning: EddyTuning, part: Sequence[SignedElements]
+) -> tuple[Block, EddyProfile]:
+    """Results of some elements, and what the eddy saw."""
+    strings = Strings(regions.scope("strings"))
+    around = Surroundings(plan, regions, strings, Clock(), tunings={JOIN: tuning})
+    join = EddyJoin(plan.operator(JOIN), around)
+    return join.run(*blocks_of(part)), join.profile()
+
+
 class EddyLane:
     """An eddy tuned by its own decisions, batch by batch. begin, then: knobs, and those from so
     many arrivals on."""
@@ -136,7 +148,7 @@ class EddyLane:
             self.eddy.turn(self._then, {})
         self.eddy.orders[:] = self._routes_at(self._n // len(part)) or self.eddy.orders
         began, tuning = time.process_time(), self.eddy.tuning
-        block, profile = self._joined(tuning, part)
+        block, profile = joined(self._plan, self._regions, tuning, part)
         ran = time.process_time()
         self.eddy.observe(self._batch, profile)
         done = time.process_time()
@@ -147,15 +159,6 @@ class EddyLane:
         sums = profile.requests.sum(axis=(0, 1)).tolist()
         operations = Operations(n_arrivals, sums[PROBES], sums[MATCHES], sums[SCANNED])
         return JoinStretch(done - began, done - ran, found, operations)
-
-    def _joined(
-        self, tuning: EddyTuning, part: Sequence[SignedElements]
-    ) -> tuple[Any, EddyProfile]:
-        strings = Strings(self._regions.scope("strings"))
-        plan, regions = self._plan, self._regions
-        around = Surroundings(plan, regions, strings, Clock(), tunings={JOIN: tuning})
-        join = EddyJoin(plan.operator(JOIN), around)
-        return join.run(*blocks_of(part)), join.profile()
 
     def _worked(
         self, tuning: EddyTuning, profile: EddyProfile, n_arrivals: int, results: int, decided: int

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from storage.reader import Reader
 from storage.tables.rows import SeriesData
-from storage.vocabulary.records import PlanVersion
+from storage.vocabulary.records import Json, PlanVersion
 
 #: What a card of the plan graph shows.
 Card: TypeAlias = Literal["source", "step", "operator", "synopsis", "store", "output"]
@@ -136,7 +136,8 @@ class Face:
     watching: of properties of batches. gains: what adapting came to
     (dashboard.views.gain.GainSource); verdict: in the post-mortem. skips: ways past others in a
     plan. changes: what tells the nodes of a plan from those before, in words; spoken: roles of
-    nodes whose coming and going they tell. refuted: by node, of the queries still open, as of a
+    nodes whose coming and going they tell. presets: by name values of knobs of one scope, in the
+    order they are turned. refuted: by node, of the queries still open, as of a
     batch. compared: properties that Compare adds up over all that have them -> (words, unit,
     whether smaller is better).
     """
@@ -165,6 +166,7 @@ class Face:
     changes: tuple[Callable[[Any, Any], Iterable[str]], ...] = ()
     spoken: frozenset[str] = frozenset()
     compared: Mapping[str, tuple[str, str, bool | None]] = field(default_factory=dict)
+    presets: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     refuted: Callable[[Reader, str, int, PlanVersion], Mapping[str, float | None]] | None = None
 
 

@@ -31,10 +31,21 @@ class PresetRow(NamedTuple):
 
 
 def presets_of(
-    noted: Iterable[Command], history: Sequence[Knob], commands: Iterable[Command]
+    noted: Iterable[Command],
+    history: Sequence[Knob],
+    commands: Iterable[Command],
+    shipped: Mapping[str, Mapping[str, Json]],
 ) -> list[Preset]:
-    """Those that are always there, then those people saved. history: oldest first."""
+    """Those that are always there, then those people saved. history: oldest first. shipped: values
+    by knob, of those that come with systems: for each scope with all of these knobs."""
     presets = [Preset(AT_START, _first_values(history))]
+    by_scope: dict[str, set[str]] = {}
+    for knob in history:
+        by_scope.setdefault(knob.scope, set()).add(knob.name)
+    for name, of_knobs in shipped.items():
+        scopes = [scope for scope, names in by_scope.items() if of_knobs.keys() <= names]
+        values = {(scope, knob): of_knobs[knob] for scope in scopes for knob in of_knobs}
+        presets += [Preset(name, values)] * bool(values)
     turned = [c for c in commands if c.kind == "knob" and c.applied_batch is not None]
     if turned:
         last = max(turned, key=lambda turn: turn.id)
@@ -59,13 +70,14 @@ def _first_values(history: Sequence[Knob]) -> dict[tuple[str, str], Json]:
 
 
 def beside(run: str, presets: Iterable[Preset], knobs: Sequence[Knob]) -> list[PresetRow]:
-    """Each preset beside the values in force; knobs that are gone are left out."""
-    rows = []
+    """Each preset beside the values in force, in its own order; knobs that are gone are left
+    out."""
+    rows, now = [], {(knob.scope, knob.name): knob for knob in knobs}
     for preset in presets:
         others = [
-            (knob, preset.values[knob.scope, knob.name])
-            for knob in knobs
-            if preset.values.get((knob.scope, knob.name), knob.value) != knob.value
+            (now[key], value)
+            for key, value in preset.values.items()
+            if key in now and now[key].value != value
         ]
         words = [
             f"{words_of(knob.name)} {value_words(knob.value, knob.unit)}"

@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from storage.vocabulary.properties import Property, Vocabulary
+from storage.vocabulary.records import Json
 
-#: Columns of the matrix of access patterns. counted, delta: N and δ of the last assessment. Facts
-#: of its rows: ``folded into``, a pattern or None; ``asked by``, routes in force that lead there.
-#: ``seen``: the state with all it was asked (storage.vocabulary.amri_windows.StateSeen).
+#: Knobs as [WRA13] §9 has them. θ goes before ε, which has to be below it at each turn.
+AS_IN_THE_PAPER: Final[Mapping[str, Json]] = {
+    "access": "bitmap",
+    "index_bits": 64,
+    "bit_division": "by state",
+    "partition_share": 0.25,
+    "assessment": "cdia",
+    "theta": 0.1,
+    "epsilon": 0.05,
+    "combine": "highest",
+    "fold_scope": "leaf",
+    "tuning_schedule": "hybrid",
+    "period_requests": 60_000,
+    "trigger_requests": 100_000,
+    "selection": "window",
+    "prior": 0.0,
+    "min_gain": 0.0,
+    "migration": "nothing",
+    "cost_model": "paper",
+    "index_costs": "counted",
+}
+
+#: Columns of the matrix of access patterns. counted, delta: N and δ of the last assessment; codes:
+#: of the tuples compared those of which the code alone was read. Facts of its rows: ``folded
+#: into``, a pattern or None; ``asked by``, routes in force that lead there. ``seen``: the state
+#: with all it was asked (storage.vocabulary.amri_windows.StateSeen).
 PATTERN_COLUMNS: Final = (
     *("requests", "share", "reported", "predicted"),
     *("compared", "matched", "buckets"),
-    *("counted", "delta"),
+    *("counted", "delta", "codes"),
 )
 
 AMRI: Final = Vocabulary(

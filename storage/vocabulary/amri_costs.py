@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -25,19 +25,18 @@ Candidates: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 #: Bits of an index, at most.
 MOST_BITS: Final = 64
+#: Looking a bucket of an index up takes about as long as reading so many codes.
+CODES_A_BUCKET: Final = 4
 #: Of an attribute that is compared by order: more of them tell nothing apart.
 ORDERED_BITS: Final = 8
-#: Configurations that are compared with each other one by one, at most.
-MOST_CANDIDATES: Final = 5000
-#: Costs that differ by so small a share are equal: what sums of floats differ by.
-EQUAL: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class WorkCosts:
     """C_h of hashing an attribute, C_c of comparing a tuple, C_i and C_d of inserting and deleting,
-    C_b of visiting a bucket, of a link of a hash module; counted (1), or measured in ns. move: of
-    moving a tuple to another configuration where that was measured, else None."""
+    C_b of visiting a bucket, of a link of a hash module, of reading the code of a tuple that is
+    not compared; counted (1), or measured. move: of moving a tuple to another configuration where
+    that was measured, else None."""
 
     hash: float = 1.0
     compare: float = 1.0
@@ -45,13 +44,19 @@ class WorkCosts:
     delete: float = 1.0
     bucket: float = 0.0
     link: float = 1.0
+    code: float = 0.0
     move: float | None = None
 
 
 COUNTED = WorkCosts()
+#: Of reading a code, as a share of comparing a tuple: both as ``bench amri`` measures them.
+CODE_READ: Final = 0.12
+#: An index by bits goes to its buckets where that is less than reading all codes of a partition, a
+#: bucket for four of them (ADR 32): what is counted beside Eq. 1.
+REFINED = WorkCosts(bucket=CODES_A_BUCKET * CODE_READ, code=CODE_READ)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SearchLoad:
     """What is asked of a state. n: its attributes; ordered: those asked for by order alone, as a
     pattern. frequencies: F by pattern, shares of the requests (they need not sum to 1). arrivals,
@@ -65,40 +70,39 @@ class SearchLoad:
     window: float = 1.0
     windows: Mapping[Pattern, float] = field(default_factory=dict)
     ordered: Pattern = 0
+    _priced: dict[tuple[int, int], PricedCandidates] = field(
+        init=False, compare=False, repr=False, default_factory=dict
+    )
 
-    @property
+    def forget(self) -> None:
+        """What candidates cost under it."""
+        self._priced.clear()
+
+    @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
         """In the order of the arrays below."""
         return tuple(self.frequencies)
 
-    @property
+    @cached_property
     def shares(self) -> Floats:
         """float64[patterns]: F."""
         return np.array([*self.frequencies.values()], dtype=np.float64)
 
-    @property
+    @cached_property
     def stored(self) -> Floats:
         """float64[patterns]: λ_d·W_ap, the tuples in the window of a pattern."""
         windows = [self.windows.get(pattern, self.window) for pattern in self.frequencies]
         return self.arrivals * np.array(windows, dtype=np.float64)
 
-    @property
+    @cached_property
     def specified(self) -> NDArray[np.bool_]:
-        """bool[patterns, attributes]."""
-        return specified(self.patterns, self.n)
-
-
-def even_split(n_attributes: int, n_bits: int, without: Pattern = 0) -> tuple[int, ...]:
-    """As many bits for each attribute, one more for the first ones where some are left over; none
-    for those of a pattern, if there are others."""
-    own = [a for a in range(n_attributes) if not without >> (n_attributes - 1 - a) & 1]
-    n = len(own or range(n_attributes))
-    shares = iter([(n_bits + n - 1 - k) // n for k in range(n)])
-    return tuple(next(shares) if a in own or not own else 0 for a in range(n_attributes))
+        """bool[patterns, attributes]; not to be written to."""
+        return _specified(self.patterns, self.n)
 
 
 class CostParts(NamedTuple):
-    """float64[candidates] each: C_hash,I + C_hash,SR + C_search (Eq. 1), and bucket visits."""
+    """float64[candidates] each: C_hash,I + C_hash,SR + C_search (Eq. 1); buckets visited and codes
+    read in vain."""
 
     hash_insert: Floats
     hash_request: Floats
@@ -111,9 +115,13 @@ class CostParts(NamedTuple):
         return self.hash_insert + self.hash_request + self.search + self.buckets
 
 
+_specified = lru_cache(maxsize=64)(specified)
+
+
+@lru_cache(maxsize=64)
 def uniform_reach(n: int, bits: int) -> Floats:
     """float64[attributes, bits + 1]: the share 2^-b of the tuples that one code of b bits leaves,
-    if values are spread evenly."""
+    if values are spread evenly. Not to be written to."""
     return np.tile(np.exp2(-np.arange(bits + 1.0)), (n, 1))
 
 
@@ -153,34 +161,81 @@ class IndexCosts:
         """float64[n, bits + 1]; the last column known stands for more bits."""
         if self.reach is None:
             return uniform_reach(n, bits)
-        columns = np.minimum(np.arange(bits + 1), self.reach.shape[1] - 1)
-        return self.reach[:, columns]
+        n_known = self.reach.shape[1]
+        if bits < n_known:
+            return self.reach[:, : bits + 1]
+        return self.reach[:, np.minimum(np.arange(bits + 1), n_known - 1)]
 
-    def compared(self, load: SearchLoad, candidates: Candidates) -> Floats:
-        """float64[candidates, patterns]: tuples that a request compares, n/2^B_ap by Eq. 1."""
+    def compared(
+        self, load: SearchLoad, candidates: Candidates, stored: Floats | None = None
+    ) -> Floats:
+        """float64[candidates, patterns]: tuples that a request compares, n/2^B_ap by Eq. 1.
+        stored: float64[candidates, 1], of each where it is not that of the load."""
         left = np.exp2(self._log_left(load.n, candidates) @ load.specified.T)
         corrections = [self.corrections.get(pattern, 1.0) for pattern in load.patterns]
-        n_compared: Floats = left * (load.stored * np.array(corrections, dtype=np.float64))[None, :]
+        of_all = load.stored if stored is None else stored
+        n_compared: Floats = left * (of_all * np.array(corrections, dtype=np.float64))
         return n_compared
 
-    def visited(self, load: SearchLoad, candidates: Candidates) -> Floats:
+    def visited(
+        self, load: SearchLoad, candidates: Candidates, stored: Floats | None = None
+    ) -> Floats:
         """float64[candidates, patterns]: occupied buckets that a request visits, of an attribute
         that it compares by order those in its range."""
-        log_left, ordered = self._log_left(load.n, candidates), specified([load.ordered], load.n)
-        log_codes = np.where(ordered, np.minimum(candidates, ORDERED_BITS), -log_left)
-        in_range = np.where(ordered, log_codes + log_left, 0.0)
+        log_left, in_range = self._log_left(load.n, candidates), self._in_range(load, candidates)
         wild = np.exp2(candidates @ ~load.specified.T + in_range @ load.specified.T)
-        filled = np.exp2(log_codes.sum(axis=1))[:, None]
-        occupied = np.minimum(filled, load.stored[None, :] / self.segments)
+        filled = np.exp2((in_range - log_left).sum(axis=1))[:, None]
+        of_all = load.stored if stored is None else stored
+        occupied = np.minimum(filled, of_all / self.segments)
         n_visited: Floats = self.segments * np.minimum(wild, occupied)
         return n_visited
 
+    def priced(self, load: SearchLoad, candidates: Candidates) -> PricedCandidates:
+        """What each candidate costs; of candidates that are not written to worked out once."""
+        if candidates.flags.writeable:
+            return self._price(load, candidates)
+        known, key = load._priced, (id(self), id(candidates))
+        if key not in known:
+            known[key] = self._price(load, candidates)
+        return known[key]
+
+    def one(self, load: SearchLoad, bits: Bits) -> PricedCandidates:
+        """What one configuration costs: as it was worked out among others, if it was."""
+        for priced in load._priced.values():
+            if priced.model is self and (place := priced.places.get(bits)) is not None:
+                return priced.at(place)
+        return self.priced(load, np.array([bits], dtype=np.int64))
+
+    def of_slices(
+        self, load: SearchLoad, n_tuples: Sequence[int], candidates: Candidates
+    ) -> PricedCandidates:
+        """What requests to slices of so many tuples cost, each with its bits."""
+        stored = np.array(n_tuples, dtype=np.float64)[:, None]
+        return replace(self, segments=1.0)._price(load, candidates, stored)
+
+    def _price(
+        self, load: SearchLoad, candidates: Candidates, stored: Floats | None = None
+    ) -> PricedCandidates:
+        compared = self.compared(load, candidates, stored)
+        hashed, buckets = self._ways(load, candidates)
+        if self.costs.code and self.visits:
+            in_vain = np.maximum(0.0, (load.stored if stored is None else stored) - compared)
+            codes = self.segments * self.bucket + in_vain * self.costs.code
+            got_at = np.minimum(buckets * (self.segments * self.bucket), codes)
+        else:
+            got_at = self.visited(load, candidates, stored) * self.bucket
+        return PricedCandidates(load, self, candidates, hashed, compared, got_at)
+
+    def _ways(self, load: SearchLoad, candidates: Candidates) -> tuple[Floats, Floats]:
+        if load.ordered:
+            return _ways(candidates, load.patterns, load.n, self._in_range(load, candidates))
+        if candidates.flags.writeable:
+            return _ways(candidates, load.patterns, load.n)
+        return _held_ways(_HeldCandidates(candidates), load.patterns, load.n)
+
     def request_costs(self, load: SearchLoad, candidates: Candidates) -> Floats:
         """float64[candidates, patterns]: of one request, hashing weighted."""
-        costs: Floats = (candidates > 0).astype(np.float64) @ load.specified.T * self.costs.hash
-        costs += self.compared(load, candidates) * self.costs.compare
-        costs += self.visited(load, candidates) * self.bucket
-        return costs
+        return self.priced(load, candidates).requests
 
     def parts(self, load: SearchLoad, candidates: Candidates) -> CostParts:
         """Eq. 1 for each candidate.
@@ -195,15 +250,7 @@ class IndexCosts:
         >>> parts.hash_insert.tolist(), parts.search.round(1).tolist()
         ([300.0, 200.0, 200.0], [8312.5, 8750.0, 8875.0])
         """
-        hashed = (candidates > 0).astype(np.float64)
-        weights = np.ones(len(load.patterns)) if self.literal else load.shares
-        asked = load.requests * load.shares
-        return CostParts(
-            self.upkeep(load, candidates),
-            load.requests * (hashed @ load.specified.T) @ weights * self.costs.hash,
-            self.compared(load, candidates) @ asked * self.costs.compare,
-            self.visited(load, candidates) @ asked * self.bucket,
-        )
+        return self.priced(load, candidates).parts()
 
     def upkeep(self, load: SearchLoad, candidates: Candidates) -> Floats:
         """float64[candidates]: C_hash,I."""
@@ -231,62 +278,118 @@ class IndexCosts:
         reach = np.log2(self.reach_of(n, int(candidates.max(initial=0))))
         return reach[np.arange(n)[None, :], candidates]
 
-
-def corrections(
-    load: SearchLoad,
-    model: IndexCosts,
-    bits: Bits,
-    measured: Mapping[Pattern, tuple[int, int]],
-    least: int = 1,
-) -> dict[Pattern, float]:
-    """Measured against expected tuples compared, under one configuration (card A14.13). measured:
-    by pattern requests, and tuples compared; of fewer requests than ``least`` nothing is said."""
-    expected = model.compared(load, np.array([bits]))[0]
-    factors = {}
-    for pattern, expected_of in zip(load.patterns, expected.tolist(), strict=True):
-        n_requests, n_compared = measured.get(pattern, (0, 0))
-        if n_requests >= max(1, least) and expected_of > 0:
-            factors[pattern] = (
-                model.corrections.get(pattern, 1.0) * n_compared / (n_requests * expected_of)
-            )
-    return factors
+    def _in_range(self, load: SearchLoad, candidates: Candidates) -> Floats:
+        """float64[candidates, attributes]: log2 of the codes in the range of a request, of
+        attributes that it compares by order."""
+        log_codes = np.minimum(candidates, ORDERED_BITS) + self._log_left(load.n, candidates)
+        return np.where(specified([load.ordered], load.n), log_codes, 0.0)
 
 
-def n_configurations(caps: Sequence[int], bits: int, at_most: bool = False) -> int:
-    """How many ``configurations`` there are; C(B + N - 1, N - 1) of exactly B bits without caps
-    ([WRA13] §6.1)."""
-    ways = [1] + [0] * bits
-    for cap in caps:
-        ways = [sum(ways[b - min(cap, b) : b + 1]) for b in range(bits + 1)]
-    return sum(ways) if at_most else ways[min(bits, sum(caps))]
+class _HeldCandidates:
+    """An array that is not written to, for tables that are kept with it."""
+
+    def __init__(self, array: Candidates) -> None:
+        self.array = array
+
+    def __hash__(self) -> int:
+        return id(self.array)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _HeldCandidates) and self.array is other.array
 
 
-@lru_cache(maxsize=32)
-def configurations(caps: Bits, bits: int, at_most: bool = False) -> Candidates:
-    """All vectors of exactly (or at most) so many bits, none above its cap, ascending. Exactly as
-    many as the caps allow, where these allow fewer. Not to be written to."""
-    room = sum(caps)
-    bits = min(bits, room)
-    rows: list[Bits] = [()]
-    for place, cap in enumerate(caps):
-        room -= caps[place]
-        rows = [
-            (*row, own)
-            for row in rows
-            for left in [bits - sum(row)]
-            for own in range(0 if at_most else max(0, left - room), min(cap, left) + 1)
-        ]
-    vectors = np.array(rows, dtype=np.int64).reshape(len(rows), len(caps))
-    vectors.flags.writeable = False
-    return vectors
+def _ways(
+    candidates: Candidates, patterns: tuple[Pattern, ...], n: int, in_range: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """float64[candidates, patterns] each, of a request: the attributes it has hashed, and the
+    buckets of a segment that its wild cards and ranges stand for: those below all that is known are
+    a stretch of one, with a range that ends it; infinite where nothing is known (ADR 32). in_range:
+    see ``IndexCosts``; None: nothing is asked for by order."""
+    asked = specified(patterns, n)
+    hashed = (candidates > 0).astype(np.float64) @ asked.T
+    is_known = np.zeros(hashed.shape, dtype=np.bool_)
+    wild = np.zeros(hashed.shape)
+    ranges = np.zeros(candidates.shape) if in_range is None else in_range
+    for a in reversed(range(n)):
+        bits, known = candidates[:, a, None], asked[:, a]
+        wild += is_known * np.where(known, ranges[:, a, None], bits)
+        is_known |= (bits > 0) & known
+    return hashed, np.where(is_known, np.exp2(wild), np.inf)
 
 
-def cheapest(costs: Floats, candidates: Candidates) -> int:
-    """The place of the one chosen: lower cost, then fewer indexed attributes, then the
-    lexicographically larger vector (tie rule of card A5)."""
-    least = float(costs.min())
-    ties = np.flatnonzero(costs <= least + EQUAL * abs(least))
-    if len(ties) > 1:
-        some = candidates[ties]
-        ties = ties[np.lexsort((*(-some[:, ::-1].T), np.count_nonzero(some, axis=1)))]
-    return int(ties[0])
+@lru_cache(maxsize=16)
+def _held_ways(
+    held: _HeldCandidates, patterns: tuple[Pattern, ...], n: int
+) -> tuple[Floats, Floats]:
+    return _ways(held.array, patterns, n)
+
+
+@lru_cache(maxsize=16)
+def _held_places(held: _HeldCandidates) -> Mapping[Bits, int]:
+    return {tuple(bits): place for place, bits in enumerate(held.array.tolist())}
+
+
+def places_of(candidates: Candidates) -> Mapping[Bits, int]:
+    """By configuration; of candidates that are not written to."""
+    return _held_places(_HeldCandidates(candidates))
+
+
+@dataclass(frozen=True)
+class PricedCandidates:
+    """A load under candidates. hashed, compared, got_at: float64[candidates, patterns], of one
+    request the attributes hashed, the tuples compared, and what getting at these costs: buckets
+    visited or, where codes are priced, whatever is less of these and of all codes of a segment."""
+
+    load: SearchLoad
+    model: IndexCosts
+    candidates: Candidates
+    hashed: Floats
+    compared: Floats
+    got_at: Floats
+
+    @cached_property
+    def searching(self) -> Floats:
+        """float64[candidates, patterns]: of one request, comparing tuples and getting at them."""
+        return self.compared * self.model.costs.compare + self.got_at
+
+    @cached_property
+    def requests(self) -> Floats:
+        """float64[candidates, patterns]: of one request, hashing weighted."""
+        return self.hashed * self.model.costs.hash + self.searching
+
+    @cached_property
+    def upkeep(self) -> Floats:
+        """float64[candidates]: C_hash,I."""
+        return self.model.upkeep(self.load, self.candidates)
+
+    @cached_property
+    def total(self) -> Floats:
+        """float64[candidates]: C_D."""
+        if self.model.literal:
+            return self.parts().total
+        return self.upkeep + self.load.requests * (self.requests @ self.load.shares)
+
+    def parts(self) -> CostParts:
+        """C_D, part by part."""
+        load, costs = self.load, self.model.costs
+        weights = np.ones(len(load.patterns)) if self.model.literal else load.shares
+        asked = load.requests * load.shares
+        return CostParts(
+            self.upkeep,
+            load.requests * (self.hashed @ weights) * costs.hash,
+            self.compared @ asked * costs.compare,
+            self.got_at @ asked,
+        )
+
+    @property
+    def places(self) -> Mapping[Bits, int]:
+        """Of the candidates, which are not written to."""
+        return places_of(self.candidates)
+
+    def at(self, place: int) -> PricedCandidates:
+        """One of them."""
+        row = slice(place, place + 1)
+        return PricedCandidates(
+            self.load, self.model, self.candidates[row],
+            self.hashed[row], self.compared[row], self.got_at[row],
+        )  # fmt: skip

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Self, TypeAlias
+from typing import Any, Final, NamedTuple, Self, TypeAlias, cast
 
+from storage.vocabulary.amri_costs import WorkCosts
 from storage.vocabulary.amri_patterns import Pattern
 
-#: Of a pattern: requests, tuples matched, tuples compared, buckets visited.
-PatternCounts: TypeAlias = tuple[int, int, int, int]
-_NONE: Final[PatternCounts] = (0, 0, 0, 0)
+#: Of a pattern: requests, tuples matched, tuples compared, buckets visited, of the tuples compared
+#: those of which no more than the code was read.
+PatternCounts: TypeAlias = tuple[int, int, int, int, int]
+NO_COUNTS: Final[PatternCounts] = (0, 0, 0, 0, 0)
 
 
 class StateCounts(NamedTuple):
-    """Since the last selection: elements of the state with sign +; requests, tuples matched and
-    compared, buckets visited, by pattern."""
+    """Since the last selection: elements of the state with sign +; counts by pattern."""
 
     arrivals: int = 0
     by_pattern: Mapping[Pattern, PatternCounts] = MappingProxyType({})
@@ -23,39 +24,32 @@ class StateCounts(NamedTuple):
     def plus(self, arrivals: int, counts: Mapping[Pattern, PatternCounts]) -> StateCounts:
         """With those of a batch."""
         added = dict(self.by_pattern)
-        for pattern, (requests, matched, compared, buckets) in counts.items():
-            before = added.get(pattern, _NONE)
-            added[pattern] = (
-                before[0] + requests,
-                before[1] + matched,
-                before[2] + compared,
-                before[3] + buckets,
-            )
+        for pattern, row in counts.items():
+            a, b, c, d, e = added.get(pattern, NO_COUNTS)
+            added[pattern] = a + row[0], b + row[1], c + row[2], d + row[3], e + row[4]
         return StateCounts(self.arrivals + arrivals, added)
 
     def since(self, before: StateCounts) -> StateCounts:
         """Without what was counted before, where counting went on from there."""
         left = {
-            pattern: (row[0] - old[0], row[1] - old[1], row[2] - old[2], row[3] - old[3])
+            pattern: (row[0] - a, row[1] - b, row[2] - c, row[3] - d, row[4] - e)
             for pattern, row in self.by_pattern.items()
-            for old in [before.by_pattern.get(pattern, _NONE)]
-            if row[0] > old[0]
+            for a, b, c, d, e in [before.by_pattern.get(pattern, NO_COUNTS)]
+            if row[0] > a
         }
         return StateCounts(self.arrivals - before.arrivals, left)
 
     @property
     def requests(self) -> int:
-        return sum(requests for requests, _, _, _ in self.by_pattern.values())
+        return sum(requests for requests, *_ in self.by_pattern.values())
 
     @property
     def compared(self) -> int:
-        return sum(compared for _, _, compared, _ in self.by_pattern.values())
+        return sum(compared for _, _, compared, *_ in self.by_pattern.values())
 
-    @property
-    def cost(self) -> float:
-        """Counted work of the searches: comparisons and bucket visits."""
-        rows = self.by_pattern.values()
-        return float(sum(compared + buckets for _, _, compared, buckets in rows))
+    def cost(self, costs: WorkCosts) -> float:
+        """Of all searches, hashing left out."""
+        return sum(searched(row, costs) for row in self.by_pattern.values())
 
     def state(self) -> list[Any]:
         """As JSON-typed data."""
@@ -63,6 +57,13 @@ class StateCounts(NamedTuple):
 
     @classmethod
     def restored(cls, state: Sequence[Any]) -> Self:
-        """As ``state`` has it."""
+        """As ``state`` has it; what older records did not count is 0."""
         arrivals, rows = state
-        return cls(arrivals, {p: (r, m, c, b) for p, r, m, c, b in rows})
+        counts = {p: cast(PatternCounts, (*row, *NO_COUNTS[len(row) :])) for p, *row in rows}
+        return cls(arrivals, counts)
+
+
+def searched(row: PatternCounts, costs: WorkCosts) -> float:
+    """What the requests of a pattern took: comparisons, buckets visited, codes read in vain."""
+    _, _, compared, buckets, codes = row
+    return (compared - codes) * costs.compare + buckets * costs.bucket + codes * costs.code

@@ -13,9 +13,10 @@ from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
+from storage.vocabulary.amri_configurations import cheapest
 from storage.vocabulary.amri_costs import (
-    COUNTED,
     MOST_BITS,
+    REFINED,
     Bits,
     Candidates,
     Floats,
@@ -23,11 +24,9 @@ from storage.vocabulary.amri_costs import (
     SearchLoad,
     WorkCosts,
     capped_reach,
-    cheapest,
-    corrections,
 )
-from storage.vocabulary.amri_counts import StateCounts
-from storage.vocabulary.amri_patterns import Pattern, pattern_of
+from storage.vocabulary.amri_counts import NO_COUNTS, StateCounts
+from storage.vocabulary.amri_patterns import Pattern, attributes_of, pattern_of
 
 #: Requests of a pattern from which what they compared corrects the model.
 LEAST_MEASURED: Final = 200
@@ -62,12 +61,10 @@ def window_model(
     if not is_refined:
         return IndexCosts()
     reach = capped_reach(distinct_values(load, counts), MOST_BITS, load.ordered)
-    model = IndexCosts(
-        replace(COUNTED, bucket=1.0), reach=reach, segments=max(1, n_segments), visits=True
-    )
+    model = IndexCosts(REFINED, reach=reach, segments=max(1, n_segments), visits=True)
     measured = {
-        pattern: (requests, compared)
-        for pattern, (requests, _, compared, _) in counts.by_pattern.items()
+        pattern: (requests, compared - codes)
+        for pattern, (requests, _, compared, _, codes) in counts.by_pattern.items()
         if pattern not in by_modules
     }
     factors = corrections(load, model, bits, measured, least)
@@ -80,12 +77,32 @@ def distinct_values(load: SearchLoad, counts: StateCounts) -> list[float]:
     (card A14.2)."""
     values = []
     for attribute in range(load.n):
-        alone = counts.by_pattern.get(pattern_of([attribute], load.n), (0, 0, 0, 0))
-        requests, matched, _, _ = alone
+        alone = counts.by_pattern.get(pattern_of([attribute], load.n), NO_COUNTS)
+        requests, matched = alone[:2]
         is_known = requests >= LEAST_MEASURED and matched
         stored = load.arrivals * load.window
         values.append(stored * requests / matched if is_known else math.inf)
     return values
+
+
+def corrections(
+    load: SearchLoad,
+    model: IndexCosts,
+    bits: Bits,
+    measured: Mapping[Pattern, tuple[int, int]],
+    least: int = 1,
+) -> dict[Pattern, float]:
+    """Measured against expected tuples compared, under one configuration (card A14.13). measured:
+    by pattern requests, and tuples compared; of fewer requests than ``least`` nothing is said."""
+    reach = model.reach_of(load.n, max(bits, default=0)).tolist()
+    left = [of[b] for of, b in zip(reach, bits, strict=True)]
+    factors = {}
+    for pattern, stored in zip(load.patterns, load.stored.tolist(), strict=True):
+        n_requests, n_compared = measured.get(pattern, (0, 0))
+        if n_requests >= max(1, least) and stored > 0:
+            share = math.prod(left[a] for a in attributes_of(pattern, load.n))
+            factors[pattern] = n_compared / (n_requests * stored * share)
+    return factors
 
 
 class PassedWindow(NamedTuple):
@@ -117,20 +134,21 @@ class PassedWindow(NamedTuple):
     def costs(self, candidates: Candidates) -> tuple[Floats, float]:
         """float64[candidates], what the requests would have cost under each, and what they cost,
         migrations among it. Of the bits in force both are what was measured: of the others the
-        model says how many tuples more or less each pattern compares, and how many buckets more
-        or less are visited."""
+        model says how many tuples more or less each pattern compares, and how much more or less
+        getting at these takes."""
         counts, (load, model) = self.counts, self.priced
-        parts = model.parts(load, np.vstack([candidates, self.bits]))
-        visited = sum(buckets for _, _, _, buckets in counts.by_pattern.values())
+        parts, own = model.priced(load, candidates).parts(), model.one(load, self.bits).parts()
+        load.forget()
         buckets = parts.buckets
         if not self.modules:
-            buckets = buckets * (visited / buckets[-1] if buckets[-1] else 0.0)
+            got_at = counts.cost(replace(model.costs, compare=0.0))
+            buckets = buckets * (got_at / own.buckets[0] if own.buckets[0] else 0.0)
         of_each = parts.hash_insert + parts.hash_request + parts.search + buckets
         moved = self.n_moved * (2 * np.count_nonzero(self.bits) + 2)
-        hashed = float(parts.hash_insert[-1] + parts.hash_request[-1])
+        hashed = float(own.hash_insert[0] + own.hash_request[0])
         hashed += sum(model.linked(load, module) for module in self.modules)
         hashed += sum(counts.by_pattern.get(p, (0,))[0] * p.bit_count() for p in self.served)
-        return of_each[:-1], hashed + counts.cost + moved
+        return of_each, hashed + counts.cost(model.costs) + moved
 
     def module_cost(self, modules: Collection[Pattern]) -> float:
         """What the requests would have cost by hash modules alone, each by the one that serves it
@@ -138,7 +156,7 @@ class PassedWindow(NamedTuple):
         counts, (load, model) = self.counts, self.priced
         costs = model.request_costs(load, np.zeros((1, load.n), dtype=np.int64))[0]
         for module in modules:
-            requests, matched, _, _ = counts.by_pattern.get(module, (0, 0, 0, 0))
+            requests, matched = counts.by_pattern.get(module, NO_COUNTS)[:2]
             chain = matched / requests if requests else self.n_searched
             costs = np.minimum(costs, model.chained(load, module, chain))
         spent = sum(model.linked(load, module) for module in modules)

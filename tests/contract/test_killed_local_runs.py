@@ -59,7 +59,7 @@ JOINED = {"kept": "kmon", "routed": "amri"}
 #: Bits of eddies change and partitions migrate again and again.
 TUNED_OFTEN = """period_requests = 2000
 trigger_requests = 3000
-partition_tuples = 32
+partition_share = 0.1
 selection = "window"
 min_gain = 0.0
 migration = "all"

@@ -7,14 +7,17 @@ from fractions import Fraction
 from typing import NamedTuple
 
 LEAST_REQUESTS = 30
+#: Of visiting a bucket, of reading a code; of comparing a tuple and hashing an attribute 1.
+BUCKET, CODE = Fraction(48, 100), Fraction(12, 100)
 
 
 class Batch(NamedTuple):
     """A state in a batch. bits: in force; rows: by pattern (a bit for each attribute) requests,
-    tuples matched and compared, buckets visited; stored: tuples that a request found."""
+    tuples matched and compared, buckets visited, of the tuples compared those of which the code
+    alone was read; stored: tuples that a request found."""
 
     bits: tuple[int, ...]
-    rows: Mapping[int, tuple[int, int, int, int]]
+    rows: Mapping[int, tuple[int, int, int, int, int]]
     stored: int
 
     @property
@@ -73,14 +76,16 @@ def _patterns(batches: Sequence[Batch]) -> int:
     return 1 + max((p for batch in batches for p in batch.rows), default=0)
 
 
-def _work(batches: Sequence[Batch], pattern: int) -> tuple[int, int, int]:
-    """Requests, tuples compared, attributes hashed and buckets visited."""
-    n = compared = rest = 0
+def _work(batches: Sequence[Batch], pattern: int) -> tuple[int, Fraction, Fraction]:
+    """Requests; tuples compared and codes read; attributes hashed and buckets visited."""
+    n, compared, rest = 0, Fraction(0), Fraction(0)
     for batch in batches:
-        requests, _, of_batch, buckets = batch.rows.get(pattern, (0, 0, 0, 0))
+        requests, _, of_batch, buckets, codes = batch.rows.get(pattern, (0, 0, 0, 0, 0))
         width = len(batch.bits)
         hashed = sum(1 for k, b in enumerate(batch.bits) if b and pattern >> (width - 1 - k) & 1)
-        n, compared, rest = n + requests, compared + of_batch, rest + buckets + requests * hashed
+        compared += of_batch - codes + codes * CODE
+        rest += buckets * BUCKET + requests * hashed
+        n += requests
     return n, compared, rest
 
 

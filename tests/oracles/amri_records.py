@@ -66,18 +66,48 @@ def _pattern_costs(basis: Mapping[str, Any], bits: Sequence[int]) -> dict[int, f
     """By the bits."""
     n, costs = len(bits), dict[int, float]()
     corrections, segments = dict(basis["corrections"]), basis["segments"]
-    left = [
-        max(0.5**b, 0.0 if distinct is None else 1 / max(1.0, distinct))
-        for b, distinct in zip(bits, basis["distinct"], strict=True)
-    ]
+    left = [_left(basis, k, b) for k, b in enumerate(bits)]
     for pattern, _ in basis["shares"]:
         own = [k for k in range(n) if pattern >> (n - 1 - k) & 1]
         compared = basis["stored"] * math.prod(left[k] for k in own) * corrections.get(pattern, 1.0)
         hashed = sum(1 for k in own if bits[k])
-        wild = 2.0 ** (sum(bits) - sum(bits[k] for k in own))
-        occupied = min(1 / math.prod(left), basis["stored"] / segments)
-        costs[pattern] = hashed + compared + segments * min(wild, occupied) * basis["visits"]
+        got_at = segments * _got_at(basis, bits, own, compared / segments)
+        costs[pattern] = hashed + compared + got_at * basis["visits"]
     return costs
+
+
+def _by_order(basis: Mapping[str, Any], k: int) -> bool:
+    """Whether an attribute is asked for by order alone; Eq. 1 makes no difference."""
+    n = len(basis["distinct"])
+    return bool(basis["visits"] and basis["ordered"] >> (n - 1 - k) & 1)
+
+
+def _left(basis: Mapping[str, Any], k: int, b: int) -> float:
+    """The share of the tuples that b bits of an attribute leave."""
+    distinct = basis["distinct"][k]
+    least: float = 0.0 if distinct is None else 1 / max(1.0, distinct)
+    if _by_order(basis, k):
+        in_range = 0.5 if distinct is None else least
+        return in_range + (1 - in_range) * 0.5 ** min(b, 8)
+    return max(0.5**b, least)
+
+
+def _got_at(
+    basis: Mapping[str, Any], bits: Sequence[int], own: Sequence[int], compared: float
+) -> float:
+    """In a segment: buckets visited, those of wild cards behind all that is known at once, and of a
+    range that ends it, or all codes read, whatever is less."""
+    bucket, code = basis["prices"]
+    codes: float = bucket + max(0.0, basis["stored"] / basis["segments"] - compared) * code
+    known = [k for k in own if bits[k]]
+    buckets = bucket if known else math.inf
+    for k, b in enumerate(bits[: known[-1]] if known else ()):
+        if k not in own:
+            buckets *= 2.0**b
+        elif _by_order(basis, k):
+            buckets *= 2.0 ** min(b, 8) * _left(basis, k, b)
+    least: float = min(buckets, codes)
+    return least
 
 
 def _indexed(bits: Sequence[int]) -> int:

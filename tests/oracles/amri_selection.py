@@ -12,9 +12,9 @@ Number = Fraction | int
 
 @dataclass(frozen=True)
 class Load:
-    """F by pattern, a word such as '101'; λ_d, λ_r, W; costs C_h, C_c, C_b. distinct: values by
-    attribute; visits: C_b counts. windows: W_ap of some patterns. ordered: attributes that are
-    asked for by order alone, a word as well."""
+    """F by pattern, a word such as '101'; λ_d, λ_r, W; costs C_h, C_c, C_b, and of a code that is
+    read in vain. distinct: values by attribute. windows: W_ap of some patterns. ordered: attributes
+    that are asked for by order alone, a word as well."""
 
     frequencies: Mapping[str, Fraction]
     arrivals: Number = 1
@@ -23,6 +23,7 @@ class Load:
     hash: Number = 1
     compare: Number = 1
     bucket: Number = 0
+    code: Number = 0
     distinct: Sequence[Number] = ()
     windows: Mapping[str, Number] = field(default_factory=dict)
     ordered: str = ""
@@ -65,11 +66,29 @@ def cost(load: Load, bits: Sequence[int], literal: bool = False) -> Fraction:
                 wild *= 2**own
             elif load.is_ordered(a):
                 wild *= codes(load, a, own) * left(load, a, own)
-        visits = min(wild, filled, Fraction(load.stored(word)))
-        of_one = compared * load.compare + visits * load.bucket
+        got_at = min(wild, filled, Fraction(load.stored(word))) * load.bucket
+        if load.bucket and load.code:
+            got_at = least_way(load, word, bits, compared)
+        of_one = compared * load.compare + got_at
         total += load.requests * f * of_one
         total += load.requests * (1 if literal else f) * n_hashed * load.hash
     return total
+
+
+def least_way(load: Load, word: str, bits: Sequence[int], compared: Fraction) -> Fraction:
+    """To all buckets that the wild cards and ranges before the last known attribute stand for, or
+    past all codes (ADR 32)."""
+    past = Fraction(load.bucket + max(Fraction(0), load.stored(word) - compared) * load.code)
+    known = [a for a, own in enumerate(bits) if own and word[a] == "1"]
+    if not known:
+        return past
+    buckets = Fraction(load.bucket)
+    for a, own in enumerate(bits[: known[-1]]):
+        if word[a] != "1":
+            buckets *= 2**own
+        elif load.is_ordered(a):
+            buckets *= codes(load, a, own) * left(load, a, own)
+    return min(buckets, past)
 
 
 def vectors(

@@ -31,7 +31,7 @@ from tests.systems.running import ASKED, BATTERY, TEXTS, Bench, claimed, execute
 KNOBS = {
     "asc": {"lambda_tuples": 800, "cooldown_tuples": 0},
     "cals": {"memory_tuples": 12},
-    "amri": {"period_requests": 400, "trigger_requests": 700, "partition_tuples": 16},
+    "amri": {"period_requests": 400, "trigger_requests": 700},
 }
 #: Other queries of the unit, by name, where they are not the first of its own.
 OTHERS = {"agreedy": "again"}

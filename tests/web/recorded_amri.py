@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from backend.model.knobs import KnobSpec
+from backend.systems.amri.knobs import AmriKnobs
 from storage.vocabulary import registry
 from storage.vocabulary.amri import PATTERN_COLUMNS
 from storage.vocabulary.amri_counts import StateCounts
@@ -51,25 +53,25 @@ ATTRIBUTES: Final = {"S": ("a", "b"), "T": ("a", "c"), "U": ("b", "c")}
 BITS: Final = {"T": (4, 4), "U": (3, 3)}
 #: Tuples of S that a request finds, that came to it in a batch, and requests of a batch.
 N_STORED, N_CAME, N_ASKED = 4000, 200, 2000
-#: Of S: pattern, its bits, share of requests, tuples compared, matched, buckets a request.
+#: Of S: pattern, its bits, share of requests, tuples compared, matched, buckets a request; of the
+#: tuples compared those of which the code alone was read.
 ASKED: Final = (
-    ("<a,b>", 3, 0.05, 1.5, 0.2, 1.0),
-    ("<a,*>", 2, 0.7, 18.0, 4.0, 4.0),
-    ("<*,b>", 1, 0.25, 90.5, 6.0, 32.0),
+    ("<a,b>", 3, 0.05, 1.5, 0.2, 1.0, 0.5),
+    ("<a,*>", 2, 0.7, 18.0, 4.0, 4.0, 6.0),
+    ("<*,b>", 1, 0.25, 90.5, 6.0, 32.0, 40.5),
 )
 
 
-def _knob(name: str, kind: str, value: Any, default: Any, **more: Any) -> Knob:
-    return Knob(name, kind, value, default, "", "A knob.", entity=EDDY, scope=UNIT.id, **more)
+def _knob(spec: KnobSpec) -> Knob:
+    value = TURNED.get(spec.name, spec.default)
+    return Knob(
+        spec.name, spec.kind, value, spec.default, spec.unit, spec.help, spec.low, spec.high,
+        spec.scale, spec.choices, EDDY, scope=UNIT.id,
+    )  # fmt: skip
 
 
-KNOBS: Final = (
-    _knob("index_bits", "int", BUDGET, 12, low=0, high=64),
-    _knob("pinned_bits", "text", "", ""),
-    _knob("access", "choice", "bitmap", "bitmap", choices=("bitmap", "hash", "portfolio", "scan")),
-    _knob("hash_indexes", "int", 3, 3, low=0, high=63),
-    _knob("theta", "float", 0.1, 0.02, low=1e-4, high=1, scale="log"),
-)
+TURNED: Final = {"index_bits": BUDGET, "theta": 0.09}
+KNOBS: Final = tuple(map(_knob, AmriKnobs.specs()))
 
 
 def bits_of(name: str, b: int) -> tuple[int, ...]:
@@ -85,10 +87,10 @@ def n_migrating(name: str, b: int) -> int:
 def seen_of(b: int) -> StateSeen:
     """S at the end of a batch, with all it was asked since the run began."""
     counts = {
-        bits: tuple(round((b + 1) * N_ASKED * share * each) for each in (1, matched, compared, n))
-        for _, bits, share, compared, matched, n in ASKED
+        bits: tuple(round((b + 1) * N_ASKED * share * n) for n in (1, matched, compared, *rest))
+        for _, bits, share, compared, matched, *rest in ASKED
     }
-    total = StateCounts((b + 1) * N_CAME, counts)  # type: ignore[arg-type]  # four numbers each
+    total = StateCounts((b + 1) * N_CAME, counts)  # type: ignore[arg-type]  # five numbers each
     return StateSeen(total, 0, N_STORED, N_STORED, N_PARTITIONS, bits_of("S", b))
 
 
@@ -123,7 +125,7 @@ class AmriRecording:
     knobs: dict[str, Knob] = field(default_factory=lambda: {one.name: one for one in KNOBS})
 
     def begin(self) -> None:
-        """Write the run with its entities and its knob."""
+        """Write the run with its entities and its knobs."""
         inputs = tuple(Input(name, [["a", "int"], ["b", "int"]]) for name in UNIT.inputs)
         place = (os.getpid(), socket.gethostname(), "0.1.0")
         run = Run(RUN, "clique", "starting", self.started_at, {}, *place, inputs=inputs)
@@ -209,8 +211,8 @@ def _patterns(b: int) -> Matrix:
     """Nothing is reported before the bits moved, and rare patterns never."""
     values = [
         [N_ASKED * share, share, share if b >= MOVED and share > 0.1 else None, share, *rest,
-         N_ASKED * share, DELTA]
-        for _, _, share, *rest in ASKED
+         N_ASKED * share, DELTA, codes]
+        for _, _, share, *rest, codes in ASKED
     ]  # fmt: skip
     patterns = [bits for _, bits, *_ in ASKED]
     facts = {
@@ -227,15 +229,17 @@ def _patterns(b: int) -> Matrix:
 
 def _routes(b: int) -> Matrix:
     """Of 200 elements each; two of every hundred explore."""
-    taken, explored = [0.98, 30.5, 1, 196], [0.02, 40.0, 0, 4]
+    taken, explored = [0.98, 30.5, 4.25, 1, 196], [0.02, 40.0, 6.5, 0, 4]
     first, second = (explored, taken) if b >= MOVED else (taken, explored)
     rows = {
         "S → T → U": [4.0, *first, 3.0, 0.5],
         "S → U → T": [2.0 if b >= MOVED else 5.0, *second, 0.25, 2.0],
         "T → S → U": [3.0, *taken, 2.0, 0.25], "T → U → S": [6.0, *explored, 4.0, 0.125],
-        "U → S → T": [None, 1.0, 30.5, 1, 200, 0.5, 1.5],
+        "U → S → T": [None, 1.0, 30.5, 4.25, 1, 200, 0.5, 1.5],
     }  # fmt: skip
-    columns = ("price", "share", "compared", "in force", "elements", "fan-out 1", "fan-out 2")
+    columns = (
+        *("price", "share", "compared", "work", "in force", "elements"), "fan-out 1", "fan-out 2",
+    )  # fmt: skip
     return _matrix("routes by origin", "S ⋈ T ⋈ U", list(rows), columns, list(rows.values()))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
+from storage.vocabulary.amri import AS_IN_THE_PAPER
 from tests.web.axe import violations
 from tests.web.conftest import Ask, OpenPage, asking, until
 from tests.web.recorded_amri import MOVED, N_PARTITIONS, RUN, AmriRecording, record_amri
@@ -85,6 +86,7 @@ def test_what_is_asked_stands_beside_the_bits(open_page: OpenPage) -> None:
     rows = page.locator('[data-state="s:S"] table').first.locator("tbody tr")
     expect(rows).to_have_text([re.compile(one) for one in (r"<a,\*>", r"<\*,b>", "<a,b>")])
     expect(rows.nth(1)).to_contain_text("90.50")
+    expect(rows.nth(1)).to_contain_text("40.50")
     expect(rows.nth(2).get_by_title("not reported")).to_have_text("—")
     expect(page.locator('[data-state="s:T"]')).to_contain_text("Nothing was asked of this state")
 
@@ -106,6 +108,7 @@ def test_routes_have_their_price_and_the_one_in_force_is_marked(open_page: OpenP
     page = open_page(f"{PAGE}&at={MOVED}")
     expect(page.locator(forced)).to_contain_text("U → T")
     expect(page.locator('#pw-routes tr[data-origin="S"]').nth(1)).to_contain_text("2.00")
+    expect(page.locator(forced)).to_contain_text("4.25")
 
 
 def test_what_tuning_came_to_is_said_and_drawn(open_page: OpenPage) -> None:
@@ -287,3 +290,17 @@ def test_bits_over_time_are_stacked_by_attribute(open_page: OpenPage) -> None:
     page.locator("#pw-bit-lanes .pw-twin-switch").click()
     row = page.locator("#pw-bit-lanes .pw-twin-table tbody tr")
     expect(row).to_contain_text("S takes the bits a 2, b 5 instead of a 5, b 2")
+
+
+def test_the_knobs_of_the_paper_are_turned_at_one_click(open_page: OpenPage, site: Site) -> None:
+    """One after the other, as the preset has them: θ goes before ε, which has to be below it."""
+    page = open_page(f"/knobs?run={RUN}")
+    row = page.locator("#pw-presets tbody tr", has_text="As in the paper of AMRI")
+    expect(row).to_contain_text(re.compile(r"Index bits B [89].* → 64"))
+    now = {knob.name: knob.value for knob in site.reader.knobs(RUN)}
+    others = [name for name, value in AS_IN_THE_PAPER.items() if now[name] != value]
+    with asking(page, site.reader, RUN, len(others)):
+        row.get_by_role("button", name=f"Take ({len(others)} turns)").click()
+    asked = [command.payload for command in site.reader.commands(RUN)[len(others) - 1 :: -1]]
+    assert [turn["knob"] for turn in asked] == others
+    assert all(turn["value"] == AS_IN_THE_PAPER[str(turn["knob"])] for turn in asked)

@@ -10,8 +10,6 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
 from backend.adaptive.stats import Mean
 from backend.operators.network.joins.join_kernel import PROBES
 from backend.systems.amri.entries import AssessmentReport
@@ -31,13 +29,8 @@ from backend.systems.amri.switching import (
     pair_difference,
     roll_back,
 )
-from storage.vocabulary.amri_costs import (
-    COUNTED,
-    MOST_CANDIDATES,
-    Bits,
-    configurations,
-    n_configurations,
-)
+from storage.vocabulary.amri_configurations import MOST_CANDIDATES, configurations, n_configurations
+from storage.vocabulary.amri_costs import COUNTED, Bits
 from storage.vocabulary.amri_patterns import pattern_of
 from storage.vocabulary.amri_windows import IndexRegret, PassedWindow
 
@@ -108,8 +101,8 @@ class BitChoices:
             new, sides = self._accumulated(self._advantage, window, knobs.min_gain, basis)
         else:
             new, sides = _by_window(window, selection, knobs)
-        pair = np.array([window.bits, new], dtype=np.int64)
-        costs = (model.request_costs(load, pair) @ load.shares).tolist()
+        pair = model.one(load, window.bits), model.one(load, new)
+        costs = [float(priced.requests[0] @ load.shares) for priced in pair]
         return ChosenBits(
             sides, selection, window.bits, new, (costs[0], costs[1]), window.assessed, basis,
             _mixes(window, selection.bits), back is not None,
@@ -129,16 +122,17 @@ class BitChoices:
         before, self._before, counts = self._before, None, window.counts
         if before is None or not counts.requests:
             return None
-        old = np.array([before], dtype=np.int64)
-        estimate = float((window.model.request_costs(window.asked, old) @ window.asked.shares)[0])
+        old = window.model.one(window.asked, before)
+        estimate = float(old.requests[0] @ window.asked.shares)
         indexed = pattern_of([k for k, b in enumerate(window.bits) if b], window.load.n)
         by_pattern = counts.by_pattern.items()
         hashed = sum(row[PROBES] * (p & indexed).bit_count() for p, row in by_pattern)
-        measured = (counts.cost + hashed) / counts.requests
+        searched = counts.cost(window.model.costs)
+        measured = (searched + hashed) / counts.requests
         half = 2.0 * measured / math.sqrt(counts.requests)
         mean = Mean(measured, measured - half, measured + half, counts.requests)
         sides = roll_back(mean, estimate * TOLERANCE + window.slack(sum(before)))
-        basis["measured"] = [counts.cost, hashed, counts.requests, estimate]
+        basis["measured"] = [searched, hashed, counts.requests, estimate]
         return (before, sides) if sides.holds else None
 
     def _accumulated(
@@ -189,16 +183,15 @@ def _by_window(
     load, model, bits = window.load, window.model, window.bits
     slack = selection.cost_bound / max(load.requests, 1e-300)
     gain = pair_difference(load, model, bits, selection.bits, window.assessed.total, slack)
-    old = model.request_costs(load, np.array([bits])) @ load.shares
+    old = float(model.one(load, bits).requests[0] @ load.shares)
     names = window.pattern_names
-    sides = by_window(gain, float(old[0]), load.requests, 0.0, knobs.min_gain, names)
+    sides = by_window(gain, old, load.requests, 0.0, knobs.min_gain, names)
     same = selection.bits == bits
     return selection.bits, sides._replace(verdict="kept") if same else sides
 
 
 def _mixes(window: PricedWindow, bits: Bits) -> tuple[Mix, Mix]:
     """A scan, and the bit-address index: what the state could have for its bytes."""
-    pair = np.array([(0,) * len(bits), bits], dtype=np.int64)
-    scan, indexed = window.model.parts(window.load, pair).total.tolist()
-    n_bytes = window.sizes.of(bits, 0)
-    return Mix((0,) * len(bits), (), scan, 0.0), Mix(bits, (), indexed, n_bytes)
+    none = (0,) * len(bits)
+    scan, indexed = (float(window.model.one(window.load, of).total[0]) for of in (none, bits))
+    return Mix(none, (), scan, 0.0), Mix(bits, (), indexed, window.sizes.of(bits, 0))

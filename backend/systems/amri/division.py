@@ -10,15 +10,8 @@ import numpy as np
 
 from backend.systems.amri.selection import SelectionSettings, tried_of
 from backend.systems.amri.sides import Sides, compared
-from storage.vocabulary.amri_costs import (
-    EQUAL,
-    Bits,
-    Candidates,
-    Floats,
-    IndexCosts,
-    SearchLoad,
-    cheapest,
-)
+from storage.vocabulary.amri_configurations import EQUAL, cheapest
+from storage.vocabulary.amri_costs import Bits, Candidates, Floats, IndexCosts, SearchLoad
 
 #: Bits of a state beyond which its curve is not followed.
 MOST_SHARED: Final = 24

@@ -25,13 +25,14 @@ from backend.systems.amri.routing import (
     RouteCosts,
     RouteRequest,
     predicted_frequencies,
+    route_work,
 )
 from backend.systems.amri.schedule import ScheduleEvent, ScheduleSettings, TuningSchedule
 from backend.systems.amri.states import StateIndex
 from backend.systems.amri.telling import EddyLook
 from backend.systems.amri.view import EddyView
-from storage.vocabulary.amri_costs import Bits
-from storage.vocabulary.amri_counts import PatternCounts
+from storage.vocabulary.amri_costs import REFINED, Bits
+from storage.vocabulary.amri_counts import PatternCounts, searched
 from storage.vocabulary.amri_patterns import Pattern
 from storage.vocabulary.memory import Bid, MemoryUse
 from storage.vocabulary.records import Decision, DecisionOutcome
@@ -41,13 +42,12 @@ SETTLING: Final = 2
 #: Routes of an origin that elements take, those that are explored among them.
 MOST_ROUTES: Final = 24
 #: Of what is kept of an eddy between runs; one of another form says nothing to this one.
-FORM: Final = 5
+FORM: Final = 6
 
 
 class AdaptedEddy:
     """An eddy with its decisions. name: what people call it; n_shards: that it runs in; told: of
-    the last batch; taken: by origin and route, the one in force first, elements, requests, tuples
-    compared in it."""
+    the last batch; taken: by origin and route, the one in force first, what was counted in it."""
 
     def __init__(self, view: EddyView, evaluations: Evaluations) -> None:
         self.view, self._evaluations = view, evaluations
@@ -56,7 +56,7 @@ class AdaptedEddy:
         self.states = [
             StateIndex(*of) for of in zip(view.attributes, view.graph.attributes, strict=True)
         ]
-        self.fan_outs, self.compared, self.measured = FanOuts(), FanOuts(), RouteCosts()
+        self.fan_outs, self.searched, self.measured = FanOuts(), FanOuts(), RouteCosts()
         self.orders: list[Order] = [view.graph.orders(port)[0] for port in range(view.n)]
         self.routes: list[RouteChoice | None] = [None] * view.n
         self.pinned_routes: Mapping[int, Order] = {}
@@ -140,10 +140,10 @@ class AdaptedEddy:
         )
 
     def _probe_cost(self, state: int, pattern: Pattern) -> float:
-        """Tuples that a request of a pattern compares under the bits in force, else as was lately
-        seen; and the request itself."""
-        expected = self.states[state].expected_compared(pattern)
-        return 1.0 + (self.compared.of(state, pattern) if expected is None else expected)
+        """What a request of a pattern takes under the bits in force, else as was lately seen; and
+        the request itself."""
+        expected = self.states[state].expected_cost(pattern)
+        return 1.0 + (self.searched.of(state, pattern) if expected is None else expected)
 
     def grant(self, n_pages: int | None) -> None:
         """So many pages of the pool of the run in each shard; None: as many as it wants."""
@@ -192,32 +192,34 @@ class AdaptedEddy:
         for port, state in enumerate(self.states):
             for pattern, row in counts[port].items():
                 self.fan_outs.observe(port, pattern, row[PROBES], row[MATCHES])
-                self.compared.observe(port, pattern, row[PROBES], row[SCANNED])
+                self.searched.observe(port, pattern, row[PROBES], searched(row, REFINED))
             state.observe(int(profile.came[port, 0]), counts[port], profile.states[port])
         self._measure(profile)
-        searched = [*map(SearchedStretch.of, access, self.states)]
-        outcomes = self._following.take(batch, searched, self.taken)
+        stretches = [*map(SearchedStretch.of, access, self.states)]
+        outcomes = self._following.take(batch, stretches, self.taken)
         decisions = [*self._scheduled(look, counts), *self._routed(look)]
         self._share_pages()
         return [*outcomes, *decisions]
 
     def _measure(self, profile: EddyProfile) -> None:
-        """What the routes of the batch cost, beside what the fan-outs say of them."""
-        for port, taken in enumerate(self.taken):
-            request = self._request(port)
-            for route, (n, requests, compared) in taken.items():
+        """What the routes of the batch cost, beside what the fan-outs say of them, where a router
+        asks for that."""
+        for port, taken in enumerate(self.taken if self.knobs.router == "cheapest" else ()):
+            expected = self._request(port).expected(tuple(taken))
+            for (route, (n, *work)), of_one in zip(taken.items(), expected, strict=True):
                 if n:
-                    cost, expected = requests + compared, n * request.expected(route)
-                    self.measured.observe(port, route, cost, expected)
+                    self.measured.observe(port, route, route_work(*work), n * of_one)
         if self.knobs.index_costs == "measured":
-            self._measure_moves(profile)
+            self._measure_time(profile)
 
-    def _measure_moves(self, profile: EddyProfile) -> None:
+    def _measure_time(self, profile: EddyProfile) -> None:
         """What a batch took, and its migrations apart."""
         work_ns = profile.processor_ns - sum(of.migration_ns for of in profile.states)
-        work = int(profile.requests[:, :, [PROBES, SCANNED, BUCKETS]].sum() + profile.came.sum())
+        sums = profile.requests.sum(axis=(0, 1))
+        codes = int(sums[CODES_READ])
+        work = int(sums[[PROBES, SCANNED, BUCKETS]].sum() + profile.came.sum()) - codes
         for state, report in zip(self.states, profile.states, strict=True):
-            state.moves.observe(work_ns, work, report)
+            state.took.observe(work_ns, work, codes, report)
 
     def _routes_of(self, port: int) -> tuple[Order, ...]:
         """Of an origin, the order in force first."""
@@ -227,7 +229,7 @@ class AdaptedEddy:
     def _counts(self, profile: EddyProfile, port: int) -> dict[Pattern, PatternCounts]:
         rows = profile.requests[port, : 1 << len(self.view.attributes[port])]
         return {
-            pattern: cast(PatternCounts, tuple(row[:CODES_READ]))
+            pattern: cast(PatternCounts, tuple(row))
             for pattern, row in enumerate(rows.tolist())
             if row[PROBES]
         }
@@ -354,7 +356,7 @@ class AdaptedEddy:
             "form": FORM,
             "orders": [list(order) for order in self.orders],
             "fan_outs": self.fan_outs.state(),
-            "compared": self.compared.state(),
+            "searched": self.searched.state(),
             "measured": self.measured.state(),
             "states": [state.state() for state in self.states],
             "number": self._number,
@@ -374,7 +376,7 @@ class AdaptedEddy:
         self._pin_routes()
         self._settling, self._arrivals = state["settling"], state["arrivals"]
         self.fan_outs.restore(state["fan_outs"])
-        self.compared.restore(state["compared"])
+        self.searched.restore(state["searched"])
         self.measured.restore(state["measured"])
         for index, known in zip(self.states, state["states"], strict=True):
             index.restore(known)

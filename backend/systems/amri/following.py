@@ -8,18 +8,21 @@ of a route is judged by exploration: a share of the elements still takes the rou
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, Self
 
-from backend.operators.network.eddy.words import BUCKETS
-from backend.operators.network.joins.join_kernel import PROBES, SCANNED
+from backend.operators.network.joins.join_kernel import PROBES
 from backend.systems.amri.mixing import AccessMethods
-from backend.systems.amri.routing import Order
+from backend.systems.amri.routing import NOT_TAKEN, Order, route_work
 from backend.systems.amri.states import StateIndex
-from storage.vocabulary.amri_counts import StateCounts
+from storage.vocabulary.amri_costs import REFINED
+from storage.vocabulary.amri_counts import StateCounts, searched
 from storage.vocabulary.amri_patterns import Pattern, pattern_of
 from storage.vocabulary.records import DecisionOutcome
 
+#: What grows with the tuples that are stored, and what does not.
+_GROWING: Final = replace(REFINED, bucket=0.0)
+_STAYING: Final = replace(REFINED, compare=0.0, code=0.0)
 #: Requests of a pattern from which what they took says something.
 LEAST_REQUESTS: Final = 30
 #: Elements on the route before that tell what it would cost; elements on the new one after which it
@@ -58,15 +61,20 @@ class SearchedStretch(NamedTuple):
         return self.stored / max(1, self.counts.requests)
 
     @property
-    def work(self) -> dict[Pattern, tuple[int, int, int]]:
-        """By pattern: requests, tuples they compared, attributes hashed and buckets visited."""
+    def work(self) -> dict[Pattern, tuple[int, float, float]]:
+        """By pattern: requests, what comparing tuples and reading codes took them, and what hashing
+        attributes and visiting buckets did."""
         bits, _, serves = self.access
         indexed = pattern_of([k for k, n in enumerate(bits) if n], len(bits))
         work = {}
         for pattern, row in self.counts.by_pattern.items():
             module = serves.get(pattern)
             hashed = (pattern & indexed if module is None else module).bit_count()
-            work[pattern] = row[PROBES], row[SCANNED], row[BUCKETS] + row[PROBES] * hashed
+            work[pattern] = (
+                row[PROBES],
+                searched(row, _GROWING),
+                searched(row, _STAYING) + row[PROBES] * hashed,
+            )
         return work
 
     def state(self) -> list[Any]:
@@ -104,7 +112,8 @@ class FollowedSearches(NamedTuple):
 
     def outcome(self, batch: int, stretches: Sequence[SearchedStretch]) -> list[DecisionOutcome]:
         """Of a request: of all since, and of those whose pattern was asked for before, too, at what
-        they would have taken then. Tuples compared grow with those that are stored, by Eq. 1."""
+        they would have taken then. Tuples compared, and codes read, grow with those that are stored
+        (Eq. 1)."""
         n, n_alike, cost, new, old = 0, 0, 0.0, 0.0, 0.0
         for port, (before, _) in self.changed.items() if self._has_run(stretches) else ():
             since, known = stretches[port], before.work
@@ -131,16 +140,16 @@ class FollowedRoute:
     old: Order
     new: Order
     n: int = 0
-    cost: int = 0
+    cost: float = 0.0
     n_old: int = 0
-    cost_old: int = 0
+    cost_old: float = 0.0
 
     def take(self, taken: Mapping[Order, Sequence[int]]) -> None:
-        """A batch. taken: by route of the origin its elements, their requests, tuples compared."""
-        n, *work = taken.get(self.new, (0,))
-        self.n, self.cost = self.n + n, self.cost + sum(work)
-        n, *work = taken.get(self.old, (0,))
-        self.n_old, self.cost_old = self.n_old + n, self.cost_old + sum(work)
+        """A batch. taken: by route of the origin its elements, and the work of ``route_work``."""
+        n, *work = taken.get(self.new, NOT_TAKEN)
+        self.n, self.cost = self.n + n, self.cost + route_work(*work)
+        n, *work = taken.get(self.old, NOT_TAKEN)
+        self.n_old, self.cost_old = self.n_old + n, self.cost_old + route_work(*work)
 
     @property
     def is_over(self) -> bool:

@@ -81,14 +81,15 @@ class AmriKnobs(Knobs):
         help="With access = hash: whether each assessment gives hash indexes to the patterns that "
         "are most frequent then; else those of the first one stay.",
     )
-    partition_tuples: int = knob(
-        1024,
-        low=16,
-        high=1_000_000,
-        unit="tuples",
+    partition_share: float = knob(
+        0.25,
+        low=0.01,
+        high=1,
+        unit="prob",
         scale="log",
-        help="Tuples of a partition, |P|: a state's tuples of consecutive arrival, which have one "
-        "configuration. A quarter of the window serves well.",
+        help="Share of a state's window that a partition has, |P|: tuples of consecutive arrival "
+        "with one configuration; a window of time holds as many as were measured. All are filled "
+        "anew when it is turned, and when a window holds twice as many tuples or half of them.",
     )
     assessment: str = knob(
         "exact",
@@ -184,9 +185,9 @@ class AmriKnobs(Knobs):
     index_costs: str = knob(
         "counted",
         choices=("counted", "measured"),
-        help="What giving a tuple other bits costs: counted, attributes hashed, inserted and "
-        "deleted, a unit each; measured, the time it took beside that of a unit of other work, so "
-        "that decisions are not the same from run to run.",
+        help="What reading a code and giving a tuple other bits cost: counted, 0.12 of a tuple "
+        "compared, and attributes hashed, inserted and deleted, a unit each; measured, the time "
+        "these took beside that of a unit of other work: decisions differ from run to run then.",
     )
     pinned_bits: str = knob(
         "",

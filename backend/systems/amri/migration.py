@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from backend.operators.network.eddy.tuning import StateReport
 from backend.systems.amri.sides import Sides, compared
 from storage.vocabulary.amri_costs import (
+    CODE_READ,
+    CODES_A_BUCKET,
     Bits,
     Candidates,
     Floats,
@@ -50,53 +52,95 @@ class SliceChoice(NamedTuple):
     break_even: int | None
 
 
-class MeasuredMoves:
-    """What moving a tuple of a state took, in the unit of counted work: time of its migrations for
-    each tuple against time of all else for each unit of what its eddy did."""
+#: A code that is read is taken to cost at least such a share of a tuple compared, and at most.
+CODE_RANGE: Final = (0.01, 1.0)
+#: Of squares: batches in which codes and other work differ by less tell nothing of either.
+_APART: Final = 1e-4
+
+
+class MeasuredCosts:
+    """What reading a code took, and moving a tuple of a state, in the unit of counted work: of the
+    time of its eddy by least squares over batches what a code takes, and what a unit of all else;
+    time of migrations for each tuple."""
 
     def __init__(self) -> None:
-        self._work_ns = self._work = self._moving_ns = self._moved = 0
+        self._squares = np.zeros((2, 3))
+        self._moving_ns = self._moved = 0
 
-    def observe(self, work_ns: int, work: int, report: StateReport) -> None:
-        """Of a batch; work_ns: without migrations."""
-        self._work_ns, self._work = self._work_ns + work_ns, self._work + work
+    def observe(self, work_ns: int, work: int, codes: int, report: StateReport) -> None:
+        """Of a batch; work_ns, work: without migrations, work without codes read in vain."""
+        done = np.array([work, codes, work_ns], dtype=np.float64)
+        self._squares += done[:2, None] * done[None, :]
         self._moving_ns += report.migration_ns
         self._moved += report.migrated
 
     def priced(self, model: IndexCosts) -> IndexCosts:
-        """With what was measured; with counted costs until a tuple was moved."""
-        if not self._moved or not self._work_ns:
+        """With what was measured; moving is counted until a tuple was moved."""
+        unit_ns, code = self._unit()
+        if not unit_ns:
             return model
-        move = self._moving_ns / self._moved * self._work / self._work_ns
-        return replace(model, costs=replace(model.costs, move=move))
+        costs = model.costs
+        if costs.code:
+            costs = replace(costs, code=code, bucket=CODES_A_BUCKET * code)
+        if self._moved:
+            costs = replace(costs, move=self._moving_ns / self._moved / unit_ns)
+        return replace(model, costs=costs)
 
-    def state(self) -> list[int]:
+    def _unit(self) -> tuple[float, float]:
+        """ns of a unit, 0 = nothing is known, and the share of it that a code takes."""
+        (work, both, work_ns), (_, codes, codes_ns) = self._squares.tolist()
+        apart = work * codes - both * both
+        if apart > _APART * work * codes:
+            unit = (codes * work_ns - both * codes_ns) / apart
+            code = (work * codes_ns - both * work_ns) / apart
+            if unit > 0:
+                return unit, min(CODE_RANGE[1], max(CODE_RANGE[0], code / unit))
+        spent = work + CODE_READ * both
+        return (work_ns / spent if spent else 0.0), CODE_READ
+
+    def state(self) -> list[Any]:
         """As JSON-typed data."""
-        return [self._work_ns, self._work, self._moving_ns, self._moved]
+        return [self._squares.tolist(), self._moving_ns, self._moved]
 
-    def restore(self, state: Sequence[int]) -> None:
+    def restore(self, state: Sequence[Any]) -> None:
         """Go on where ``state`` was taken."""
-        self._work_ns, self._work, self._moving_ns, self._moved = state
+        squares, self._moving_ns, self._moved = state
+        self._squares = np.array(squares)
 
 
 def slice_costs(load: SearchLoad, model: IndexCosts, n_tuples: int, bits: Bits) -> float:
     """C_s for one request to a slice of so many tuples: Σ F (N_AP C_h + n / 2^B_ap C_c)."""
-    of_slice = replace(load, arrivals=1.0, window=float(n_tuples), windows={})
-    costs = replace(model, segments=1.0).request_costs(of_slice, np.array([bits], dtype=np.int64))
-    return float((costs @ of_slice.shares)[0])
+    return SliceCosts(load, model, [(n_tuples, bits)]).of(n_tuples, bits)
 
 
-def live_partitions(report: StateReport, size: int) -> list[Partition]:
+class SliceCosts:
+    """``slice_costs`` of one load, worked out together for slices of so many tuples with bits."""
+
+    def __init__(
+        self, load: SearchLoad, model: IndexCosts, slices: Iterable[tuple[int, Bits]]
+    ) -> None:
+        self.moving, every = model.costs, [*dict.fromkeys(slices)]
+        rows = np.array([bits for _, bits in every], dtype=np.int64).reshape(-1, load.n)
+        priced = model.of_slices(load, [n for n, _ in every], rows)
+        costs: list[float] = (priced.requests @ load.shares).tolist()
+        self._known = dict(zip(every, costs, strict=True))
+
+    def of(self, n_tuples: int, bits: Bits) -> float:
+        """C_s of such a slice."""
+        return self._known[n_tuples, bits]
+
+
+def live_partitions(report: StateReport, size: int) -> tuple[Partition, ...]:
     """The partitions of a state, of so many tuples; the last one of each shard is open."""
     rows = report.partitions
     last = {row.shard: row.number for row in sorted(rows, key=lambda row: row.number)}
-    return [
+    return tuple(
         Partition(
             row.number, row.number * size, row.number * size + row.n_tuples, row.bits,
             row.number == last[row.shard], row.shard,
         )
         for row in rows
-    ]  # fmt: skip
+    )  # fmt: skip
 
 
 def moving_cost(costs: WorkCosts, n_tuples: int, old: Bits, new: Bits) -> float:
@@ -111,13 +155,13 @@ def moving_cost(costs: WorkCosts, n_tuples: int, old: Bits, new: Bits) -> float:
 def switching_prices(live: Sequence[Partition], costs: WorkCosts, candidates: Candidates) -> Floats:
     """float64[candidates]: D, of moving all that is stored to each of them."""
     indexed = np.count_nonzero(candidates, axis=1)
-    prices = np.zeros(len(candidates))
+    prices, held = np.zeros(len(candidates)), dict[Bits, int]()
     for partition in live:
-        counted = (
-            (indexed + np.count_nonzero(partition.bits)) * costs.hash + costs.insert + costs.delete
-        )
+        held[partition.bits] = held.get(partition.bits, 0) + partition.n_tuples
+    for bits, n_tuples in held.items():
+        counted = (indexed + np.count_nonzero(bits)) * costs.hash + costs.insert + costs.delete
         each = counted if costs.move is None else costs.move
-        prices += partition.n_tuples * each * (candidates != np.array(partition.bits)).any(axis=1)
+        prices += n_tuples * each * (candidates != np.array(bits)).any(axis=1)
     return prices
 
 
@@ -130,17 +174,42 @@ def requests_left(
 
 
 def slice_choice(
-    load: SearchLoad, model: IndexCosts, partition: Partition, target: Bits, requests: float
+    costs: SliceCosts, partition: Partition, target: Bits, requests: float
 ) -> SliceChoice:
     """B_m = C_s(IC) - (C_s(BIC) + C_m) > 0, in the other order: what is saved > C_m."""
     n, old = partition.n_tuples, partition.bits
-    saved = slice_costs(load, model, n, old) - slice_costs(load, model, n, target)
-    price = moving_cost(model.costs, n, old, target)
+    saved = costs.of(n, old) - costs.of(n, target)
+    price = moving_cost(costs.moving, n, old, target)
     sides = compared("search saved in the slice's life", requests * saved, price)
     if old == target:
         sides = sides._replace(verdict="kept")
     break_even = int(price // saved) + 1 if saved > 0 and old != target else None
     return SliceChoice(partition, target, requests, sides, break_even)
+
+
+def slice_choices(
+    load: SearchLoad,
+    model: IndexCosts,
+    live: Sequence[Partition],
+    target: Bits,
+    held: Sequence[float],
+    per_arrival: float,
+) -> tuple[SliceChoice, ...]:
+    """What becomes of the partitions of a state that have other bits. held: tuples by shard;
+    per_arrival: as of ``requests_left``."""
+    other = [slice for slice in live if slice.bits != target]
+    if not other:
+        return ()
+    pairs = [(slice.n_tuples, bits) for slice in other for bits in (slice.bits, target)]
+    costs = SliceCosts(load, model, pairs)
+    ends = {slice.shard: slice.end for slice in sorted(live, key=lambda slice: slice.end)}
+    return in_all_shards(
+        slice_choice(
+            costs, slice, target,
+            requests_left(slice, ends[slice.shard], held[slice.shard], per_arrival),
+        )
+        for slice in other
+    )  # fmt: skip
 
 
 def in_all_shards(choices: Iterable[SliceChoice]) -> tuple[SliceChoice, ...]:

@@ -10,16 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations, pairwise
+from functools import cached_property, lru_cache
+from itertools import chain, combinations, pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from backend.systems.amri.selection import SelectionSettings, tried_of
 from backend.systems.amri.sides import difference
 from backend.systems.amri.switching import PairDifference
-from storage.vocabulary.amri_costs import EQUAL, Bits, Floats, IndexCosts, SearchLoad, cheapest
+from storage.vocabulary.amri_configurations import EQUAL, cheapest
+from storage.vocabulary.amri_costs import Bits, Floats, IndexCosts, SearchLoad, places_of
 from storage.vocabulary.amri_patterns import Pattern
 from storage.vocabulary.memory import PAGE_BYTES, Tier
 
@@ -64,6 +66,23 @@ def most_frequent(
     return tuple(ranked[:k])
 
 
+class ModuleSets(NamedTuple):
+    """Sets of modules, those of as many in a row. members: bool[sets, modules]; groups: of each
+    number of modules where its sets are."""
+
+    sets: tuple[tuple[Pattern, ...], ...]
+    members: NDArray[np.bool_]
+    groups: tuple[slice, ...]
+
+
+def module_sets(modules: Sequence[Pattern], sets: tuple[tuple[Pattern, ...], ...]) -> ModuleSets:
+    """Of some modules."""
+    members = np.array([[m in of for m in modules] for of in sets], dtype=np.bool_)
+    sizes = [len(of) for of in sets]
+    groups = [slice(sizes.index(n), sizes.index(n) + sizes.count(n)) for n in sorted({*sizes})]
+    return ModuleSets(sets, members.reshape(len(sets), len(modules)), tuple(groups))
+
+
 class PortfolioProblem:
     """Costs of all candidates, and of all modules that a pattern may deserve.
 
@@ -91,11 +110,13 @@ class PortfolioProblem:
         tried = tried if pinned is None else np.array([pinned], np.int64)
         bits = bits if pinned is None else pinned
         self.pinned = pinned
-        self.candidates = np.unique(np.vstack([none, bits, tried]), axis=0)
+        is_held = not tried.flags.writeable and {none, bits} <= places_of(tried).keys()
+        self.candidates = tried if is_held else np.unique(np.vstack([none, bits, tried]), axis=0)
+        self.candidates.flags.writeable = False
         searched = float(load.stored.max(initial=load.arrivals * load.window))
         self.n_tuples = searched if n_tuples is None else n_tuples
-        self.requests = model.request_costs(load, self.candidates)
-        self.upkeep = model.upkeep(load, self.candidates)
+        priced = model.priced(load, self.candidates)
+        self.requests, self.upkeep = priced.requests, priced.upkeep
         asked = {p & ~load.ordered for p in load.patterns}
         deserved = {p for p in asked if p and p in chains} | {m for m in held if m}
         self.modules = tuple(sorted(deserved, reverse=True))
@@ -105,30 +126,36 @@ class PortfolioProblem:
         """A key and a link for each arrival (card A2b)."""
         return self.model.linked(self.load, module)
 
-    def served(self, modules: Sequence[Pattern]) -> Floats:
-        """float64[candidates, patterns]: of one request beside a set of modules; it goes to what
+    def served(self, bits: Bits, modules: Sequence[Pattern]) -> Floats:
+        """float64[patterns]: of one request by the bits beside a set of modules; it goes to what
         serves it for less."""
-        costs = self.requests
+        costs: Floats = self.requests[self.place_of(bits)]
         for module in modules:
-            costs = np.minimum(costs, self._chains[module][None, :])
+            costs = np.minimum(costs, self._chains[module])
         return costs
 
     def costs(self, modules: Sequence[Pattern]) -> Floats:
         """float64[candidates]: C_D of each beside a set of modules."""
-        costs: Floats = self._costs_of([tuple(modules)])[0]
+        costs: Floats = self._costs_of(self._sets_of((tuple(modules),)))[0]
         return costs
 
-    def _costs_of(self, sets: Sequence[tuple[Pattern, ...]]) -> Floats:
-        """float64[sets, candidates]: C_D of each beside each set of modules."""
+    def _costs_of(self, sets: ModuleSets) -> Floats:
+        """float64[sets, candidates]: C_D of each beside each set of modules. What a pattern takes
+        by the bits or a module is worked out once, then added up as the sets have it."""
         own, n_patterns = self.modules, len(self.load.patterns)
-        members = np.array([[m in modules for m in own] for modules in sets], dtype=np.bool_)
         chains = np.array([self._chains[m] for m in own]).reshape(len(own), n_patterns)
-        by_modules = np.where(members[:, :, None], chains, np.inf).min(axis=1, initial=np.inf)
-        spent = members @ np.array([self.module_upkeep(m) for m in own])
-        costs: Floats = spent[:, None] + self.upkeep
-        by_bits, asked = self.requests.T.copy(), self.load.requests * self.load.shares
-        for place, n_requests in enumerate(asked.tolist()):
-            costs += n_requests * np.minimum(by_bits[place], by_modules[:, place, None])
+        by_sets = np.full((len(sets.members), len(own) + 1, n_patterns), np.inf)
+        by_sets[:, :-1] = np.where(sets.members[:, :, None], chains, np.inf)
+        serving = by_sets.argmin(axis=1)  # 0 where none does, for whom that is as good
+        serving[np.isinf(by_sets.min(axis=1))] = len(own)
+        fits = np.vstack([np.isfinite(chains), np.ones((1, n_patterns), dtype=np.bool_)])
+        module, pattern = np.nonzero(fits)
+        least = np.vstack([chains, np.full((1, n_patterns), np.inf)])[module, pattern]
+        asked = (self.load.requests * self.load.shares)[pattern]
+        searched = asked[:, None] * np.minimum(self.requests.T[pattern], least[:, None])
+        costs: Floats = (serving[:, pattern] == module).astype(np.float64) @ searched
+        costs += self.upkeep
+        costs += (sets.members @ np.array([self.module_upkeep(m) for m in own]))[:, None]
         return costs
 
     @property
@@ -141,19 +168,23 @@ class PortfolioProblem:
         """Of each number of modules that is tried the cheapest mix without bits, and with: all that
         have as many take as many bytes."""
         many = len(self.modules) > MOST_MODULES
-        sets = list(self._one_by_one() if many else _all_sets(self.modules))
-        costs, sizes = self._costs_of(sets), [len(modules) for modules in sets]
-        groups = [slice(sizes.index(n), sizes.index(n) + sizes.count(n)) for n in sorted({*sizes})]
-        return tuple(mix for of in groups for mix in self._mixes_with(sets[of], costs[of]))
+        sets = self._sets_of(tuple(self._one_by_one())) if many else _all_sets(self.modules)
+        costs = self._costs_of(sets)
+        return tuple(
+            mix for of in sets.groups for mix in self._mixes_with(sets.sets[of], costs[of])
+        )
+
+    def _sets_of(self, sets: tuple[tuple[Pattern, ...], ...]) -> ModuleSets:
+        return module_sets(self.modules, sets)
 
     def _mixes_with(self, sets: Sequence[tuple[Pattern, ...]], costs: Floats) -> Iterator[Mix]:
         """The cheapest without bits, which is the first candidate, and with; of equally cheap sets
         the first one."""
         for some in (slice(0, 1), slice(1, len(self.candidates))):
             if some.start < some.stop:
-                of_each = costs[:, some].min(axis=1)
-                least = float(of_each.min())
-                row = int(np.flatnonzero(of_each <= least + EQUAL * abs(least))[0])
+                of_each = costs[:, some].min(axis=1).tolist()
+                near = min(of_each) + EQUAL * abs(min(of_each))
+                row = next(row for row, least in enumerate(of_each) if least <= near)
                 place = some.start + cheapest(costs[row, some], self.candidates[some])
                 bits, modules = tuple(self.candidates[place].tolist()), sets[row]
                 n_bytes = self.sizes.of(bits, len(modules))
@@ -162,7 +193,9 @@ class PortfolioProblem:
     def growing(self, modules: Sequence[Pattern]) -> list[Mix]:
         """No bits, and the first 0, 1 … of these modules."""
         sets = [tuple(modules[:n]) for n in range(len(modules) + 1)]
-        return [next(self._mixes_with([of], self._costs_of([of]))) for of in sets]
+        every = self._costs_of(self._sets_of(tuple(sets)))
+        pairs = zip(sets, every, strict=True)
+        return [next(self._mixes_with([of], costs[None, :])) for of, costs in pairs]
 
     def _one_by_one(self) -> Iterator[tuple[Pattern, ...]]:
         """No module, then each time the one more that makes it cheapest, as long as that helps."""
@@ -171,7 +204,8 @@ class PortfolioProblem:
         while True:
             yield chosen
             longer = [(*chosen, m) for m in self.modules if m not in chosen]
-            costs = self._costs_of(longer).min(axis=1).tolist() if longer else []
+            every = self._sets_of(tuple(longer))
+            costs = self._costs_of(every).min(axis=1).tolist() if longer else []
             least = min(costs, default=math.inf)
             if least >= cost:
                 return
@@ -181,22 +215,27 @@ class PortfolioProblem:
 
     def place_of(self, bits: Bits) -> int:
         """The place of a candidate. Raises ValueError: it is none."""
-        places: list[list[int]] = self.candidates.tolist()
-        return places.index(list(bits))
+        place = places_of(self.candidates).get(bits)
+        if place is None:
+            raise ValueError(f"{bits} is none of the {len(self.candidates)} candidates")
+        return place
 
     def serves(self, mix: Mix) -> dict[Pattern, Pattern | None]:
         """By pattern the module that serves it for less than the bits do; None: the bits."""
-        place = self.place_of(mix.bits)
-        serves: dict[Pattern, Pattern | None] = {}
-        for k, pattern in enumerate(self.load.patterns):
-            module = min(mix.modules, key=lambda m: (self._chains[m][k], -m), default=None)
-            by_bits = module is None or self._chains[module][k] >= self.requests[place, k]
-            serves[pattern] = None if by_bits else module
-        return serves
+        modules = sorted(mix.modules, reverse=True)
+        if not modules:
+            return dict.fromkeys(self.load.patterns)
+        chains = np.array([self._chains[m] for m in modules])
+        least, by_bits = chains.argmin(axis=0), self.requests[self.place_of(mix.bits)]
+        is_less = (chains.min(axis=0) < by_bits).tolist()
+        return {
+            pattern: modules[k] if less else None
+            for pattern, k, less in zip(self.load.patterns, least.tolist(), is_less, strict=True)
+        }
 
     def request_cost(self, bits: Bits, modules: Sequence[Pattern]) -> float:
         """Of one request, over all patterns."""
-        return float(self.served(modules)[self.place_of(bits)] @ self.load.shares)
+        return float(self.served(bits, modules) @ self.load.shares)
 
     def difference(
         self, bits: Bits, modules: Sequence[Pattern], new: Mix, n_requests: int, slack: float = 0.0
@@ -204,7 +243,7 @@ class PortfolioProblem:
         """What one request costs more beside the mix in force. n_requests: that the load was
         estimated from; slack: of card A6 for each request."""
         places = self.place_of(bits), self.place_of(new.bits)
-        of_each = self.served(modules)[places[0]] - self.served(new.modules)[places[1]]
+        of_each = self.served(bits, modules) - self.served(new.bits, new.modules)
         upkeep = float(self.upkeep[places[0]] - self.upkeep[places[1]])
         upkeep += sum(map(self.module_upkeep, modules)) - sum(map(self.module_upkeep, new.modules))
         mean = difference(self.load.shares, of_each, n_requests, slack)
@@ -251,6 +290,7 @@ def _slope(a: tuple[int, float], b: tuple[int, float]) -> float:
     return (b[1] - a[1]) / (b[0] - a[0])
 
 
-def _all_sets(modules: Sequence[Pattern]) -> Iterator[tuple[Pattern, ...]]:
-    for size in range(len(modules) + 1):
-        yield from combinations(modules, size)
+@lru_cache(maxsize=64)
+def _all_sets(modules: tuple[Pattern, ...]) -> ModuleSets:
+    each = (combinations(modules, size) for size in range(len(modules) + 1))
+    return module_sets(modules, tuple(chain.from_iterable(each)))

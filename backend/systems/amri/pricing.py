@@ -63,6 +63,7 @@ class PricedWindow:
             "corrections": [[p, factor] for p, factor in model.corrections.items()],
             "segments": model.segments,
             "visits": model.visits,
+            "prices": [model.costs.bucket, model.costs.code],
             "move": model.costs.move,
             "distinct": [None if math.isinf(n) else n for n in distinct],
             "ordered": load.ordered,

@@ -7,15 +7,16 @@ from typing import Any
 
 from backend.model.ids import entity_id
 from backend.operators.network.eddy.tuning import PartitionReport
-from backend.operators.network.eddy.words import BUCKETS, ELEMENTS
+from backend.operators.network.eddy.words import BUCKETS, CODES_READ, COMPARED, ELEMENTS
 from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
 from backend.systems.amri.eddy import AdaptedEddy
-from backend.systems.amri.routing import flows
+from backend.systems.amri.routing import NOT_TAKEN, flows, route_work
 from backend.systems.amri.states import StateIndex
 from backend.systems.contract import UnitState
 from backend.systems.cores import LaidOutNetwork
 from backend.systems.publishing import Values, samples_of
 from storage.vocabulary.amri import AMRI, PATTERN_COLUMNS
+from storage.vocabulary.amri_counts import NO_COUNTS
 from storage.vocabulary.graph import PlanEdge, PlanGraph, PlanNode
 from storage.vocabulary.records import Entity, Json, Matrix, Sample
 
@@ -175,7 +176,7 @@ class PublishedEddy:
         is_exact = report is not None and report.guarantees.undercount == 0.0
         predicted = self._eddy.predicted.get(port, {})
         rows = sorted({*counts, *predicted, *entries, *folded}, reverse=True)
-        counts = {p: counts.get(p, (0, 0, 0, 0)) for p in rows}
+        counts = {p: counts.get(p, NO_COUNTS) for p in rows}
         values = [
             [
                 counts[p][PROBES],
@@ -187,6 +188,7 @@ class PublishedEddy:
                 _ratio(counts[p][BUCKETS], counts[p][PROBES]),
                 entry and entry.n,
                 entry and (0 if is_exact else entry.delta),
+                _ratio(counts[p][CODES_READ], counts[p][PROBES]),
             ]
             for p in rows
             for entry in [entries.get(p)]
@@ -238,18 +240,19 @@ class PublishedEddy:
             taken = eddy.taken[port]
             n = max(1, sum(row[ELEMENTS] for row in taken.values()))
             for order in dict.fromkeys((*prices, eddy.orders[port], *taken)):
-                elements, _, compared = taken.get(order, (0, 0, 0))
+                elements, *work = taken.get(order, NOT_TAKEN)
                 steps = flows(view.graph, eddy.fan_outs, port, order)
                 rows.append(f"{view.names[port]} → {view.route(order)}")
                 values.append(
                     [
-                        prices.get(order), elements / n, _ratio(compared, elements),
-                        int(order == eddy.orders[port]), elements,
+                        prices.get(order), elements / n, _ratio(work[COMPARED - 1], elements),
+                        _ratio(route_work(*work), elements), int(order == eddy.orders[port]),
+                        elements,
                         *(eddy.fan_outs.of(step.state, step.pattern) for step in steps),
                     ]
                 )  # fmt: skip
         fan_outs = (f"fan-out {place}" for place in range(1, view.n))
-        columns = ("price", "share", "compared", "in force", "elements", *fan_outs)
+        columns = ("price", "share", "compared", "work", "in force", "elements", *fan_outs)
         return self._matrix(
             "routes by origin", eddy.name, rows, columns, values, int(eddy.told.came.sum())
         )

@@ -13,9 +13,12 @@ from itertools import permutations
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from backend.model.draws import draws, seed_of
 from backend.systems.amri.sides import Sides
+from storage.vocabulary.amri_costs import REFINED
+from storage.vocabulary.amri_counts import NO_COUNTS, searched
 from storage.vocabulary.amri_patterns import JoinAttribute, Pattern, access_pattern
 
 Order: TypeAlias = tuple[int, ...]
@@ -25,19 +28,22 @@ MOST_PRICED: Final = 6
 NEWEST: Final = 0.3
 #: Elements that an order is taken to have cost as expected.
 EXPECTED: Final = 10
+#: Of a route that no element took: elements, requests, tuples compared, buckets visited, codes read
+#: in vain.
+NOT_TAKEN: Final = NO_COUNTS
 #: A fan-out below this one has as many tickets in the lottery.
 LEAST_FAN_OUT: Final = 0.01
 
 
 class FanOuts:
     """What comes out of a state for each composite that goes in, by (state, pattern): composites,
-    or tuples that are compared for them; a mean over batches in which the last one counts
+    or what searching took for them; a mean over batches in which the last one counts
     ``NEWEST``."""
 
     def __init__(self) -> None:
         self._means: dict[tuple[int, Pattern], float] = {}
 
-    def observe(self, state: int, pattern: Pattern, rows_in: int, rows_out: int) -> None:
+    def observe(self, state: int, pattern: Pattern, rows_in: int, rows_out: float) -> None:
         """Counts of a batch; none went in: it says nothing."""
         if rows_in:
             now = rows_out / rows_in
@@ -71,6 +77,9 @@ class RouteGraph:
     values_first: bool = False
     _orders: dict[int, tuple[Order, ...]] = field(default_factory=dict, repr=False, compare=False)
     _patterns: dict[tuple[frozenset[int], int], Pattern] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    _steps: dict[tuple[int, tuple[Order, ...]], RouteSteps] = field(
         default_factory=dict, repr=False, compare=False
     )
 
@@ -107,6 +116,27 @@ class RouteGraph:
             )
         return self._orders[origin]
 
+    def steps(self, origin: int, orders: tuple[Order, ...]) -> RouteSteps:
+        """Of some orders of an origin."""
+        if (origin, orders) not in self._steps:
+            each = [
+                [(s, self.pattern((origin, *order[:k]), s)) for k, s in enumerate(order)]
+                for order in orders
+            ]
+            pairs = list(dict.fromkeys(pair for steps in each for pair in steps))
+            places = {pair: place for place, pair in enumerate(pairs)}
+            at = np.array([[places[pair] for pair in steps] for steps in each], dtype=np.int64)
+            self._steps[origin, orders] = RouteSteps(pairs, at)
+        return self._steps[origin, orders]
+
+
+class RouteSteps(NamedTuple):
+    """Of some orders. asked: states with what is asked of them; at: int64[orders, steps], places
+    there."""
+
+    asked: list[tuple[int, Pattern]]
+    at: NDArray[np.int64]
+
 
 class Flow(NamedTuple):
     """A step of an order: the state, what is asked of it, requests for each element of the
@@ -129,6 +159,11 @@ def flows(graph: RouteGraph, fan_outs: FanOuts, origin: int, order: Order) -> li
 
 #: What one request costs: state, pattern -> cost (C_h N_AP + what it compares).
 ProbeCost: TypeAlias = Callable[[int, Pattern], float]
+
+
+def route_work(requests: int, compared: int, visited: int, in_vain: int) -> float:
+    """What requests of a route took: each itself, and searching for it."""
+    return requests + searched((requests, 0, compared, visited, in_vain), REFINED)
 
 
 class RouteCosts:
@@ -181,14 +216,20 @@ class RouteRequest:
     seed: int = 0
     measured: RouteCosts = field(default_factory=RouteCosts)
 
-    def price(self, order: Order) -> float:
-        """What is expected of an element, as orders were measured."""
-        return self.measured.corrected(self.origin, order, self.expected(order))
+    def prices(self, orders: tuple[Order, ...]) -> list[float]:
+        """What is expected of an element on each order, as orders were measured."""
+        expected = zip(orders, self.expected(orders), strict=True)
+        return [self.measured.corrected(self.origin, *of) for of in expected]
 
-    def expected(self, order: Order) -> float:
-        """Σ over the steps (Π of earlier fan-outs) times the cost of a request (card C1)."""
-        steps = flows(self.graph, self.fan_outs, self.origin, order)
-        return sum(step.requests * self.probe_cost(step.state, step.pattern) for step in steps)
+    def expected(self, orders: tuple[Order, ...]) -> list[float]:
+        """Of each order Σ over the steps (Π of earlier fan-outs) times the cost of a request (card
+        C1)."""
+        asked, at = self.graph.steps(self.origin, orders)
+        costs = np.array([self.probe_cost(*of) for of in asked])[at]
+        passed = np.array([self.fan_outs.of(*of) for of in asked])[at]
+        costs[:, 1:] *= np.cumprod(passed, axis=1)[:, :-1]
+        expected: list[float] = costs.sum(axis=1).tolist()
+        return expected
 
     def draw(self, n: int, place: int) -> int:
         """A number below n."""
@@ -252,8 +293,10 @@ def cheapest(request: RouteRequest) -> RouteChoice:
     by more than the hysteresis. Of more than ``MOST_PRICED`` states the greedy one is compared."""
     graph, origin, current = request.graph, request.origin, request.current
     many = graph.n - 1 > MOST_PRICED
-    orders = {greedy(request).order, current} if many else {*graph.orders(origin), current}
-    prices = sorted(((order, request.price(order)) for order in orders), key=lambda x: (x[1], x[0]))
+    every = (greedy(request).order, current) if many else (*graph.orders(origin), current)
+    orders = tuple(dict.fromkeys(every))
+    priced = zip(orders, request.prices(orders), strict=True)
+    prices = sorted(priced, key=lambda x: (x[1], x[0]))
     (best, low), old = prices[0], dict(prices)[current]
     least = (1 - request.hysteresis) * old
     is_better = best != current and low < least

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from operator import add
 from typing import Any, Final, Literal, NamedTuple, Self, TypeAlias
+
+import numpy as np
 
 from backend.systems.amri.sides import Sides, compared
 
@@ -116,14 +119,18 @@ def after(
 def after_batch(settings: ScheduleSettings, known: TuningSchedule, requests: Sequence[int]) -> Step:
     """So many requests to each state, side by side: in portions, each with its share of every
     state's. Portions in which no window ends are taken together."""
-    came = [[n * portion // PORTIONS for n in requests] for portion in range(PORTIONS + 1)]
-    sums, first = [sum(of) for of in came], 0
+    portions = np.arange(PORTIONS + 1)[:, None] * np.array(requests, dtype=np.int64) // PORTIONS
+    came, sums, first = portions.tolist(), portions.sum(axis=1).tolist(), 0
     events: list[ScheduleEvent] = []
     while first < PORTIONS:
-        end = bisect_left(sums, sums[first] + _left(settings, known.total)) - 1
-        end = max(end, first + 1)
-        for state, (before, then) in enumerate(zip(came[first], came[end], strict=True)):
-            known, happened = after(settings, known, state, then - before)
+        left = _left(settings, known.total)
+        end = max(bisect_left(sums, sums[first] + left) - 1, first + 1)
+        each = [then - before for before, then in zip(came[first], came[end], strict=True)]
+        if sum(each) < left:
+            counts = tuple(map(add, known.counts, each))
+            known, each = known._replace(total=known.total + sum(each), counts=counts), []
+        for state, n_requests in enumerate(each):
+            known, happened = after(settings, known, state, n_requests)
             events += happened
         first = end
     return known, tuple(events)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Final, NamedTuple
@@ -10,23 +10,13 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from backend.systems.amri.entries import AssessmentReport
-from storage.vocabulary.amri_costs import (
-    EQUAL,
-    Bits,
-    Candidates,
-    CostParts,
-    IndexCosts,
-    SearchLoad,
-    cheapest,
-    configurations,
-    n_configurations,
-)
+from storage.vocabulary.amri_configurations import EQUAL, cheapest, configurations, n_configurations
+from storage.vocabulary.amri_costs import Bits, Candidates, CostParts, IndexCosts, SearchLoad
 
 #: Cost terms (candidates times patterns) that the exhaustive search looks at, at most.
 MOST_TERMS: Final = 250_000
 #: Attributes up to which the uniform prior is spread over all patterns, else the reported ones.
 MOST_SPREAD: Final = 12
-_BLOCK: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +91,7 @@ def select(
     kept = tuple(a for a in range(load.n) if not settings.prunes or benefits[a] >= 0)
     caps = tuple(cap if a in kept else 0 for a, cap in enumerate(settings.caps_of(load.n)))
     tried, is_greedy = tried_of(load, model, caps, settings)
-    best, parts = _cheapest_of(tried, lambda some: model.parts(load, some))
+    best, parts = _cheapest_of(load, model, tried)
     return BitSelection(
         best,
         float(parts.total[0]),
@@ -135,7 +125,7 @@ def greedy(
 
     def best_of(some: Iterable[Bits]) -> tuple[Bits, float]:
         fitting = [of for of in some if all(0 <= b <= cap for b, cap in zip(of, caps, strict=True))]
-        bits, parts = _cheapest_of(np.array(fitting), lambda of: model.parts(load, of))
+        bits, parts = _cheapest_of(load, model, np.array(fitting))
         return bits, float(parts.total[0])
 
     way = [(0,) * len(caps)]
@@ -183,15 +173,9 @@ def bounds(
 
 
 def _cheapest_of(
-    candidates: Candidates, price: Callable[[Candidates], CostParts]
+    load: SearchLoad, model: IndexCosts, candidates: Candidates
 ) -> tuple[Bits, CostParts]:
-    """The chosen one with its parts, in blocks that fit a cache."""
-    blocks = [price(block) for block in _blocks(candidates)]
-    parts = CostParts(*(np.concatenate(of) for of in zip(*blocks, strict=True)))
-    place = cheapest(parts.total, candidates)
-    return tuple(candidates[place].tolist()), CostParts(*(of[[place]] for of in parts))
-
-
-def _blocks(candidates: Candidates) -> Iterator[Candidates]:
-    for first in range(0, len(candidates), _BLOCK):
-        yield candidates[first : first + _BLOCK]
+    """The chosen one with its parts."""
+    priced = model.priced(load, candidates)
+    place = cheapest(priced.total, candidates)
+    return tuple(candidates[place].tolist()), priced.at(place).parts()

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-import numpy as np
-
 from backend.adaptive.words import count
 from backend.operators.network.eddy.bit_index import bit_index_bytes
 from backend.operators.network.eddy.tuning import StateReport, StateTuning
@@ -19,16 +17,15 @@ from backend.systems.amri.bit_choices import BitChoices, ChosenBits
 from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.knobs import AmriKnobs
 from backend.systems.amri.migration import (
-    MeasuredMoves,
+    MeasuredCosts,
     MigrationMode,
     SliceChoice,
-    in_all_shards,
     live_partitions,
-    requests_left,
-    slice_choice,
+    slice_choices,
     slices_to_move,
 )
 from backend.systems.amri.mixing import AccessMethods, ChosenMix, best_mix, chains_of, mix_sides
+from backend.systems.amri.partition_size import PartitionSize
 from backend.systems.amri.portfolio import (
     IndexBytes,
     PortfolioProblem,
@@ -37,7 +34,8 @@ from backend.systems.amri.portfolio import (
 )
 from backend.systems.amri.pricing import PricedWindow
 from backend.systems.amri.selection import SelectionSettings, with_prior
-from storage.vocabulary.amri_costs import Bits, IndexCosts, SearchLoad, even_split
+from storage.vocabulary.amri_configurations import even_split
+from storage.vocabulary.amri_costs import Bits, IndexCosts, SearchLoad
 from storage.vocabulary.amri_counts import PatternCounts, StateCounts
 from storage.vocabulary.amri_patterns import JoinAttribute, Pattern, module_for, pattern_of
 from storage.vocabulary.amri_windows import IndexRegret, StateSeen, window_load, window_model
@@ -63,20 +61,23 @@ class StateIndex:
         self.counts, self.last = StateCounts(), StateCounts()
         self.assessor: ExactCounters | None = None
         self._method = self.knobs.assessment
+        self._size = PartitionSize(self.knobs.partition_share)
+        self._reported_size = self._size.n
         self.chosen: ChosenBits | ChosenMix | None = None
         self.priced: tuple[SearchLoad, IndexCosts] | None = None
         self._choices = BitChoices()
-        self._compared: dict[Pattern, float] = {}
+        self._searched: dict[Pattern, float] = {}
         self._per_arrival = 1.0
         self._total, self._n_moved = StateCounts(), 0
         self._accounted = self.seen
-        self._has_modules, self.moves = False, MeasuredMoves()
+        self._has_modules, self.took = False, MeasuredCosts()
 
     def turn(self, knobs: AmriKnobs, pinned: Bits | None) -> None:
         """Other knobs."""
         if knobs.access != self.knobs.access:
             self._account()
         before, self.knobs, self.pinned = self.knobs, knobs, pinned
+        self._size.turn(knobs.partition_share)
         is_other = before.index_bits != knobs.index_bits or knobs.bit_division == "by state"
         if self.budget < 0 or is_other:
             self.give(knobs.index_bits)
@@ -101,7 +102,7 @@ class StateIndex:
 
     def _adopt(self, bits: Bits) -> None:
         self._account()
-        self.access, self.migrating, self._compared = self.access._replace(bits=bits), (), {}
+        self.access, self.migrating, self._searched = self.access._replace(bits=bits), (), {}
         self._choices.adopted(bits)
 
     def _account(self) -> None:
@@ -143,13 +144,11 @@ class StateIndex:
     @property
     def _wished(self) -> AccessMethods:
         """Those in force, as if memory had no limit."""
-        none = (0,) * self.n
-        return {
-            "bitmap": AccessMethods(self.bits),
-            "hash": AccessMethods(none, self.access.modules),
-            "portfolio": self.access,
-            "scan": AccessMethods(none),
-        }[self.knobs.access]
+        access = self.knobs.access
+        if access == "portfolio":
+            return self.access
+        bits = self.bits if access == "bitmap" else (0,) * self.n
+        return AccessMethods(bits, self.access.modules if access == "hash" else ())
 
     @property
     def in_force(self) -> AccessMethods:
@@ -159,8 +158,8 @@ class StateIndex:
     @property
     def sizes(self) -> IndexBytes:
         """Of its access methods in the shard where they take most, as large as the state is."""
-        report, size = self.report, self.knobs.partition_tuples
-        by_bits = bit_index_bytes(report.span, size, self.n, self._n_ordered)
+        report = self.report
+        by_bits = bit_index_bytes(report.span, self._size.n, self.n, self._n_ordered)
         return IndexBytes(by_bits, hash_index_bytes(report.slots))
 
     @property
@@ -190,7 +189,7 @@ class StateIndex:
         bits, modules, serves = self.in_force
         served = tuple((p, m) for p, m in serves.items() if m is not None)
         return StateTuning(
-            bits if any(bits) else None, modules, self.knobs.partition_tuples, self.migrating,
+            bits if any(bits) else None, modules, self._size.n, self.migrating,
             served, None if math.isinf(self.n_bytes) else int(self.n_bytes),
         )  # fmt: skip
 
@@ -203,7 +202,9 @@ class StateIndex:
         report: StateReport,
     ) -> None:
         """The search requests of a batch, and the state at its end."""
-        self.report, self.last = report, StateCounts().plus(arrivals, counts)
+        self.report, self.last = report, StateCounts(arrivals, counts)
+        self._reported_size = self._size.n
+        self._size.observe(max(report.by_shard, default=0))
         self._n_moved += report.migrated
         self._total = self._total.plus(arrivals, counts)
         still = {partition.number for partition in report.partitions if partition.bits != self.bits}
@@ -247,6 +248,8 @@ class StateIndex:
         window = self._priced(report)
         is_mixed = self.knobs.access == "portfolio"
         self.chosen = self._mixed(window) if is_mixed else self._chosen(window)
+        window.load.forget()
+        window.asked.forget()
         return self.chosen
 
     def _take_modules(self, report: AssessmentReport) -> None:
@@ -271,11 +274,11 @@ class StateIndex:
         is_refined = self.knobs.cost_model == "refined"
         by_modules = [p for p, module in self.access.serves.items() if module is not None]
         model = window_model(asked, is_refined, self.bits, self.n_segments, self.counts, by_modules)
-        model = self.moves.priced(model) if self.knobs.index_costs == "measured" else model
+        model = self.took.priced(model) if self.knobs.index_costs == "measured" else model
         return PricedWindow(
             asked, with_prior(asked, self.knobs.prior), model, report, self.counts, self.bits,
-            tuple(live_partitions(self.report, self.knobs.partition_tuples)),
-            self.report.n_tuples, tuple(self.names), self.sizes,
+            live_partitions(self.report, self._reported_size), self.report.n_tuples,
+            tuple(self.names), self.sizes,
         )  # fmt: skip
 
     def _chosen(self, window: PricedWindow) -> ChosenBits:
@@ -287,8 +290,8 @@ class StateIndex:
             self._choices.gave_up(window.bits)
         load, model = window.load, window.model
         self.wants = portfolio_tiers(chosen.mixes, load.arrivals)
-        compared = model.compared(load, np.array([self.bits], dtype=np.int64))[0].tolist()
-        self._compared = dict(zip(load.patterns, compared, strict=True))
+        costs = model.one(load, self.bits).searching[0].tolist()
+        self._searched = dict(zip(load.patterns, costs, strict=True))
         return chosen._replace(moved=self._slices(window))
 
     def _mixed(self, window: PricedWindow) -> ChosenMix:
@@ -314,25 +317,20 @@ class StateIndex:
     # ------------------------------------------------------------------ partitions
 
     def _slices(self, priced: PricedWindow) -> tuple[SliceChoice, ...]:
-        """What becomes of each partition that has other bits than new ones."""
-        live, held = live_partitions(self.report, self.knobs.partition_tuples), self.report.by_shard
-        ends = {slice.shard: slice.end for slice in sorted(live, key=lambda slice: slice.end)}
-        choices = in_all_shards(
-            slice_choice(
-                priced.load, priced.model, slice, self.bits,
-                requests_left(slice, ends[slice.shard], held[slice.shard], self._per_arrival),
-            )
-            for slice in live
-            if slice.bits != self.bits
-        )  # fmt: skip
+        """What becomes of each partition that has other bits than new ones. Partitions that are to
+        have another size are all filled anew, with these."""
+        live = priced.partitions if self._size.n == self._reported_size else ()
+        choices = slice_choices(
+            priced.load, priced.model, live, self.bits, self.report.by_shard, self._per_arrival
+        )
         moving = slices_to_move(cast(MigrationMode, self.knobs.migration), choices)
         self.migrating = tuple(partition.partition.number for partition in moving)
         return choices
 
-    def expected_compared(self, pattern: Pattern) -> float | None:
-        """Tuples that a request of a pattern compares under the bits in force, by the model of the
-        last selection; None: nothing was selected yet, or other methods are in force."""
-        return self._compared.get(pattern) if self.knobs.access == "bitmap" else None
+    def expected_cost(self, pattern: Pattern) -> float | None:
+        """Of searching for a request of a pattern under the bits in force, by the model of the last
+        selection; None: nothing was selected yet, or other methods are in force."""
+        return self._searched.get(pattern) if self.knobs.access == "bitmap" else None
 
     @property
     def configurations_used(self) -> int:
@@ -348,17 +346,18 @@ class StateIndex:
             "budget": self.budget,
             "modules": list(self.access.modules),
             "has_modules": self._has_modules,
-            "moves": self.moves.state(),
+            "took": self.took.state(),
             "serves": [[p, m] for p, m in self.access.serves.items()],
             "migrating": list(self.migrating),
             "wants": [list(tier) for tier in self.wants],
             "size": [self.report.span, self.report.slots],
             "total": [self._total.state(), self._n_moved],
             "accounted": self._accounted.json(),
+            "partitions": self._size.state(),
             "assessment": self._method,
             "assessor": None if self.assessor is None else self.assessor.state(),
             "choices": self._choices.state(),
-            "compared": [[p, n] for p, n in self._compared.items()],
+            "searched": [[p, n] for p, n in self._searched.items()],
             "counts": self.counts.state(),
         }
 
@@ -367,6 +366,7 @@ class StateIndex:
         bits: Sequence[int] = state["bits"]
         span, slots = state["size"]
         self.report = replace(self.report, span=span, slots=slots)
+        self._size.restore(state["partitions"])
         self.wants = [Tier(n_pages, priority) for n_pages, priority in state["wants"]]
         if self.knobs.bit_division == "shared":
             self.give(state["budget"])
@@ -380,12 +380,12 @@ class StateIndex:
         if self.assessor is None or self.assessor.total:
             self.counts = StateCounts.restored(state["counts"])
         self._has_modules = state["has_modules"]
-        self.moves.restore(state["moves"])
+        self.took.restore(state["took"])
         total, self._n_moved = state["total"]
         self._total = StateCounts.restored(total)
         self._accounted = StateSeen.read(state["accounted"])
         self._choices.restore(state["choices"])
-        self._compared = {p: n for p, n in state["compared"]}
+        self._searched = {p: n for p, n in state["searched"]}
 
     def _restore_assessment(self, method: str, state: Mapping[str, Any] | None) -> None:
         """Counts of one method say nothing to another one, which begins anew."""

@@ -22,7 +22,8 @@ from backend.systems.amri.sides import (
     pattern_headroom,
     variance_of,
 )
-from storage.vocabulary.amri_costs import Bits, Candidates, Floats, IndexCosts, SearchLoad, cheapest
+from storage.vocabulary.amri_configurations import cheapest
+from storage.vocabulary.amri_costs import Bits, Candidates, Floats, IndexCosts, SearchLoad
 from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
 
@@ -51,12 +52,11 @@ def pair_difference(
     confidence: float = CONFIDENCE,
 ) -> PairDifference:
     """n_requests: that the load was estimated from. slack: Δ of card A6 for each request."""
-    pair = np.array([old, new], dtype=np.int64)
-    costs = model.request_costs(load, pair)
-    upkeep = model.upkeep(load, pair) / max(load.requests, 1e-300)
-    of_each = costs[0] - costs[1]
+    before, after = model.one(load, old), model.one(load, new)
+    upkeep = float(before.upkeep[0] - after.upkeep[0]) / max(load.requests, 1e-300)
+    of_each = before.requests[0] - after.requests[0]
     mean = difference(load.shares, of_each, n_requests, slack, confidence)
-    return PairDifference(of_each, mean).plus(float(upkeep[0] - upkeep[1]))
+    return PairDifference(of_each, mean).plus(upkeep)
 
 
 def by_window(
@@ -111,6 +111,7 @@ class AccumulatedAdvantage:
     def __init__(self, candidates: Candidates, incumbent: Bits) -> None:
         is_new = not (candidates == np.array(incumbent)).all(axis=1).any()
         self.candidates = np.vstack([candidates, incumbent]) if is_new else candidates
+        self.candidates.flags.writeable = False
         self.advantage, self.variance, self.slack = np.zeros((3, len(self.candidates)))
         self.place = self._place_of(incumbent)
 
@@ -147,12 +148,11 @@ class AccumulatedAdvantage:
     ) -> None:
         """A window of so many requests, of which F was estimated from some. slack: of a request;
         least: as of ``account``."""
-        parts = model.parts(load, self.candidates)
+        priced = model.priced(load, self.candidates)
         scale = n_requests / max(load.requests, 1e-300)
-        of_each = model.request_costs(load, self.candidates)
-        of_each = of_each[[self.place]] - of_each
+        of_each = priced.requests[[self.place]] - priced.requests
         variance = variance_of(load.shares, of_each) * n_requests**2 / max(1, n_sampled)
-        self.account(scale * parts.total, variance, n_requests * slack, least)
+        self.account(scale * priced.total, variance, n_requests * slack, least)
 
     def look(self, prices: Floats, n: int = 0, confidence: float = CONFIDENCE) -> SwitchFinding:
         """prices: float64[candidates], D of switching from the incumbent to each."""
@@ -189,10 +189,8 @@ class AccumulatedAdvantage:
         """Which pattern the next window of as many requests would have to ask for how much more,
         the others less in proportion, for a first candidate to reach its price; nearest first.
         prices: as of ``look``; least: as of ``account``; names: of attributes, of patterns."""
-        costs, upkeep = (
-            model.request_costs(load, self.candidates),
-            model.upkeep(load, self.candidates),
-        )
+        priced = model.priced(load, self.candidates)
+        costs, upkeep = priced.requests, priced.upkeep
         gains = (1 - least) * costs[self.place] - costs
         missing = 2 * prices - self.advantage - (1 - least) * upkeep[self.place] + upkeep
         needed = (missing / max(load.requests, 1e-300))[:, None]

@@ -9,6 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.base.context import Context
+from dashboard.base.face import faces
 from dashboard.components.attributes import attrs
 from dashboard.components.rows import CellData, RowTable, TableColumn, drawn
 from dashboard.panels import records
@@ -28,8 +29,9 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> PresetsView:
     """Presets of the run beside its knobs at the moment."""
     run = context.run_id
     knobs = reader.knobs(run, context.batch)
+    shipped = {name: values for face in faces() for name, values in face.presets.items()}
     presets = presets_of(
-        reader.noted("preset", run), reader.knob_history(run), reader.commands(run)
+        reader.noted("preset", run), reader.knob_history(run), reader.commands(run), shipped
     )
     return PresetsView(beside(run, presets, knobs), saved_values(knobs))
 

@@ -19,6 +19,7 @@ from dashboard.systems.amri import (
     tried,
     words,
 )
+from storage.vocabulary.amri import AS_IN_THE_PAPER
 
 FACE: Final = Face(
     folder=Path(__file__).parent,
@@ -50,5 +51,6 @@ FACE: Final = Face(
     groups=words.GROUPS,
     first=words.FIRST,
     unreplayed=words.UNREPLAYED,
+    presets={"As in the paper of AMRI": AS_IN_THE_PAPER},
     changes=(changes.route_changes, changes.bit_changes),
 )

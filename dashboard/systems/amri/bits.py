@@ -239,6 +239,7 @@ _ASKED: Final = (
     TableColumn("Reported", "pct", "", "share that the last assessment reported"),
     TableColumn("Expected", "pct", "", "share that the routes in force lead to"),
     TableColumn("Compared", "f2", "a request", "tuples"),
+    TableColumn("By code", "f2", "a request", "compared tuples of which the code alone was read"),
     TableColumn("Matched", "f2", "a request", "tuples"),
     TableColumn("Buckets", "f2", "a request"),
 )
@@ -262,6 +263,7 @@ def _pattern(line: PatternLine) -> list[CellData]:
         known(line.reported, _UNREPORTED),
         line.predicted,
         line.compared,
+        line.codes,
         line.matched,
         line.buckets,
     ]

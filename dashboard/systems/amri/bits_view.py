@@ -30,7 +30,8 @@ class PartitionBits(NamedTuple):
 class PatternLine(NamedTuple):
     """An access pattern. share: of the requests; reported: by the last assessment, None = it was
     not; predicted: share that the routes in force lead to. compared, matched: tuples a request;
-    buckets: visited a request."""
+    buckets: visited a request; codes: of the tuples compared those of which the code alone was
+    read, None = not on record."""
 
     pattern: str
     requests: float | None
@@ -40,6 +41,7 @@ class PatternLine(NamedTuple):
     compared: float | None
     matched: float | None
     buckets: float | None
+    codes: float | None
 
 
 class StateBits(NamedTuple):

@@ -36,6 +36,7 @@ _COLUMNS: Final = (
     TableColumn("Price", "f2", "an element", "estimated from the fan-outs of every step"),
     TableColumn("Times the cheapest", "f2"),
     TableColumn("Taken by", "pct", "", "share of the origin's elements in the batch"),
+    TableColumn("Took", "f2", "an element", "work in the batch, counted as the price is"),
     TableColumn("Compared", "f2", "an element", "tuples, measured in the batch"),
 )
 _UNTAKEN: Final = "no element took it in the batch"
@@ -64,6 +65,7 @@ def _row(line: RouteLine, most: float) -> list[CellData]:
         price,
         line.ratio,
         known(line.share, _UNTAKEN),
+        known(line.work, _UNTAKEN if line.compared is None else "not on record"),
         known(line.compared, _UNTAKEN),
     ]
 

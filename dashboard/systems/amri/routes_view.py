@@ -19,7 +19,8 @@ MOST_ORDERS: Final = 3
 class RouteLine(NamedTuple):
     """An order of an origin. price: counted cost of an element, None = not priced; least: of the
     origin's orders; share: of its elements that took it, of them elements; compared: tuples an
-    element. fan_outs: of its steps, () = not on record."""
+    element; work: counted of an element, as its price is. fan_outs: of its steps, () = not on
+    record."""
 
     origin: str
     order: str
@@ -29,6 +30,7 @@ class RouteLine(NamedTuple):
     compared: float | None
     in_force: bool
     elements: float | None = None
+    work: float | None = None
     fan_outs: tuple[float, ...] = ()
 
     @property
@@ -55,7 +57,7 @@ def read_routes(stored: StoredMatrix) -> dict[str, list[RouteLine]]:
         origin, _, order = name.partition(ARROW)
         line = RouteLine(
             origin, order, own.get("price"), None, own.get("share"), own.get("compared"),
-            bool(own.get("in force")), own.get("elements"),
+            bool(own.get("in force")), own.get("elements"), own.get("work"),
             tuple(value for key, value in own.items() if key.startswith(FAN_OUT)),
         )  # fmt: skip
         by_origin.setdefault(origin, []).append(line)

@@ -15,17 +15,13 @@ import numpy as np
 
 from dashboard.components.formats import show
 from dashboard.systems.amri.recorded import RecordedWindow
-from storage.vocabulary.amri_costs import (
-    COUNTED,
-    MOST_BITS,
+from storage.vocabulary.amri_configurations import (
     MOST_CANDIDATES,
-    Bits,
-    Candidates,
-    Floats,
     configurations,
     even_split,
     n_configurations,
 )
+from storage.vocabulary.amri_costs import COUNTED, MOST_BITS, REFINED, Bits, Candidates, Floats
 from storage.vocabulary.amri_patterns import Pattern, attributes_of, pattern_of
 from storage.vocabulary.amri_windows import IndexRegret
 
@@ -38,7 +34,10 @@ SCAN: Final = "scan"
 METHODS: Final = (BITS, EVEN, HASH, SCAN)
 #: Hash indexes where none are asked for.
 N_MODULES: Final = 3
-WORK: Final = "comparisons, buckets visited and attributes hashed, one each"
+WORK: Final = (
+    f"tuples compared and attributes hashed, one each; a bucket visited is {REFINED.bucket:g}, "
+    f"reading a code alone {REFINED.code:g}"
+)
 #: Of the cost: a last bit that saves less is wasted, a next one that saves more is missing.
 WASTED: Final = 0.002
 MISSING: Final = 0.1
@@ -126,9 +125,11 @@ def tried_index(
     within = budget_within(n, budget)
     others = np.array([bits, even_split(n, budget), (0,) * n], dtype=np.int64)
     candidates = configurations((within,) * n, within, at_most=True)
+    every = np.vstack([candidates, others])
+    every.flags.writeable = False
     ledger, rows, sums, hashed = IndexRegret(candidates, COUNTED), [], np.zeros(3), 0.0
     for first, last, time, window in windows:
-        costs, spent = window.costs(np.vstack([candidates, others]))
+        costs, spent = window.costs(every)
         own, by_modules = costs[len(candidates) :], window.module_cost(modules)
         ledger.account(costs[: len(candidates)], spent, window.n_tuples)
         sums, hashed = sums + own, hashed + by_modules

@@ -38,7 +38,7 @@ WORDS: Final[Mapping[str, str]] = {
     "hash_adapts": "Hash indexes follow requests",
     "bit_division": "Division of bits",
     "index_pool_bytes": "Memory of indexes",
-    "partition_tuples": "Tuples of a partition |P|",
+    "partition_share": "Window in a partition |P|",
     "assessment": "Assessment of patterns",
     "epsilon": "Error of the assessment ε",
     "theta": "Reported from share θ",
@@ -61,7 +61,7 @@ WORDS: Final[Mapping[str, str]] = {
 UNREPLAYED: Final = {"index_pool_bytes": MARKET} | dict.fromkeys(
     (
         *("router", "exploration", "route_hysteresis", "access", "index_bits", "hash_indexes"),
-        *("partition_tuples", "assessment", "epsilon", "theta", "combine", "fold_scope"),
+        *("partition_share", "assessment", "epsilon", "theta", "combine", "fold_scope"),
         *("tuning_schedule", "period_requests", "trigger_requests", "selection", "prior"),
         *(
             "bit_division",

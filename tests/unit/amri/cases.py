@@ -38,6 +38,7 @@ def exact_loads(draw: st.DrawFn, most: int = 4, priced: bool = True) -> tuple[in
         draw(small),
         draw(st.integers(1, 3)),
         draw(small) if priced else 0,
+        Fraction(draw(st.integers(0, 2)), 8),
         [2 ** draw(st.integers(0, 4)) for _ in range(n)] if priced and draw(st.booleans()) else (),
         {word: draw(st.integers(0, 30)) for word in counts if draw(st.booleans())},
         draw(words) if priced and draw(st.booleans()) else "",
@@ -60,7 +61,8 @@ def as_load(n: int, load: Load) -> SearchLoad:
 
 def as_model(load: Load, bits: int, literal: bool = False) -> IndexCosts:
     """Its costs."""
-    costs = WorkCosts(float(load.hash), float(load.compare), bucket=float(load.bucket))
+    prices = {"bucket": float(load.bucket), "code": float(load.code)}
+    costs = WorkCosts(float(load.hash), float(load.compare), **prices)
     distinct = [float(d) for d in load.distinct] or [math.inf] * len(load.ordered)
     ordered = int(load.ordered or "0", 2)
     reach = capped_reach(distinct, bits, ordered) if distinct else None

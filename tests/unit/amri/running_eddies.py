@@ -49,7 +49,7 @@ def knobs_of(**values: Any) -> AmriKnobs:
     return AmriKnobs.of(KnobSettings.defaults(AMRI.knobs, values))
 
 
-SOON: dict[str, object] = {"period_requests": 400, "trigger_requests": 700, "partition_tuples": 16}
+SOON: dict[str, object] = {"period_requests": 400, "trigger_requests": 700}
 
 
 def core_of(unit: SystemUnit) -> AmriCore:

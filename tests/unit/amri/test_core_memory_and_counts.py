@@ -12,14 +12,15 @@ from backend.model.knobs import KnobSettings
 from backend.operators.network.eddy.bit_index import bit_index_bytes
 from backend.operators.network.eddy.tuning import EddyProfile, PartitionReport, StateReport
 from backend.systems.amri.bit_choices import ChosenBits
-from backend.systems.amri.migration import MeasuredMoves
 from backend.systems.amri.states import StateIndex
 from backend.systems.registry import AMRI as SYSTEM
 from backend.systems.registry import STREAM
 from backend.workloads.queries import read_query
-from storage.vocabulary.amri_costs import IndexCosts
+from storage.vocabulary.amri import AS_IN_THE_PAPER
+from storage.vocabulary.amri_costs import REFINED
 from storage.vocabulary.amri_patterns import JoinAttribute, pattern_of
 from storage.vocabulary.memory import PAGE_BYTES, Grant
+from tests.oracles.amri_records import request_cost
 from tests.systems.running import FUNCTIONS, TEXTS, Bench, tuples
 from tests.systems.running import SCHEMA as RUN_SCHEMA
 from tests.unit.amri.running_eddies import (
@@ -35,12 +36,12 @@ from tests.unit.amri.running_eddies import (
 
 @pytest.mark.parametrize("access", ["bitmap", "hash", "portfolio"])
 @pytest.mark.parametrize("pool", [4096, 16_384, 65_536])
-@pytest.mark.parametrize("size", [16, 1024])
+@pytest.mark.parametrize("share", [0.01, 1.0])
 def test_what_indexes_really_take_is_within_the_pool_after_every_batch(
-    access: str, pool: int, size: int
+    access: str, pool: int, share: float
 ) -> None:
     """As the arrays are, in the first batch and after a resume, too."""
-    own = {"access": access, "index_pool_bytes": pool, **SOON, "partition_tuples": size}
+    own = {"access": access, "index_pool_bytes": pool, **SOON, "partition_share": share}
     bench = Bench(SYSTEM, own)
     bench.unit.start(None)
     for seed in range(6):
@@ -59,7 +60,7 @@ def test_what_indexes_really_take_is_within_the_pool_after_every_batch(
 
 
 def test_a_state_whose_memory_holds_no_index_is_scanned_and_says_so() -> None:
-    bench = Bench(SYSTEM, {"index_pool_bytes": 4096, **SOON, "partition_tuples": 1024})
+    bench = Bench(SYSTEM, {"index_pool_bytes": 2048, **SOON})
     bench.keep(bench.unit.start(None))
     for seed in range(4):
         bench.keep(bench.run(tuples(250, seed)))
@@ -142,7 +143,10 @@ def test_a_pinned_route_stays_whatever_is_cheaper_and_is_told() -> None:
 
 def test_hash_indexes_that_do_not_adapt_are_those_of_the_first_assessment() -> None:
     report, attributes = StateReport(40, 0, (), 0, 0, (40,), 40, 64), ["a", "b", "c"]
-    first, later = {6: (9, 0, 0, 0), 1: (5, 0, 0, 0)}, {3: (90, 0, 0, 0), 7: (80, 0, 0, 0)}
+    first, later = (
+        {6: (9, 0, 0, 0, 0), 1: (5, 0, 0, 0, 0)},
+        {3: (90, 0, 0, 0, 0), 7: (80, 0, 0, 0, 0)},
+    )
     for adapts, expected in ((True, (3, 7)), (False, (6, 1))):
         state = StateIndex(attributes)
         knobs = knobs_of(access="hash", hash_indexes=2, hash_adapts=adapts)
@@ -157,7 +161,7 @@ def test_hash_indexes_that_do_not_adapt_are_those_of_the_first_assessment() -> N
         again = StateIndex(attributes)
         again.turn(knobs, None)
         again.restore(known)
-        again.observe(10, {5: (1, 0, 0, 0), 4: (1, 0, 0, 0)}, report)
+        again.observe(10, {5: (1, 0, 0, 0, 0), 4: (1, 0, 0, 0, 0)}, report)
         again.begin()
         again.select()
         assert again.access.modules == ((5, 4) if adapts else expected)
@@ -171,33 +175,26 @@ def test_hash_indexes_that_do_not_adapt_are_those_of_the_first_assessment() -> N
         assert other.access.modules == (3,)
 
 
-def test_what_moving_a_tuple_costs_is_counted_or_measured() -> None:
-    """A batch of 1 000 units in 50 µs, 20 tuples moved in 40 µs more: 2 µs each, 40 units."""
-    moves, report = MeasuredMoves(), StateReport(20, 0, (), 20, 40_000)
-    assert moves.priced(IndexCosts()) == IndexCosts()
-    moves.observe(50_000, 1_000, report)
-    assert moves.priced(IndexCosts()).costs.move == pytest.approx(40.0)
-    again = MeasuredMoves()
-    again.restore(json.loads(json.dumps(moves.state())))
-    assert again.priced(IndexCosts()) == moves.priced(IndexCosts())
-
-
 def test_bits_of_an_attribute_by_order_are_priced_by_its_range() -> None:
     """By order they halve what a request compares at best, so the other attribute has them all."""
     none, other = frozenset[int](), frozenset([1])
     attributes = [JoinAttribute(0, other, none), JoinAttribute(1, none, other)]
-    for own, bits in ((attributes, (4, 0)), (attributes[::-1], (0, 4))):
+    for own, bits, asked in ((attributes, (4, 0), (3, 2)), (attributes[::-1], (0, 4), (3, 1))):
         state = StateIndex(["a", "b"], own)
         state.turn(knobs_of(index_bits=4, prior=0.0, selection="window", min_gain=0.0), None)
-        state.observe(
-            10, {3: (900, 900, 22_500, 900)}, StateReport(400, 0, (), 0, 0, (400,), 400, 512)
-        )
+        counts = {p: (300, 300, 7_500, 300, 0) for p in asked}
+        state.observe(10, counts, StateReport(400, 0, (), 0, 0, (400,), 400, 512))
         state.begin()
         chosen = state.select()
         assert isinstance(chosen, ChosenBits)
         assert chosen.selection.bits == bits
         assert chosen.basis["ordered"] == state.ordered
-        assert state.sizes.by_bits == bit_index_bytes(400, 1024, 2, 1)
+        assert state.priced is not None
+        load, model = state.priced
+        for some in ((2, 3), (3, 2), (4, 0), (0, 4), (9, 1), (1, 9), (0, 0)):
+            cost = float(model.request_costs(load, np.array([some]))[0] @ load.shares)
+            assert request_cost(chosen.basis, some) == pytest.approx(cost)
+        assert state.sizes.by_bits == bit_index_bytes(400, 100, 2, 1)
 
 
 @pytest.mark.parametrize(("costs", "move"), [("counted", None), ("measured", 40.0)])
@@ -207,8 +204,8 @@ def test_measured_costs_of_moving_are_what_selections_price_by(
     state = StateIndex(["a", "b"])
     state.turn(knobs_of(index_costs=costs), None)
     report = StateReport(40, 0, (), 20, 40_000, (40,), 40, 64)
-    state.moves.observe(50_000, 1_000, report)
-    state.observe(10, {2: (90, 0, 0, 0), 1: (50, 0, 0, 0)}, report)
+    state.took.observe(50_000, 1_000, 0, report)
+    state.observe(10, {2: (90, 0, 0, 0, 0), 1: (50, 0, 0, 0, 0)}, report)
     state.begin()
     chosen = state.select()
     assert isinstance(chosen, ChosenBits)
@@ -219,7 +216,7 @@ def test_time_is_measured_where_costs_are_measured_alone() -> None:
     """Else what is kept of a run depends on nothing but its tuples."""
     for costs in ("counted", "measured"):
         _, eddy = run_of({"index_costs": costs}, 2)
-        work_ns, work = eddy.states[0].moves.state()[:2]
+        (work, _, work_ns), _ = eddy.states[0].took.state()[0]
         assert (work_ns > 0, work > 0) == (costs == "measured",) * 2
 
 
@@ -270,7 +267,7 @@ def test_what_was_spent_is_what_was_measured_in_all_batches(schedule: str) -> No
         for state, own, (bits, n_windows) in zip(eddy.states, sums, before, strict=True):
             indexed = pattern_of([k for k, b in enumerate(bits) if b], state.n)
             rows = state.last.by_pattern.items()
-            own[1] += state.last.cost + state.last.arrivals * indexed.bit_count()
+            own[1] += state.last.cost(REFINED) + state.last.arrivals * indexed.bit_count()
             own[1] += sum(row[0] * (p & indexed).bit_count() for p, row in rows)
             own[1] += state.report.migrated * (2 * indexed.bit_count() + 2)
             totals = regret_of(state)
@@ -290,13 +287,14 @@ def test_of_two_shards_partitions_come_once_and_live_as_long_as_their_own_window
 
     def told(n_shards: int) -> StateIndex:
         state = StateIndex(["a", "b"])
-        state.turn(knobs_of(partition_tuples=50, index_bits=4, prior=0.0), (0, 4))
-        counts = {1: (500 * n_shards, 0, 50_000 * n_shards, 0)}
+        state.turn(knobs_of(partition_share=0.5, index_bits=4, prior=0.0), (0, 4))
+        counts = {1: (500 * n_shards, 0, 50_000 * n_shards, 0, 0)}
         nothing = np.zeros((1, 2), np.int64)
         profiles = [
             EddyProfile(nothing, nothing, nothing, (report(100),), 0) for _ in range(n_shards)
         ]
         merged = profiles[0].merged(profiles[1:]).states[0] if n_shards > 1 else report(100)
+        state.observe(0, {}, merged)  # of so many tuples partitions have 50
         state.begin()
         state.observe(500 * n_shards, counts, merged)
         return state
@@ -359,3 +357,13 @@ def test_the_same_text_has_the_same_answers_by_stream_and_by_amri(more: str) -> 
         told[system.name] = [(report.answers, report.net) for report in reports]
     assert told[STREAM.name] == told[SYSTEM.name]
     assert any(net["q"] < answers["q"] for answers, net in told[SYSTEM.name])
+
+
+def test_all_knobs_take_the_values_of_the_paper_one_after_the_other() -> None:
+    bench = Bench(SYSTEM, SOON)
+    bench.keep(bench.unit.start(None))
+    for name, value in AS_IN_THE_PAPER.items():
+        bench.turn(name, value)
+        bench.run(tuples(60, 1))
+    knobs = eddy_of(bench).knobs
+    assert {name: getattr(knobs, name) for name in AS_IN_THE_PAPER} == AS_IN_THE_PAPER

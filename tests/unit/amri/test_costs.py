@@ -9,13 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.vocabulary.amri_costs import (
-    IndexCosts,
-    SearchLoad,
-    WorkCosts,
-    capped_reach,
-    corrections,
-)
+from storage.vocabulary.amri_costs import REFINED, IndexCosts, SearchLoad, WorkCosts, capped_reach
+from storage.vocabulary.amri_windows import corrections
 from tests.oracles import amri_selection as twin
 from tests.unit.amri.cases import SHARES_2, as_load, as_model, exact_loads
 
@@ -101,6 +96,20 @@ def test_a_request_by_order_visits_the_codes_of_its_range() -> None:
     model = IndexCosts(costs, reach=capped_reach([math.inf] * 2, 10, 0b10), visits=True)
     visited = model.visited(load, np.array([[2, 3]]))[0]
     assert visited.tolist() == pytest.approx([2.5 * 8, 4, 2.5])
+
+
+def test_a_range_ends_the_stretch_of_a_request_or_is_enumerated() -> None:
+    """Of two codes and a half that half of the tuples lie in: one bucket where nothing known lies
+    below them, else one for each code; past all codes, where that is less."""
+    load = SearchLoad(2, {2: 1.0, 3: 1.0}, window=10_000, ordered=0b10)
+    model = IndexCosts(REFINED, reach=capped_reach([math.inf] * 2, 10, 0b10), visits=True)
+    assert model.priced(load, np.array([[2, 3]])).got_at[0].tolist() == pytest.approx(
+        [REFINED.bucket, 2.5 * REFINED.bucket]
+    )
+    few = SearchLoad(2, {3: 1.0}, window=4, ordered=0b10)
+    in_vain = 4 - 4 * 0.625 * 0.125
+    past = model.priced(few, np.array([[2, 3]])).got_at[0]
+    assert past.tolist() == pytest.approx([REFINED.bucket + in_vain * REFINED.code])
 
 
 def test_what_was_compared_corrects_the_model_for_every_configuration() -> None:

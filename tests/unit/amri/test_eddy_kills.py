@@ -40,7 +40,6 @@ SOON: Final = {
     "router": "greedy",
     "period_requests": 700,
     "trigger_requests": 1100,
-    "partition_tuples": 16,
     "index_bits": 6,
     "selection": "window",
     "min_gain": 0.0,

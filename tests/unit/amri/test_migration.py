@@ -1,7 +1,8 @@
-"""Eq. 3 slice by slice."""
+"""Eq. 3 slice by slice; what codes and moves are measured to cost."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,9 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backend.operators.network.eddy.tuning import StateReport
 from backend.systems.amri.migration import (
+    MeasuredCosts,
     Partition,
     SliceChoice,
+    SliceCosts,
     moving_cost,
     requests_left,
     slice_choice,
@@ -20,7 +24,7 @@ from backend.systems.amri.migration import (
     slices_to_move,
     switching_prices,
 )
-from storage.vocabulary.amri_costs import COUNTED, IndexCosts, SearchLoad, WorkCosts
+from storage.vocabulary.amri_costs import COUNTED, REFINED, IndexCosts, SearchLoad, WorkCosts
 from tests.oracles import amri_selection as twin
 from tests.unit.amri.cases import SHARES_2, as_load, as_model, exact_loads
 
@@ -34,7 +38,8 @@ def slice_of(n: int, bits: tuple[int, ...], number: int = 0, is_open: bool = Fal
 def choice(
     n: int, old: tuple[int, ...], new: tuple[int, ...], requests: float, number: int = 0
 ) -> SliceChoice:
-    return slice_choice(TABLE, IndexCosts(), slice_of(n, old, number), new, requests)
+    costs = SliceCosts(TABLE, IndexCosts(), [(n, old), (n, new)])
+    return slice_choice(costs, slice_of(n, old, number), new, requests)
 
 
 def test_the_worked_migration_of_the_card() -> None:
@@ -60,7 +65,8 @@ def test_a_slice_moves_if_its_life_saves_more_than_moving_costs(
     vectors = st.tuples(*[st.integers(0, 4)] * n)
     old, new, requests = data.draw(vectors), data.draw(vectors), data.draw(st.integers(0, 200))
     model = as_model(exact, 4)
-    found = slice_choice(as_load(n, exact), model, slice_of(n_tuples, old), new, requests)
+    costs = SliceCosts(as_load(n, exact), model, [(n_tuples, old), (n_tuples, new)])
+    found = slice_choice(costs, slice_of(n_tuples, old), new, requests)
     of_slice = replace(exact, arrivals=n_tuples, window=1, requests=1, windows={})
 
     def searched(bits: tuple[int, ...]) -> Fraction:
@@ -115,3 +121,34 @@ def test_requests_are_expected_as_long_as_a_slice_is_in_the_window() -> None:
     assert requests_left(part, 75, 100, 3) == 300
     assert requests_left(part, 100, 100, 3) == 225
     assert requests_left(part, 400, 100, 3) == 0
+
+
+def test_what_moving_a_tuple_costs_is_counted_or_measured() -> None:
+    """A batch of 1 000 units in 50 µs, 20 tuples moved in 40 µs more: 2 µs each, 40 units."""
+    took, report = MeasuredCosts(), StateReport(20, 0, (), 20, 40_000)
+    assert took.priced(IndexCosts()) == IndexCosts()
+    took.observe(50_000, 1_000, 0, report)
+    assert took.priced(IndexCosts()).costs.move == pytest.approx(40.0)
+    again = MeasuredCosts()
+    again.restore(json.loads(json.dumps(took.state())))
+    assert again.priced(IndexCosts()) == took.priced(IndexCosts())
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 99)), min_size=2), st.floats(0.05, 0.9))
+def test_what_a_code_costs_is_measured_where_batches_tell_it_apart(
+    batches: list[tuple[int, int]], code: float
+) -> None:
+    """Of batches in which a unit took 30 ns; where codes come with all else in proportion, or not
+    at all, they cost as much as is counted."""
+    took, model = MeasuredCosts(), IndexCosts(REFINED, visits=True)
+    for work, codes in batches:
+        done = 1000 * work, 1000 * codes
+        took.observe(round(30 * (done[0] + code * done[1])), *done, StateReport(0, 0, (), 0, 0))
+    found = took.priced(model).costs
+    apart = len({codes / work for work, codes in batches}) > 1
+    if not any(codes for _, codes in batches) or not apart:
+        assert found.code == REFINED.code
+    elif np.ptp([codes / work for work, codes in batches]) > 1:
+        assert found.code == pytest.approx(code, rel=0.01)
+    assert found.bucket == pytest.approx(4 * found.code)
+    assert took.priced(IndexCosts()).costs.code == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from itertools import combinations, pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,7 +20,8 @@ from backend.systems.amri.portfolio import (
     portfolio_tiers,
 )
 from backend.systems.amri.selection import SelectionSettings, select
-from storage.vocabulary.amri_costs import EQUAL, IndexCosts, SearchLoad, WorkCosts
+from storage.vocabulary.amri_configurations import EQUAL
+from storage.vocabulary.amri_costs import IndexCosts, SearchLoad, WorkCosts
 from storage.vocabulary.amri_counts import StateCounts
 from storage.vocabulary.amri_patterns import module_for
 from storage.vocabulary.memory import PAGE_BYTES
@@ -101,7 +103,8 @@ def test_all_sets_at_once_are_as_one_by_one(
             best: tuple[tuple[int, ...], tuple[int, ...], float] | None = None
             for modules in combinations(problem.modules, n):
                 spent = sum(m.bit_count() + link for m in modules)
-                costs = (problem.served(modules) @ asked + problem.upkeep + spent)[some]
+                rows = [problem.served(tuple(of), modules) for of in problem.candidates.tolist()]
+                costs = (np.array(rows) @ asked + problem.upkeep + spent)[some]
                 near = costs <= costs.min() * (1 + EQUAL)
                 ties = [tuple(bits) for bits in problem.candidates[some][near].tolist()]
                 bits = max(ties, key=lambda bits: (-sum(b > 0 for b in bits), bits))
@@ -242,7 +245,7 @@ def test_no_module_has_an_attribute_that_is_asked_for_by_order() -> None:
 
 def test_chains_of_an_index_are_what_agrees_by_value() -> None:
     """A range is taken for a half where its pattern was asked for alone."""
-    counts = StateCounts(1, {6: (10, 30, 0, 0), 7: (10, 10, 0, 0), 5: (10, 20, 0, 0)})
+    counts = StateCounts(1, {p: (10, n, 0, 0, 0) for p, n in ((6, 30), (7, 10), (5, 20))})
     assert chains_of(counts) == {6: 3.0, 7: 1.0, 5: 2.0}
     assert chains_of(counts, 1) == {6: 3.0, 4: 4.0}
-    assert chains_of(StateCounts(1, {1: (10, 20, 0, 0)}), 1) == {}
+    assert chains_of(StateCounts(1, {1: (10, 20, 0, 0, 0)}), 1) == {}

@@ -16,15 +16,13 @@ from backend.systems.amri.selection import (
     select,
     with_prior,
 )
-from storage.vocabulary.amri_costs import (
-    IndexCosts,
-    SearchLoad,
-    WorkCosts,
+from storage.vocabulary.amri_configurations import (
     cheapest,
     configurations,
     even_split,
     n_configurations,
 )
+from storage.vocabulary.amri_costs import IndexCosts, SearchLoad, WorkCosts
 from tests.oracles import amri_assessment, amri_time
 from tests.oracles import amri_selection as twin
 from tests.unit.amri.cases import (
@@ -128,7 +126,7 @@ def test_configurations_are_all_that_the_caps_allow(
 ) -> None:
     found = [tuple(row) for row in configurations(tuple(caps), bits, at_most).tolist()]
     assert found == sorted(twin.vectors(len(caps), bits, at_most, caps))
-    assert n_configurations(caps, bits, at_most) == len(found)
+    assert n_configurations(tuple(caps), bits, at_most) == len(found)
 
 
 def test_each_removed_statistic_saves_as_many_terms_as_there_are_configurations() -> None:

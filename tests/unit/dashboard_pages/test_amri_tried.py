@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +27,7 @@ from dashboard.systems.amri.tried_view import (
     tried_index,
 )
 from storage.reader import Reader, open_reader
-from storage.vocabulary.amri_costs import even_split
+from storage.vocabulary.amri_configurations import even_split
 from storage.vocabulary.amri_counts import StateCounts
 from storage.vocabulary.amri_windows import StateSeen
 from storage.writer import open_engine_writer
@@ -42,11 +44,14 @@ from tests.web.recorded_amri import (
     RUN,
     bits_of,
     record_amri,
+    seen_of,
 )
 
 N_BATCHES = 12
 #: Of a and b: stored tuples for each that a request for it alone matched.
-DISTINCT = tuple(N_STORED / next(m for _, p, _, _, m, _ in ASKED if p == own) for own in (2, 1))
+DISTINCT = tuple(N_STORED / next(m for _, p, _, _, m, *_ in ASKED if p == own) for own in (2, 1))
+#: Of visiting a bucket, of reading a code in vain.
+BUCKET, CODE = 0.48, 0.12
 SPECIFIED = {2: (0,), 1: (1,), 3: (0, 1)}
 
 
@@ -72,7 +77,7 @@ def windows(
 
 def work(bits: Sequence[int], b: int) -> float:
     """What the requests of a batch would have cost: what they compared, less or more by the share
-    of tuples that codes leave."""
+    of tuples that codes leave, and getting at these, less or more as the lesser way there is."""
     old = bits_of("S", b - 1)
 
     def left(own: Sequence[int], attributes: Sequence[int]) -> float:
@@ -81,19 +86,25 @@ def work(bits: Sequence[int], b: int) -> float:
             share *= max(float(2 ** -own[k]), 1 / DISTINCT[k])
         return share
 
-    def visits(own: Sequence[int]) -> float:
-        occupied = min(1 / left(own, (0, 1)), N_STORED / N_PARTITIONS)
-        wild = {p: sum(own[k] for k in (0, 1) if k not in of) for p, of in SPECIFIED.items()}
-        each = {p: N_PARTITIONS * min(float(2 ** wild[p]), occupied) for p in wild}
-        return sum(N_ASKED * share * each[p] for _, p, share, *_ in ASKED)
+    compared_by = {p: compared - codes for _, p, _, compared, _, _, codes in ASKED}
 
-    visited = sum(N_ASKED * share * n for _, _, share, _, _, n in ASKED)
-    cost = N_CAME * sum(n > 0 for n in bits) + visited * visits(bits) / visits(old)
-    for _, p, share, compared, _, _ in ASKED:
-        of = SPECIFIED[p]
-        hashed = sum(bits[k] > 0 for k in of)
-        cost += N_ASKED * share * (hashed + compared * left(bits, of) / left(old, of))
-    return cost
+    def compared(own: Sequence[int], p: int) -> float:
+        return compared_by[p] * left(own, SPECIFIED[p]) / left(old, SPECIFIED[p])
+
+    def got_at(own: Sequence[int], p: int) -> float:
+        codes = N_PARTITIONS * BUCKET + max(0.0, N_STORED - compared(own, p)) * CODE
+        known = [k for k in SPECIFIED[p] if own[k]]
+        if not known:
+            return codes
+        wild = sum(own[k] for k in range(known[-1]) if k not in SPECIFIED[p])
+        return min(N_PARTITIONS * BUCKET * float(2**wild), codes)
+
+    ways = [sum(s * got_at(own, p) for _, p, s, *_ in ASKED) for own in (bits, old)]
+    took = sum(s * (visited * BUCKET + codes * CODE) for _, _, s, _, _, visited, codes in ASKED)
+    of_all = took * ways[0] / ways[1]
+    for _, p, share, *_ in ASKED:
+        of_all += share * (sum(bits[k] > 0 for k in SPECIFIED[p]) + compared(bits, p))
+    return N_CAME * sum(n > 0 for n in bits) + N_ASKED * of_all
 
 
 def spent(b: int) -> float:
@@ -135,7 +146,7 @@ def _moving(old: Sequence[int], new: Sequence[int]) -> int:
 
 def test_hash_indexes_cost_their_chains_and_links(reader: Reader) -> None:
     found = tried_index(windows(reader), AskedIndex("S", "hash indexes", (2,)), (2, 5), BUDGET)
-    matched = {p: m for _, p, _, _, m, _ in ASKED}
+    matched = {p: m for _, p, _, _, m, *_ in ASKED}
     shares = {p: share for _, p, share, *_ in ASKED}
     assert found.modules == (2, 1)
     each = shares[2] * (1 + matched[2]) + shares[1] * (1 + matched[1])
@@ -245,6 +256,18 @@ class _Unknown:
 
     def json(self) -> list[Any]:
         return []
+
+
+def test_records_of_four_numbers_a_pattern_are_read() -> None:
+    """As runs were recorded before codes were counted."""
+    older = []
+    for b in (3, 4):
+        (arrivals, rows), *rest = json.loads(json.dumps(seen_of(b).json()))
+        older.append(StateSeen.read([[arrivals, [row[:5] for row in rows]], *rest]))
+        known = seen_of(b).counts.by_pattern
+        assert older[-1].counts.by_pattern == {p: (*row[:4], 0) for p, row in known.items()}
+    costs, measured = older[0].until(older[1]).costs(np.array([bits_of("S", 3)]))
+    assert costs[0] == pytest.approx(measured)
 
 
 def test_what_an_eddy_records_comes_to_what_it_counted() -> None:

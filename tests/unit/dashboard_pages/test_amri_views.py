@@ -67,8 +67,8 @@ def states(**more: Any) -> list[StateBits]:
             patterns(
                 "s:S",
                 {
-                    "<a,b>": [5, 0.1, None, 0.2, 1, 0, 1, 5, 0],
-                    "<a,*>": [45, 0.9, 0.9, 0.8, 8, 1, 4, 45, 0],
+                    "<a,b>": [5, 0.1, None, 0.2, 1, 0, 1, 5, 0, 0.5],
+                    "<a,*>": [45, 0.9, 0.9, 0.8, 8, 1, 4, 45, 0, 7],
                 },
             )
         ],
@@ -87,8 +87,8 @@ def test_a_state_has_its_bits_partitions_and_what_is_asked_of_it() -> None:
         ("11", (2, 3), False),
     ]
     assert one.migrating == 1
-    told = [(p.pattern, p.reported, p.predicted) for p in one.patterns]
-    assert told == [("<a,*>", 0.9, 0.8), ("<a,b>", None, 0.2)]
+    told = [(p.pattern, p.reported, p.predicted, p.codes) for p in one.patterns]
+    assert told == [("<a,*>", 0.9, 0.8, 7), ("<a,b>", None, 0.2, 0.5)]
     assert one.values == {"state_tuples": 200.0, "index_bytes": 4096.0}
 
 
@@ -98,7 +98,7 @@ def test_states_stand_in_the_order_of_their_ports() -> None:
 
 
 def test_a_state_that_nothing_was_asked_of_has_no_patterns() -> None:
-    (one,) = states(patterns=[patterns("s:T", {"<a>": [1, 1, 1, 1, 1, 1, 1, 1, 1]})])
+    (one,) = states(patterns=[patterns("s:T", {"<a>": [1] * len(PATTERN_COLUMNS)})])
     assert (one.patterns, one.asked) == ((), None)
 
 

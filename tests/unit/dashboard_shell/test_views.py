@@ -18,7 +18,7 @@ from dashboard.views.decision_card import order_names
 from dashboard.views.inspector import build_inspector, reasons
 from dashboard.views.knobs import audit, group_knobs, pending
 from dashboard.views.numbers import form_of, known, shown_unit
-from dashboard.views.presets import Preset, beside
+from dashboard.views.presets import Preset, beside, presets_of
 from dashboard.views.shell import MOST_EVENTS, MOST_QUIET, build_snapshot, period, pick_events
 from storage.tables.rows import StoredEvent, StoredInput
 from storage.vocabulary.kinds import EntityKind
@@ -294,6 +294,25 @@ def test_the_audit_log_and_presets_write_bytes_as_pages_do() -> None:
     assert saved.differences == [f"Pool {show(233_472, 'bytes')} → {show(65_536, 'bytes')}"]
     texts = [show(n, "bytes").replace("\u2009", " ") for n in (999, 1000, 1024, 1023 * 1024)]
     assert texts == ["999 B", "0.98 KiB", "1 KiB", "1 MiB"]
+
+
+def test_a_preset_of_a_system_is_of_each_scope_that_has_all_its_knobs() -> None:
+    """In its own order; knobs of its names elsewhere are others."""
+    knobs = [
+        Knob(name, "int", 1, 1, "", "", scope=scope)
+        for scope, names in {"u": "ab", "v": "abc", "": "a"}.items()
+        for name in names
+    ]
+    shipped = {"small": {"b": 2, "a": 1}, "no such": {"a": 1, "x": 1}}
+    began, *presets = presets_of((), knobs, (), shipped)
+    assert began.name == "As the run began"
+    assert [preset.name for preset in presets] == ["small"]
+    assert [*presets[0].values] == [("u", "b"), ("u", "a"), ("v", "b"), ("v", "a")]
+    (row,) = beside("r1", presets, knobs)
+    assert [(turn["scope"], turn["knob"], turn["value"]) for turn in row.turns] == [
+        ("u", "b", 2),
+        ("v", "b", 2),
+    ]
 
 
 def test_the_audit_log_of_the_past_knows_no_later_requests() -> None:

@@ -165,8 +165,8 @@ def test_the_paper_s_settings_are_those_of_its_section_9() -> None:
     knobs = published(full.window, full.scale).base.then()
     assert (knobs.index_bits, knobs.epsilon, knobs.theta) == (64, 0.05, 0.1)
     assert (knobs.period_requests, knobs.trigger_requests) == (60_000, 100_000)
-    assert (knobs.partition_tuples, knobs.migration, knobs.selection) == (
-        2_500,
+    assert (knobs.partition_share, knobs.migration, knobs.selection) == (
+        0.25,
         "nothing",
         "window",
     )

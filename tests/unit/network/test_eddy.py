@@ -16,8 +16,15 @@ from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.eddy import bit_index, code_kernel
 from backend.operators.network.eddy.tuning import EddyTuning, StateTuning
-from backend.operators.network.eddy.words import BUCKETS, CODES_READ
-from backend.operators.network.joins.join_kernel import MATCHES, SCANNED
+from backend.operators.network.eddy.words import (
+    BUCKETS,
+    CODES_READ,
+    COMPARED,
+    IN_VAIN,
+    REQUESTS,
+    VISITED,
+)
+from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
 from backend.operators.network.kinds.eddy import EddyOp
 from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.stores import stores
@@ -94,7 +101,10 @@ def test_codes_that_are_read_in_vain_are_told_from_tuples_compared(bits: tuple[i
     routed.retune(EddyTuning(states=states))
     histories = [sliding(rng, 200, 200, 9) for _ in range(4)]
     routed.run(histories, 200)
-    counts = routed.operator.profile().requests
+    profile = routed.operator.profile()
+    counts, by_routes = profile.requests, profile.routes.sum(axis=(0, 1))
+    by_states = counts.sum(axis=(0, 1))[[PROBES, SCANNED, BUCKETS, CODES_READ]]
+    assert by_routes[[REQUESTS, COMPARED, VISITED, IN_VAIN]].tolist() == by_states.tolist()
     compared = counts[:, :, SCANNED] - counts[:, :, CODES_READ]
     assert (compared >= counts[:, :, MATCHES]).all()
     if sum(bits) == 0:

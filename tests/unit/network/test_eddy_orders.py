@@ -24,7 +24,8 @@ from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
 from backend.operators.network.kinds.eddy import EddyOp
 from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.stores import stores
-from storage.vocabulary.amri_costs import ORDERED_BITS, even_split
+from storage.vocabulary.amri_configurations import even_split
+from storage.vocabulary.amri_costs import ORDERED_BITS
 from tests.oracles.network_joins import join_at
 from tests.oracles.network_windows import bag_at
 from tests.unit.network.elements import fields, stream

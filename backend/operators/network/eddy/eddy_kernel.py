@@ -23,10 +23,13 @@ from backend.operators.network.core.blocks import Ints, Signs
 from backend.operators.network.eddy.bit_kernel import link_bits
 from backend.operators.network.eddy.search_kernel import begin_search, next_by_bits
 from backend.operators.network.eddy.words import (
+    BUCKETS,
     BY_BITS,
+    CODES_READ,
     COMPARED,
     ELEMENTS,
     HIGH,
+    IN_VAIN,
     IS_FLOAT,
     IS_STRICT,
     LOW,
@@ -34,6 +37,7 @@ from backend.operators.network.eddy.words import (
     ORDERED,
     PATTERN,
     REQUESTS,
+    VISITED,
     A,
 )
 from backend.operators.network.joins import join_kernel as joins
@@ -133,6 +137,8 @@ def count_requests(at: Pointer, port: int, route: int, steps: int, tally: Ints) 
         target, pattern = step[joins.TARGET], step[PATTERN]
         routes[port, route, REQUESTS] += tally[level, joins.PROBES]
         routes[port, route, COMPARED] += tally[level, joins.SCANNED]
+        routes[port, route, VISITED] += tally[level, BUCKETS]
+        routes[port, route, IN_VAIN] += tally[level, CODES_READ]
         for what in range(N_REQUEST):
             counts[target, pattern, what] += tally[level, what]
 

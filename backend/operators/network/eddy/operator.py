@@ -87,7 +87,7 @@ class EddyJoin(StoredJoin):
             1 << max(len(attributes) for attributes in self._jas),
         )
         self._counts = np.zeros((n, n_patterns, w.N_REQUEST), np.int64)
-        self._route_counts = np.zeros((n, n_routes, w.COMPARED + 1), np.int64)
+        self._route_counts = np.zeros((n, n_routes, w.N_ROUTE), np.int64)
         share = int(self._tuning.exploration * _ALL)
         self._explored = np.full(n, share, np.int64)
         values = np.zeros(max(1, len(self._terms.equal)), np.int64)

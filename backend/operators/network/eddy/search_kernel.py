@@ -74,10 +74,8 @@ from backend.operators.network.eddy.words import (
 from backend.operators.network.joins import join_kernel as joins
 from backend.operators.network.stores.store_kernels import GONE
 from backend.operators.selection.bits import called, inlined
-from storage.vocabulary.amri_costs import ORDERED_BITS
+from storage.vocabulary.amri_costs import CODES_A_BUCKET, ORDERED_BITS
 
-#: Looking a bucket up takes about as long as reading so many codes.
-_CODES_A_BUCKET = 4
 _MOST_RANK = (1 << ORDERED_BITS) - 1
 
 
@@ -170,11 +168,9 @@ def enter_partition(at: Pointer, step: Pointer, tally: Ints, level: int) -> None
     n_buckets = 2.0**n_wild
     for r in range(search[N_RANGES] - as_stretch):
         n_buckets *= codes_in(search, r)
-    if search[N_KNOWN] == 0 or _CODES_A_BUCKET * n_buckets > facts[COUNT]:
+    if search[N_KNOWN] == 0 or CODES_A_BUCKET * n_buckets > facts[COUNT]:
         search[END] = facts[COUNT]
-        n_buckets *= 2.0 ** search[BELOW]
-        n_buckets *= codes_in(search, search[N_RANGES] - 1) if as_stretch else 1.0
-        tally[level, BUCKETS] += np.int64(min(n_buckets, np.float64(facts[COUNT])))
+        tally[level, BUCKETS] += 1
         return
     search[MODE] = IN_STRETCHES if facts[SEALED] else IN_CHAINS
     if as_stretch:

@@ -54,15 +54,16 @@ SCAN, BY_BITS = -1, -2
 #: compared those of which no more than the code was read. Of routes.
 BUCKETS, CODES_READ = 3, 4
 N_REQUEST: Final = 5
-ELEMENTS, REQUESTS, COMPARED = range(3)
+ELEMENTS, REQUESTS, COMPARED, VISITED, IN_VAIN = range(5)
+N_ROUTE: Final = 5
 
 
 class EddyArrays(NamedTuple):
     """int64 arrays. conditions: [conditions, N_CONDITION];
     steps: [n, routes, n-1, N_STEP] with the first two as one; n_routes: [n];
     numbers: [n], elements of each input so far; explored: [n], of 2^32 elements those that take
-    another route; counts: [n, patterns, N_REQUEST]; routes: [n, routes, 3]; the rest is of the
-    element at work."""
+    another route; counts: [n, patterns, N_REQUEST]; routes: [n, routes, N_ROUTE]; the rest is of
+    the element at work."""
 
     inputs: Any
     keys: Any
