@@ -20,7 +20,7 @@ import numpy as np
 from backend.cql import parse_query
 from backend.model.schema import Schema, ValidTimes
 from backend.operators.network.core.blocks import Block, Column64, Ints
-from backend.operators.network.core.contract import Clock, Surroundings
+from backend.operators.network.core.contract import Clock, ProfiledOperator, Surroundings
 from backend.operators.network.core.regions import MemoryRegions
 from backend.operators.network.core.strings import Strings
 from backend.operators.network.core.tuning import Tuning
@@ -56,7 +56,7 @@ class CalsSizes(NamedTuple):
     arrival is measured; accuracy: of its cells."""
 
     rows: int = 4000
-    batch: int = 4000
+    batch: int = 8000
     n: int = 200_000
     memory: tuple[int, ...] = (1000, 10_000, 100_000, 1_000_000)
     accuracy: running.ShedSizes = running.ShedSizes(repeats=3)
@@ -67,18 +67,19 @@ SMALL: Final = CalsSizes(60, 50, 400, (20, 40), running.ShedSizes(scale=0.05, re
 
 
 class TemporalLane:
-    """One query, its operators made anew for each batch."""
+    """One query, its operators made anew for each batch. keeps: what it answers."""
 
-    def __init__(self, text: str, options: ShedOptions | None = None) -> None:
+    def __init__(self, text: str, options: ShedOptions | None = None, keeps: bool = True) -> None:
         query = parse_query("q", text, {"R": SCHEMA})
         kinds = [] if options is None else [CALS_CORE]
         self._plan = compile_queries([query], since={"q": 0}, tick_us=1, kinds=kinds)
         self._tunings: dict[str, Tuning] = {
-            one.id: ShedTuning(options or ShedOptions()) for one, _ in self._plan.working(ShedOp)
+            each.id: ShedTuning(options or ShedOptions()) for each, _ in self._plan.working(ShedOp)
         }
         self._regions, self._seen = MemoryRegions(), 0
         self._strings = Strings(self._regions.scope("strings"))
         self._changes: list[Ints] = []
+        self._keeps = keeps
         self.ns: list[int] = []
 
     def step(self, tuples: Ints) -> None:
@@ -92,17 +93,20 @@ class TemporalLane:
         )
         begun = time.thread_time_ns()
         blocks: dict[str, Block] = {}
-        for one in self._plan.operators:
-            if isinstance(one.work, StreamInput):
-                columns = tuple(Column64(tuples[place]) for place in one.work.columns)
-                blocks[one.id] = Block(tau, np.ones(n, np.int8), columns, tau)
+        for each in self._plan.operators:
+            if isinstance(each.work, StreamInput):
+                columns = tuple(Column64(tuples[place]) for place in each.work.columns)
+                blocks[each.id] = Block(tau, np.ones(n, np.int8), columns, tau)
             else:
-                operator = make(one, around)
-                inputs = [blocks[id] for id in one.inputs]
-                blocks[one.id] = operator.run(inputs, self._seen)
+                operator = make(each, around)
+                inputs = [blocks[id] for id in each.inputs]
+                blocks[each.id] = operator.run(inputs, self._seen)
+                if isinstance(operator, ProfiledOperator):
+                    operator.profile()
         self.ns.append(time.thread_time_ns() - begun)
-        made = blocks[self._plan.answers["q"].operator]
-        self._changes.append(np.array([*(one.values for one in made.columns), made.sign]))
+        if self._keeps:
+            made = blocks[self._plan.answers["q"].operator]
+            self._changes.append(np.array([*(each.values for each in made.columns), made.sign]))
 
     def relation(self) -> Ints:
         """int64[columns, n]: what it answers now."""
@@ -158,18 +162,21 @@ def _lies_in(kept: Ints, exact: Ints) -> bool:
 
 def throughput(sizes: CalsSizes) -> None:
     """All ways over one stream, and what is aimed at."""
-    half = {f"{one}, half": ShedOptions(one, sizes.rows // 2) for one in ALGORITHMS}
+    half = {f"{each}, half": ShedOptions(each, sizes.rows // 2) for each in ALGORITHMS}
     lanes = {
         PLAIN: TemporalLane(_COUNT.format(rows=sizes.rows)),
         MOST: TemporalLane(_MAX.format(rows=sizes.rows)),
         APART: TemporalLane(_RUNS.format(rows=sizes.rows)),
         WHOLE: TemporalLane(_RUNS.format(rows=sizes.rows), ShedOptions()),
-        **{name: TemporalLane(_RUNS.format(rows=sizes.rows), one) for name, one in half.items()},
+        **{name: TemporalLane(_RUNS.format(rows=sizes.rows), each) for name, each in half.items()},
     }
     turns(lanes, stream(sizes.n, 0.75, 1), sizes.batch)
     check(lanes, [*half])
     took = {name: lane.ns_per_tuple(sizes.batch) for name, lane in lanes.items()}
-    print(f"\n[Rows {sizes.rows:,}], values repeat with .75; processor time of the operators")
+    print(
+        f"\n[Rows {sizes.rows:,}], {sizes.batch:,} tuples a batch, values repeat with .75; "
+        "processor time of the operators, what they tell of a batch included"
+    )
     for name, ns in took.items():
         print(f"{name:20}{1e9 / ns:12,.0f} tuples/s{took[PLAIN] / ns:8.2f} of {PLAIN}")
     tell("no limit, over count(*)", took[PLAIN] / took[WHOLE], _COALESCES)
@@ -186,9 +193,9 @@ def growth(sizes: CalsSizes) -> None:
         rows = 2 * memory
         text = _RUNS.format(rows=rows)
         lanes = {
-            WHOLE: TemporalLane(text, ShedOptions()),
-            "rand": TemporalLane(text, ShedOptions("rand", memory)),
-            "cals": TemporalLane(text, ShedOptions("cals", memory)),
+            WHOLE: TemporalLane(text, ShedOptions(), keeps=False),
+            "rand": TemporalLane(text, ShedOptions("rand", memory), keeps=False),
+            "cals": TemporalLane(text, ShedOptions("cals", memory), keeps=False),
         }
         n = max(rows + rows // 2, 10 * sizes.batch)
         turns(lanes, stream(n, 0.75, 2), sizes.batch)
@@ -210,14 +217,14 @@ def accuracy(sizes: CalsSizes) -> None:
         line = f"ratio {ratio:<10g}"
         for p in running.REPEATS:
             cell = running.ShedCell(p, ratio)
-            cals, rand = (running.accuracy(of, one, cell) for one in (running.CALS, running.RAND))
+            cals, rand = (running.accuracy(of, each, cell) for each in (running.CALS, running.RAND))
             worst = min(worst, cals.R1 / max(1e-9, rand.R1))
             gaps += [cals.gap, rand.gap]
             line += f"{cals.R1:9.3f} /{rand.R1:.3f}"
         print(line)
     tell("cals over rand, worst cell", worst, 1.0)
     cell = running.ShedCell(0.95, 0.3)
-    cals, rand = (running.accuracy(of, one, cell) for one in (running.CALS, running.RAND))
+    cals, rand = (running.accuracy(of, each, cell) for each in (running.CALS, running.RAND))
     tell("cals over rand at ratio .3, p .95", cals.R1 / max(1e-9, rand.R1), _ACCURATE)
     thresholds(sizes, gaps)
     tell("|expected - measured|, mean", float(np.mean(gaps)), _APART, most=True)
@@ -226,14 +233,14 @@ def accuracy(sizes: CalsSizes) -> None:
 def thresholds(sizes: CalsSizes, gaps: list[float]) -> None:
     """reach beside cals and oldest, by the least length in the answer."""
     variants = (running.REACH, running.CALS, running.OLDEST)
-    print(f"\n{'least length':14}" + "".join(f"{one.name:>10}" for one in variants))
+    print(f"\n{'least length':14}" + "".join(f"{each.name:>10}" for each in variants))
     lead = 9.0
     for threshold in running.THRESHOLDS:
         cell = running.ShedCell(0.75, 0.5, threshold, is_sliding=True)
-        found = [running.accuracy(sizes.accuracy, one, cell) for one in variants]
-        gaps += [one.gap for one in found]
-        lead = min(lead, found[0].R1 - max(one.R1 for one in found[1:]))
-        print(f"{threshold:<14g}" + "".join(f"{one.R1:10.3f}" for one in found))
+        measured = [running.accuracy(sizes.accuracy, each, cell) for each in variants]
+        gaps += [each.gap for each in measured]
+        lead = min(lead, measured[0].R1 - max(each.R1 for each in measured[1:]))
+        print(f"{threshold:<14g}" + "".join(f"{each.R1:10.3f}" for each in measured))
     tell("reach less the better of both, worst threshold", lead, 0.0)
 
 

@@ -24,7 +24,7 @@ MEMORY: Final = 8
 BESIDE: Final = 14
 #: Instead of one of these.
 NEITHER: Final = -1
-#: Of a node: its neighbours in the tree; the largest end below and in it; how many runs begin
+#: Of a node: its neighbours in the tree; the largest end below and in it; whether runs begin
 #: there; and, where it begins one, the end of that run.
 LEFT, RIGHT, PARENT, TOP, HEADS, RUN_END = range(6)
 #: Of what is in memory: what its loss makes and takes, the best candidates below and in it that

@@ -79,16 +79,26 @@ def is_better(this: int, other: int, tuples: Ints) -> bool:
 def _pull(node: int, at: int, tuples: Ints) -> None:
     """What a node knows of all at and below it."""
     left, right = tuples[node, at + LEFT] - 1, tuples[node, at + RIGHT] - 1
-    top, flags = tuples[node, END], tuples[node, FLAGS]
-    heads = 1 if flags & head_flag(at) else 0
+    top = tuples[node, END]
     if left >= 0:
-        top, heads = max(top, tuples[left, at + TOP]), heads + tuples[left, at + HEADS]
+        top = max(top, tuples[left, at + TOP])
     if right >= 0:
-        top, heads = max(top, tuples[right, at + TOP]), heads + tuples[right, at + HEADS]
+        top = max(top, tuples[right, at + TOP])
     tuples[node, at + TOP] = top
-    tuples[node, at + HEADS] = heads
+    tuples[node, at + HEADS] = _has_heads(node, left, right, at, tuples)
     if at == MEMORY:
         _pull_best(node, left, right, tuples)
+
+
+@inlined
+def _has_heads(node: int, left: int, right: int, at: int, tuples: Ints) -> int:
+    """Whether a run begins at or below a node."""
+    has = tuples[node, FLAGS] & head_flag(at) != 0
+    if left >= 0:
+        has = has or tuples[left, at + HEADS] != 0
+    if right >= 0:
+        has = has or tuples[right, at + HEADS] != 0
+    return int(has)
 
 
 @called
@@ -118,6 +128,34 @@ def freshen(node: int, at: int, tuples: Ints) -> None:
     while node >= 0:
         _pull(node, at, tuples)
         node = tuples[node, at + PARENT] - 1
+
+
+@called
+def freshen_heads(node: int, at: int, tuples: Ints) -> None:
+    """A run begins with a tuple, or no more."""
+    while node >= 0:
+        left, right = tuples[node, at + LEFT] - 1, tuples[node, at + RIGHT] - 1
+        has = _has_heads(node, left, right, at, tuples)
+        if tuples[node, at + HEADS] == has:
+            return
+        tuples[node, at + HEADS] = has
+        node = tuples[node, at + PARENT] - 1
+
+
+@called
+def freshen_best(node: int, tuples: Ints) -> None:
+    """The loss of a tuple in memory does something else, or it may be dropped now, or no more: up
+    to where another one is the best in either case."""
+    changed = node + 1
+    while node >= 0:
+        best, splitter, many = tuples[node, BEST], tuples[node, BEST_ONE], tuples[node, MANY]
+        left, right = tuples[node, MEMORY + LEFT] - 1, tuples[node, MEMORY + RIGHT] - 1
+        _pull_best(node, left, right, tuples)
+        is_same = tuples[node, BEST] == best and tuples[node, BEST_ONE] == splitter
+        is_same = is_same and tuples[node, MANY] == many
+        if is_same and best != changed and splitter != changed:
+            return
+        node = tuples[node, MEMORY + PARENT] - 1
 
 
 @inlined

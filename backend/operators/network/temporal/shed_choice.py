@@ -40,7 +40,7 @@ from backend.operators.network.shedding.words import (
 from backend.operators.network.temporal.interval_tree import (
     first_from,
     following,
-    freshen,
+    freshen_best,
     head_flag,
     head_of,
     is_better,
@@ -49,7 +49,7 @@ from backend.operators.network.temporal.interval_tree import (
     tree_of,
 )
 from backend.operators.network.temporal.shed_heap import mark, publish, unwatch, watch, withdraw
-from backend.operators.network.temporal.shed_runs import loss_of, takes
+from backend.operators.network.temporal.shed_runs import loss_in, takes
 from backend.operators.selection.bits import called, inlined
 
 _RUN_END: Final = MEMORY + RUN_END
@@ -92,35 +92,38 @@ def set_free(node: int, rules: ShedRules, shed: ShedArrays) -> None:
     if by_number(rules):
         publish(node, 0.0, _rank(shed.tuples[node, NUMBER], rules), shed)
         return
-    freshen(node, MEMORY, shed.tuples)
+    freshen_best(node, shed.tuples)
     mark(base_head(node, rules, shed), shed)
 
 
 @called
-def look_at(node: int, rules: ShedRules, shed: ShedArrays) -> None:
-    """What its loss does now."""
-    tuples = shed.tuples
-    pieces, length = loss_of(node, MEMORY, tuples, shed.roots)
+def look_around(node: int, rules: ShedRules, shed: ShedArrays) -> None:
+    """What the loss of those does now that a tuple touches, which has come or gone. Their runs are
+    to be judged anyway."""
+    tuples, start, end = shed.tuples, shed.tuples[node, START], shed.tuples[node, END]
+    group = tuples[node, GROUP]
+    root, head = shed.roots[group, tree_of(MEMORY)] - 1, -1
+    if root < 0 or tuples[root, MEMORY + TOP] < start:
+        return
+    near = touching_from(root, start, MEMORY, tuples)
+    while near >= 0 and tuples[near, START] <= end:
+        begin, number = tuples[near, START], tuples[near, NUMBER]
+        if head < 0 or begin >= tuples[head, _RUN_END]:
+            head = head_of(group, begin, number, MEMORY, tuples, shed.roots)
+        _look_at(near, head, rules, tuples)
+        near = next_touching(near, start, MEMORY, tuples)
+
+
+@called
+def _look_at(node: int, head: int, rules: ShedRules, tuples: Ints) -> None:
+    """What the loss of a tuple does now, whose run begins with ``head``."""
+    pieces, length = loss_in(node, head, MEMORY, tuples)
     delta, key = max(0, pieces - 1), 0 if rules.algorithm == CALS_V else length
     if tuples[node, DELTA] != delta or tuples[node, LENGTH] != key:
         tuples[node, DELTA] = delta
         tuples[node, LENGTH] = key
         if tuples[node, FLAGS] & FREE:
-            freshen(node, MEMORY, tuples)
-            mark(base_head(node, rules, shed), shed)
-
-
-@called
-def look_around(node: int, rules: ShedRules, shed: ShedArrays) -> None:
-    """What the loss of those does now that a tuple touches, which has come or gone."""
-    tuples, start, end = shed.tuples, shed.tuples[node, START], shed.tuples[node, END]
-    root = shed.roots[tuples[node, GROUP], tree_of(MEMORY)] - 1
-    if root < 0 or tuples[root, MEMORY + TOP] < start:
-        return
-    near = touching_from(root, start, MEMORY, tuples)
-    while near >= 0 and tuples[near, START] <= end:
-        look_at(near, rules, shed)
-        near = next_touching(near, start, MEMORY, tuples)
+            freshen_best(node, tuples)
 
 
 # ---------------------------------------------------------------------- the best of a run
@@ -336,10 +339,11 @@ def _judge(run: int, rules: ShedRules, shed: ShedArrays) -> None:
 
 @called
 def leave_candidates(node: int, rules: ShedRules, shed: ShedArrays) -> None:
-    """A tuple is about to leave memory: it is no candidate any more."""
+    """A tuple is about to leave memory: it is no candidate any more. Runs in memory that change by
+    that are to be judged anyway."""
     tuples = shed.tuples
     tuples[node, FLAGS] &= ~FREE
     if by_number(rules):
         withdraw(node, shed)
-    else:
+    elif rules.base == BESIDE:
         mark(base_head(node, rules, shed), shed)

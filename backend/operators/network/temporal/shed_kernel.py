@@ -39,6 +39,7 @@ from backend.operators.network.shedding.words import (
     POSITION,
     PREV,
     SHEDDING,
+    SIZE,
     START,
     TAKEN,
     TICKED,
@@ -152,8 +153,7 @@ def _expire(rules: ShedRules, shed: ShedArrays, owing: ChargeArrays, out: ShedTo
     while facts[OLDEST] and tuples[facts[OLDEST] - 1, POSITION] < facts[FIRST]:
         node = facts[OLDEST] - 1
         if tuples[node, FLAGS] & IN_MEMORY:
-            pieces, _ = loss_of(node, MEMORY, tuples, shed.roots)
-            if not has_room(pieces + 2, out):
+            if not _can_tell(node, shed, out):
                 return False
             forget_in_memory(node, -1, rules, shed, out)
         elif tuples[node, FLAGS] & IN_BESIDE:
@@ -164,6 +164,18 @@ def _expire(rules: ShedRules, shed: ShedArrays, owing: ChargeArrays, out: ShedTo
         facts[N_CHANGED] += 1
     release(facts[FIRST], rules.width, owing, facts)
     return True
+
+
+@called
+def _can_tell(node: int, shed: ShedArrays, out: ShedTold) -> bool:
+    """Whether there is room to tell what the run of a tuple falls into: at most as many pieces as
+    it has instants, and as its group has tuples."""
+    tuples = shed.tuples
+    root = shed.roots[tuples[node, GROUP], 0] - 1
+    most = min(tuples[node, END] - tuples[node, START], tuples[root, SIZE])
+    return bool(has_room(most + 3, out)) or bool(
+        has_room(loss_of(node, MEMORY, tuples, shed.roots)[0] + 2, out)
+    )
 
 
 # ---------------------------------------------------------------------- arrivals

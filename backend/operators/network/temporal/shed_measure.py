@@ -36,6 +36,8 @@ _EXACT, _SURVIVING, _PIECES, _STRAY, _UNCHANGED, _SHORTENED, _SPLIT, _LOST, _EXT
 N_COUNTS = 9
 _LAST = np.iinfo(np.int64).max
 _LEAST = np.iinfo(np.int64).min
+#: Above all numbers of arrivals.
+_BEHIND = 1 << 62
 
 
 @kernel
@@ -86,32 +88,33 @@ def _compare(
 
 
 @kernel
-def pieces_of(group: int, at: int, shed: ShedArrays, pieces: Ints) -> int:
-    """How many pieces runs of a value group are in; the last ones are in ``pieces``, a ring:
-    int64[n, 4], both ends of the run and of the piece. An end of -1 behind a start of 0: nothing is
-    left."""
-    tuples, n = shed.tuples, 0
-    run = first_head(group, _LEAST, at, tuples, shed.roots)
-    while run >= 0:
-        low, high = tuples[run, START], tuples[run, at + RUN_END]
-        piece, before = first_head(group, low, MEMORY, tuples, shed.roots), n
-        while piece >= 0 and tuples[piece, START] < high:
+def pieces_of(group: int, at: int, most: int, shed: ShedArrays, pieces: Ints) -> int:
+    """How many pieces runs of a value group are in, counted to about ``most``; the last ones are in
+    ``pieces``, the last one first: int64[n, 4], both ends of the run and of the piece. An end of -1
+    behind a start of 0: nothing is left."""
+    tuples, roots, n = shed.tuples, shed.roots, 0
+    run = head_of(group, _LAST, _BEHIND, at, tuples, roots)
+    while run >= 0 and n < most:
+        low, high, before = tuples[run, START], tuples[run, at + RUN_END], n
+        piece = head_of(group, high - 1, _BEHIND, MEMORY, tuples, roots)
+        while piece >= 0 and tuples[piece, START] >= low:
             _write(n, low, high, tuples[piece, START], tuples[piece, MEMORY + RUN_END], pieces)
-            n, piece = n + 1, next_head(piece, MEMORY, tuples)
+            n += 1
+            piece = head_of(group, tuples[piece, START] - 1, _BEHIND, MEMORY, tuples, roots)
         if n == before:
             _write(n, low, high, 0, -1, pieces)
             n += 1
-        run = next_head(run, at, tuples)
+        run = head_of(group, low - 1, _BEHIND, at, tuples, roots)
     return n
 
 
 @called
 def _write(n: int, low: int, high: int, start: int, end: int, pieces: Ints) -> None:
-    row = n % len(pieces)
-    pieces[row, 0] = low
-    pieces[row, 1] = high
-    pieces[row, 2] = start
-    pieces[row, 3] = end
+    if n < len(pieces):
+        pieces[n, 0] = low
+        pieces[n, 1] = high
+        pieces[n, 2] = start
+        pieces[n, 3] = end
 
 
 @kernel

@@ -68,6 +68,8 @@ from backend.operators.network.temporal.shed_state import ShedState
 from backend.operators.network.temporal.shed_tuning import MOST_RECEIPTS, ShedProfile
 
 _WORD: Final = 8
+#: Pieces of a value group that are counted, about.
+_MOST_COUNTED: Final = 250
 
 
 class Drops(NamedTuple):
@@ -230,14 +232,13 @@ def shed_groups(state: ShedState, table: KeyTable, exact: int) -> tuple[ShedGrou
 
 
 def _pieces(state: ShedState, group: int) -> tuple[tuple[RunPiece, ...], int]:
-    """The last pieces of its runs, and how many there are."""
+    """The last pieces of its runs, and how many there are, as far as they are counted."""
     is_known = state.options.needs_exact or state.groups_array[group, GROUP_AUDITED] == 2
     at = BESIDE if is_known and state.facts[IS_BUILT] else MEMORY
-    ring = np.zeros((MOST_PIECES, 4), np.int64)
-    n = int(pieces_of(group, at, state.shed, ring))
-    rows = np.roll(ring, -(n % MOST_PIECES), axis=0) if n > MOST_PIECES else ring[:n]
+    rows = np.zeros((MOST_PIECES, 4), np.int64)
+    n = int(pieces_of(group, at, _MOST_COUNTED, state.shed, rows))
     pieces: list[RunPiece] = []
-    for low, high, start, end in rows.tolist():
+    for low, high, start, end in rows[:n][::-1].tolist():
         left = (None, None) if (start, end) == (0, -1) else (start, end)
         pieces.append((low, high, *left) if is_known else (None, None, *left))
     return tuple(pieces), n

@@ -26,7 +26,7 @@ from backend.operators.network.shedding.words import (
 )
 from backend.operators.network.temporal.interval_tree import (
     following,
-    freshen,
+    freshen_heads,
     head_flag,
     head_of,
     next_head,
@@ -77,7 +77,7 @@ def _begin(node: int, end: int, at: int, shed: ShedArrays) -> None:
     shed.facts[RUNS_MEMORY if at == MEMORY else RUNS_BESIDE] += 1
     if at == MEMORY:
         tuples[node, LOST] = 0
-    freshen(node, at, tuples)
+    freshen_heads(node, at, tuples)
 
 
 @called
@@ -121,7 +121,7 @@ def enter(node: int, at: int, rules: ShedRules, shed: ShedArrays, out: ShedTold)
         _tell(other, tuples[other, top], -1, at, rules, shed, out)
         high, lost = max(high, tuples[other, top]), lost + tuples[other, LOST]
         _cease(other, at, rules, shed)
-        freshen(other, at, tuples)
+        freshen_heads(other, at, tuples)
         other = after
     if home == node:
         _begin(node, high, at, shed)
@@ -215,9 +215,15 @@ def _tell_gone(
 def loss_of(node: int, at: int, tuples: Ints, roots: Ints) -> tuple[int, int]:
     """Pieces that are left of a tuple's run without it, 0: it is alone; the length that nothing
     else covers."""
-    start, end = tuples[node, START], tuples[node, END]
-    head = head_of(tuples[node, GROUP], start, tuples[node, NUMBER], at, tuples, roots)
-    low, high = tuples[head, START], tuples[head, at + RUN_END]
+    start, number = tuples[node, START], tuples[node, NUMBER]
+    head = head_of(tuples[node, GROUP], start, number, at, tuples, roots)
+    return loss_in(node, head, at, tuples)
+
+
+@called
+def loss_in(node: int, head: int, at: int, tuples: Ints) -> tuple[int, int]:
+    """The same of a tuple in the run that begins with ``head``."""
+    low, high, end = tuples[head, START], tuples[head, at + RUN_END], tuples[node, END]
     since, place = reach_before(node, at, tuples), following(node, at, tuples)
     inner, length = 0, 0
     while since < end:
