@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from backend.model.draws import seeds_of
 from backend.operators.network.core.blocks import Bools, Ints
 from backend.operators.network.shedding import curve_kernel
-from backend.operators.network.shedding.candidates import drop_rank
 from backend.operators.network.shedding.curve_kernel import (
     RUN_WORDS,
     DropRule,
@@ -149,11 +149,11 @@ def looked_at(
     """Tuples by run, start and number. firsts: of each run its first tuple, then how many there
     are."""
     bases = np.maximum.reduceat(ends, firsts[:-1]) - starts[firsts[:-1]] if len(ends) else ends
-    hashes = numbers * _MIX & _MASK
-    if options.shed_algorithm == "rand":
-        hashes = np.array([drop_rank(n, options.seed) for n in numbers.tolist()], np.object_)
+    order = np.argsort(numbers * _MIX & _MASK, kind="stable")
+    if options.shed_algorithm == "rand":  # as drop_rank
+        order = np.argsort(~seeds_of(options.seed, numbers), kind="stable")
     ranks = np.empty(len(numbers), np.int64)
-    ranks[np.argsort(hashes, kind="stable")] = np.arange(len(numbers))
+    ranks[order] = np.arange(len(numbers))
     return LookedAt(starts, ends, numbers, ranks, firsts, bases)
 
 
