@@ -9,11 +9,9 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from backend.operators.network.kinds.eddy import even_split
 from backend.systems.amri.assessment import ASSESSORS, AssessmentSettings
-from backend.systems.amri.costs import COUNTED, IndexCosts, SearchLoad
 from backend.systems.amri.migration import moving_cost
-from backend.systems.amri.selection import SelectionSettings, configurations, select
+from backend.systems.amri.selection import SelectionSettings, select
 from bench.experiments.amri_data import N_STREAMS, EddyCase
 from bench.experiments.amri_designs import AmriSettings, AmriSizes, drift, drift_of, near_bits, ours
 from bench.experiments.amri_ratios import (
@@ -27,6 +25,13 @@ from bench.experiments.amri_ratios import (
 )
 from bench.experiments.amri_running import EddyDesign
 from bench.experiments.results import FigureResult, PaperClaim, verdict
+from storage.vocabulary.amri_costs import (
+    COUNTED,
+    IndexCosts,
+    SearchLoad,
+    configurations,
+    even_split,
+)
 
 N: Final = N_STREAMS - 1
 #: Patterns of a state in the order in which hash indexes are added.

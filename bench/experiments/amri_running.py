@@ -25,13 +25,11 @@ from backend.operators.network.eddy.operator import EddyJoin
 from backend.operators.network.eddy.tuning import EddyProfile, EddyTuning, StateTuning
 from backend.operators.network.eddy.words import BUCKETS, CODES_READ
 from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
-from backend.operators.network.kinds.eddy import EddyOp, module_for
+from backend.operators.network.kinds.eddy import EddyOp
 from backend.systems.amri.core import AMRI
-from backend.systems.amri.costs import COUNTED, Bits
 from backend.systems.amri.eddy import AdaptedEddy
 from backend.systems.amri.knobs import AmriKnobs
 from backend.systems.amri.migration import moving_cost
-from backend.systems.amri.patterns import Pattern, pattern_of
 from backend.systems.amri.view import EddyView
 from bench.experiments.amri_data import CLIQUE, N_STREAMS, EddyCase, Routes
 from bench.experiments.join_running import (
@@ -45,6 +43,8 @@ from bench.experiments.join_running import (
 )
 from bench.joins_lanes import JoinStretch, answer
 from bench.stream_data import DifferentResults
+from storage.vocabulary.amri_costs import COUNTED, Bits
+from storage.vocabulary.amri_patterns import Pattern, module_for, pattern_of
 
 #: Of one run with everything done in each batch: no migration waits for the next one.
 _AT_ONCE: Final = 10_000_000

@@ -65,7 +65,8 @@ def build_card(
     decision, detail = entry.decision, _mapping(entry.decision.detail)
     words = verdict(decision.verdict)
     old, new = _orders(decision, plans)
-    measured = measured_costs(decision, entry.outcome) if decision.verdict == "switched" else []
+    is_measured = decision.verdict == "switched" or entry.outcome is not None
+    measured = measured_costs(decision, entry.outcome) if is_measured else []
     saved = saved_per_1000(entry)
     return DecisionCard(
         seq=decision.seq,

@@ -9,9 +9,12 @@ from dashboard.components.formats import show
 from dashboard.views.decisions import (
     LEVELS,
     MIN_SAMPLES,
+    TUPLES,
     CostBar,
     Measured,
+    OutcomeWords,
     cost_unit,
+    followed,
     sampled,
 )
 from dashboard.views.saved import changed
@@ -28,7 +31,8 @@ def predicted_costs(decision: Decision, detail: Mapping[str, Any]) -> list[CostB
     if plans:
         return [_planned(plan) for plan in plans]
     basis = f"on {show(decision.n_sample, 'int')} {sampled(decision)}"
-    old, new = LEVEL_NAMES if cost_unit(decision) in LEVELS else ("old order", "new order")
+    what = followed(decision).what
+    old, new = LEVEL_NAMES if cost_unit(decision) in LEVELS else (f"old {what}", f"new {what}")
     pairs = ((old, decision.predicted_old), (new, decision.predicted_new))
     return [
         CostBar(label + _PREDICTED, _enough(value, decision.n_sample, "not predicted"), basis, True)
@@ -41,21 +45,22 @@ def measured_costs(decision: Decision, outcome: DecisionOutcome | None) -> list[
     """What the new order cost, and both orders on the same sampled tuples."""
     if cost_unit(decision) in LEVELS:
         return _measured_levels(outcome)
+    what, on, alike, per = followed(decision)
     if outcome is None:
         waiting = Measured(None, "not measured yet")
         return [
-            CostBar("new order, measured", waiting, "", False),
-            CostBar("old order, same tuples", waiting, "", True),
+            CostBar(f"new {what}, measured", waiting, "", False),
+            CostBar(f"old {what}, {alike}", waiting, "", True),
         ]
-    basis = f"estimated on {show(outcome.n_sample, 'int')} {sampled(decision)}"
+    basis = f"estimated on {show(outcome.n_sample, 'int')} {on}"
     actual = _enough(outcome.actual_new, outcome.n, "not measured")
     same_new = _enough(outcome.sample_new, outcome.n_sample, "not measured")
     same_old = _enough(outcome.counterfactual_old, outcome.n_sample, "not measured")
-    counted = f"measured on {show(outcome.n, 'int')} tuples"
+    counted = f"measured on {show(outcome.n, 'int')} {per}"
     return [
-        CostBar("new order, measured", actual, counted, False),
-        CostBar("new order, same tuples", same_new, basis, True),
-        CostBar("old order, same tuples", same_old, basis, True),
+        CostBar(f"new {what}, measured", actual, counted, False),
+        CostBar(f"new {what}, {alike}", same_new, basis, True),
+        CostBar(f"old {what}, {alike}", same_old, basis, True),
     ]
 
 
@@ -77,19 +82,18 @@ def saved_words(
     saved: Measured,
     outcome: DecisionOutcome | None,
     unit: str = "visits",
-    what: str = "sampled tuples",
+    how: OutcomeWords = TUPLES,
 ) -> str:
-    """'saved 750 visits per 1 000 tuples (estimated on 250 sampled tuples)', or why not.
-    what: the samples are."""
+    """'saved 750 visits per 1 000 tuples (estimated on 250 sampled tuples)', or why not."""
     if saved.value is None or outcome is None:
         return saved.reason
     verb = "saved" if saved.value > 0 else "lost"
-    basis = f"estimated on {show(outcome.n_sample, 'int')} {what}"
+    basis = f"estimated on {show(outcome.n_sample, 'int')} {how.on}"
     if changed(saved.value, 0.0, "bytes" if unit in LEVELS else "int")[0] == "nothing":
         return f"brought nothing ({basis})"
     if unit in LEVELS:
         return f"{verb} {show(abs(saved.value), 'bytes')} ({basis})"
-    return f"{verb} {show(abs(saved.value), 'int')} {unit} per 1 000 tuples ({basis})"
+    return f"{verb} {show(abs(saved.value), 'int')} {unit} per 1 000 {how.per} ({basis})"
 
 
 def interval_of(mean: Mapping[str, Any]) -> tuple[float, float] | None:

@@ -180,6 +180,7 @@ _UNITS: Final = {
     "probes": "probes",
     "elements": "elements in queues",
     "bytes": "bytes",
+    "work": "units of work",
 }
 #: What is held at a time, and no cost of a tuple.
 LEVELS: Final = frozenset({"bytes"})
@@ -195,9 +196,9 @@ def cost_unit(decision: Decision) -> str:
 def saved_per_1000(entry: DecisionEntry) -> Measured:
     """Cost saved per 1 000 tuples by a switch: old minus new order on the same sampled tuples; of
     what is held at a time, the difference."""
-    if entry.decision.verdict != "switched":
-        return Measured(None, "nothing was switched")
     outcome = entry.outcome
+    if outcome is None and entry.decision.verdict != "switched":
+        return Measured(None, "nothing was switched")
     if outcome is None:
         return Measured(None, "not measured yet")
     if outcome.n_sample < MIN_SAMPLES:
@@ -266,9 +267,30 @@ def own_samples(decision: Decision) -> str:
     return str(samples or SAMPLES.get(decision.kind, ""))
 
 
-def followed(decision: Decision) -> str:
-    """What its outcome was measured on."""
-    return "arrivals" if cost_unit(decision) in LEVELS else sampled(decision)
+class OutcomeWords(NamedTuple):
+    """How what became of a decision is measured. what: has changed; on: what its samples are;
+    alike: what it is compared on with what was before; per: what costs are of."""
+
+    what: str = "order"
+    on: str = "sampled tuples"
+    alike: str = "same tuples"
+    per: str = "tuples"
+
+
+#: Of plans that tuples take.
+TUPLES: Final = OutcomeWords()
+
+
+def followed(decision: Decision) -> OutcomeWords:
+    """As the decision has it, of plans of tuples where it says nothing."""
+    detail = decision.detail if isinstance(decision.detail, Mapping) else {}
+    own = detail.get("followed")
+    if isinstance(own, Mapping):
+        per = str(detail.get("cost_unit", "")).partition(" per ")[2]
+        words = {name: str(own.get(name, "")) for name in ("what", "on", "alike")}
+        return OutcomeWords(**words, per=f"{per}s")
+    on = "arrivals" if cost_unit(decision) in LEVELS else sampled(decision)
+    return TUPLES._replace(on=on)
 
 
 #: Begins the metric of a relative change since the last arrangement.

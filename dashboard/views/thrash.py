@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from dashboard.components.formats import show
-from dashboard.views.decisions import MIN_SAMPLES, cost_unit
+from dashboard.views.decisions import MIN_SAMPLES, TUPLES, cost_unit, followed
 from dashboard.views.events import names
 from storage.tables.rows import DecisionEntry
 from storage.vocabulary.records import PlanVersion
@@ -226,6 +226,8 @@ def _cost(entry: DecisionEntry | None, lasted: int | None) -> tuple[float | None
     if outcome.n_sample < MIN_SAMPLES:
         words = f"not enough samples (n={show(outcome.n_sample, 'int')} < {MIN_SAMPLES})"
         return None, outcome.n_sample, words
+    if entry is not None and (per := followed(entry.decision).per) != TUPLES.per:
+        return None, outcome.n_sample, f"measured for {per}"
     if lasted is None:
         return None, outcome.n_sample, _LASTS
     return (outcome.sample_new - outcome.counterfactual_old) * lasted, outcome.n_sample, ""

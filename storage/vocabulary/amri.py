@@ -6,10 +6,13 @@ from typing import Final
 
 from storage.vocabulary.properties import Property, Vocabulary
 
-#: Columns of the matrix of access patterns.
+#: Columns of the matrix of access patterns. counted, delta: N and δ of the last assessment. Facts
+#: of its rows: ``folded into``, a pattern or None; ``asked by``, routes in force that lead there.
+#: ``seen``: the state with all it was asked (storage.vocabulary.amri_windows.StateSeen).
 PATTERN_COLUMNS: Final = (
     *("requests", "share", "reported", "predicted"),
     *("compared", "matched", "buckets"),
+    *("counted", "delta"),
 )
 
 AMRI: Final = Vocabulary(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 
@@ -109,3 +109,27 @@ def divided(curves: Sequence[Sequence[Number]], budget: int) -> tuple[int, ...]:
             sum(c[b] for c, b in zip(curves, d, strict=True)), sum(d), tuple(-b for b in d),
         ),
     )  # fmt: skip
+
+
+def first_reach(
+    load: Load,
+    word: str,
+    incumbent: Sequence[int],
+    ahead: Mapping[tuple[int, ...], tuple[Number, Number]],
+    least: Number,
+) -> Fraction | None:
+    """The share of the requests of a window that would have to ask for a pattern instead, the
+    others less in proportion, for a first candidate to be ahead by twice its price; None: no share
+    below 1 is enough, or none above 0 is needed. ahead: of candidates so far, and their prices. How
+    far one is ahead grows evenly with the share, so that both ends tell where it stands between."""
+    found = []
+    for candidate, (advantage, price) in ahead.items():
+        ends = []
+        for share in (Fraction(0), Fraction(1)):
+            moved = {w: (1 - share) * f for w, f in load.frequencies.items()}
+            moved[word] = moved.get(word, Fraction(0)) + share
+            window = replace(load, frequencies=moved)
+            ends.append(advantage + (1 - least) * cost(window, incumbent) - cost(window, candidate))
+        if ends[0] < 2 * price < ends[1]:
+            found.append((2 * price - ends[0]) / (ends[1] - ends[0]))
+    return min(found, default=None)

@@ -16,6 +16,7 @@ from tests.oracles.amri_records import RULES as EDDIES
 from tests.oracles.constraint_records import RULES as CONSTRAINTS
 from tests.oracles.look_records import RULES as LOOKS
 from tests.oracles.look_records import is_passing
+from tests.oracles.shed_records import RULES as SHEDDING
 
 #: lhs, rhs as they follow from the record; None = infinite or unknown, as recorded.
 Sides = tuple[float | None, float | None]
@@ -113,6 +114,8 @@ def _is_unbounded(d: Decision) -> bool:
     """A side is infinite, and the record says so."""
     if d.kind == "k of a constraint":
         return (d.rhs if d.relation == "<" else d.lhs) is None
+    if d.kind == "shedding":
+        return d.relation == "<=" and d.rhs is None
     pair = d.detail.get("pair")
     if pair:
         return bool(pair["violated"])
@@ -359,6 +362,7 @@ _RULES: Final[Mapping[str, Callable[[Decision], Sides]]] = {
     **CONSTRAINTS,
     **EDDIES,
     **LOOKS,
+    **SHEDDING,
     "bound": lambda d: (float(d.n_sample), 200.0),  # the toy: tuples that passed, its bound
 }
 _BY_ALGORITHM: Final[Mapping[str, Callable[[Decision], Sides]]] = {

@@ -10,14 +10,18 @@ import os
 import socket
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from storage.vocabulary import registry
 from storage.vocabulary.amri import PATTERN_COLUMNS
+from storage.vocabulary.amri_counts import StateCounts
+from storage.vocabulary.amri_windows import StateSeen
 from storage.vocabulary.records import (
     Batch,
     BatchRecord,
+    Command,
+    CommandAnswer,
     Decision,
     Entity,
     Input,
@@ -35,6 +39,8 @@ RUN: Final = "amri"
 UNIT: Final = Unit("u", "amri", "Eddies", ("S", "T", "U"), ("stu",))
 EDDY: Final = "eddy"
 N_TUPLES: Final = 600
+#: δ of the patterns of S.
+DELTA: Final = 40
 #: Batch with whose end the bits of S move.
 MOVED: Final = 6
 N_PARTITIONS: Final = 4
@@ -43,11 +49,26 @@ BUDGET: Final = 8
 BEFORE, AFTER = (5, 2), (2, 5)
 ATTRIBUTES: Final = {"S": ("a", "b"), "T": ("a", "c"), "U": ("b", "c")}
 BITS: Final = {"T": (4, 4), "U": (3, 3)}
+#: Tuples of S that a request finds, that came to it in a batch, and requests of a batch.
+N_STORED, N_CAME, N_ASKED = 4000, 200, 2000
 #: Of S: pattern, its bits, share of requests, tuples compared, matched, buckets a request.
 ASKED: Final = (
     ("<a,b>", 3, 0.05, 1.5, 0.2, 1.0),
     ("<a,*>", 2, 0.7, 18.0, 4.0, 4.0),
     ("<*,b>", 1, 0.25, 90.5, 6.0, 32.0),
+)
+
+
+def _knob(name: str, kind: str, value: Any, default: Any, **more: Any) -> Knob:
+    return Knob(name, kind, value, default, "", "A knob.", entity=EDDY, scope=UNIT.id, **more)
+
+
+KNOBS: Final = (
+    _knob("index_bits", "int", BUDGET, 12, low=0, high=64),
+    _knob("pinned_bits", "text", "", ""),
+    _knob("access", "choice", "bitmap", "bitmap", choices=("bitmap", "hash", "portfolio", "scan")),
+    _knob("hash_indexes", "int", 3, 3, low=0, high=63),
+    _knob("theta", "float", 0.1, 0.02, low=1e-4, high=1, scale="log"),
 )
 
 
@@ -59,6 +80,16 @@ def bits_of(name: str, b: int) -> tuple[int, ...]:
 def n_migrating(name: str, b: int) -> int:
     """Partitions that are still to take on the bits in force."""
     return max(0, N_PARTITIONS - (b - MOVED)) if name == "S" and b >= MOVED else 0
+
+
+def seen_of(b: int) -> StateSeen:
+    """S at the end of a batch, with all it was asked since the run began."""
+    counts = {
+        bits: tuple(round((b + 1) * N_ASKED * share * each) for each in (1, matched, compared, n))
+        for _, bits, share, compared, matched, n in ASKED
+    }
+    total = StateCounts((b + 1) * N_CAME, counts)  # type: ignore[arg-type]  # four numbers each
+    return StateSeen(total, 0, N_STORED, N_STORED, N_PARTITIONS, bits_of("S", b))
 
 
 def entities() -> tuple[Entity, ...]:
@@ -89,20 +120,26 @@ class AmriRecording:
     writer: EngineWriter
     started_at: float
     next_batch: int = 0
+    knobs: dict[str, Knob] = field(default_factory=lambda: {one.name: one for one in KNOBS})
 
     def begin(self) -> None:
         """Write the run with its entities and its knob."""
         inputs = tuple(Input(name, [["a", "int"], ["b", "int"]]) for name in UNIT.inputs)
         place = (os.getpid(), socket.gethostname(), "0.1.0")
         run = Run(RUN, "clique", "starting", self.started_at, {}, *place, inputs=inputs)
-        budget = Knob("index_bits", "int", BUDGET, 12, "bits", "Bits of an index.", low=0, high=64,
-                      entity=EDDY, scope=UNIT.id)  # fmt: skip
-        self.writer.begin_run(run, entities(), (budget,))
+        self.writer.begin_run(run, entities(), KNOBS)
 
-    def write(self) -> None:
-        """The next batch."""
+    def write(self, commands: Sequence[Command] = ()) -> None:
+        """The next batch; knobs are turned as asked."""
         b = self.next_batch
         self.next_batch += 1
+        knobs, answers = [], []
+        for command in commands:
+            name, value = command.payload["knob"], command.payload["value"]
+            version = self.knobs[name].version + 1
+            self.knobs[name] = replace(self.knobs[name], value=value, version=version, batch=b)
+            knobs.append(self.knobs[name])
+            answers.append(CommandAnswer(command.id, "applied", b, time.time(), "applied", version))
         plans = (_plan(b),) if b in (0, MOVED) else ()
         record = BatchRecord(
             RUN,
@@ -111,6 +148,8 @@ class AmriRecording:
             decisions=(_moved(),) if b == MOVED else (),
             plans=plans,
             matrices=(*_partitions(b), _patterns(b), _routes(b)),
+            knobs=tuple(knobs),
+            answers=tuple(answers),
             units=(UNIT,),
             inputs=tuple(InputBatch(name, N_TUPLES // 3, 0) for name in UNIT.inputs),
         )
@@ -124,7 +163,7 @@ def _sample(entity: str, name: str, value: float | None) -> Sample:
 def _samples(b: int) -> list[Sample]:
     whole = {
         "tuples_per_s": 900.0, "batch_ms": 120.0, "n_tuples": N_TUPLES, "n_matched": 90,
-        "tuples_total": N_TUPLES * (b + 1),
+        "tuples_total": N_TUPLES * (b + 1), "visits_per_tuple": 3.0,
     }  # fmt: skip
     found = [_sample("system", name, value) for name, value in whole.items()]
     for place, name in enumerate(ATTRIBUTES, start=1):
@@ -169,29 +208,46 @@ def _partitions(b: int) -> list[Matrix]:
 def _patterns(b: int) -> Matrix:
     """Nothing is reported before the bits moved, and rare patterns never."""
     values = [
-        [2000 * share, share, share if b >= MOVED and share > 0.1 else None, share, *rest]
+        [N_ASKED * share, share, share if b >= MOVED and share > 0.1 else None, share, *rest,
+         N_ASKED * share, DELTA]
         for _, _, share, *rest in ASKED
-    ]
-    facts = {"state": ["s:S"], "pattern": [bits for _, bits, *_ in ASKED]}
+    ]  # fmt: skip
+    patterns = [bits for _, bits, *_ in ASKED]
+    facts = {
+        "state": ["s:S"],
+        "pattern": patterns,
+        "folded into": [2 if bits == 3 else None for bits in patterns],
+        "asked by": [["U → T → S"], ["T → S → U"], ["U → S → T"]],
+        "assessed": [N_ASKED] if b >= MOVED else [],
+        "seen": seen_of(b).json(),
+    }
     names = [name for name, *_ in ASKED]
     return _matrix("access patterns", "S", names, PATTERN_COLUMNS, values, **facts)
 
 
 def _routes(b: int) -> Matrix:
-    taken = [0.98, 30.5, 1]
-    first, second = ([None, None, 0], taken) if b >= MOVED else (taken, [None, None, 0])
+    """Of 200 elements each; two of every hundred explore."""
+    taken, explored = [0.98, 30.5, 1, 196], [0.02, 40.0, 0, 4]
+    first, second = (explored, taken) if b >= MOVED else (taken, explored)
     rows = {
-        "S → T → U": [4.0, *first], "S → U → T": [2.0 if b >= MOVED else 5.0, *second],
-        "T → S → U": [3.0, *taken], "T → U → S": [6.0, None, None, 0], "U → S → T": [None, *taken],
+        "S → T → U": [4.0, *first, 3.0, 0.5],
+        "S → U → T": [2.0 if b >= MOVED else 5.0, *second, 0.25, 2.0],
+        "T → S → U": [3.0, *taken, 2.0, 0.25], "T → U → S": [6.0, *explored, 4.0, 0.125],
+        "U → S → T": [None, 1.0, 30.5, 1, 200, 0.5, 1.5],
     }  # fmt: skip
-    columns = ("price", "share", "compared", "in force")
+    columns = ("price", "share", "compared", "in force", "elements", "fan-out 1", "fan-out 2")
     return _matrix("routes by origin", "S ⋈ T ⋈ U", list(rows), columns, list(rows.values()))
 
 
 def _moved() -> Decision:
     """The bits of S move."""
     old, new = ({"kind": "bits", "order": ["a", "b"], "bits": list(one)} for one in (BEFORE, AFTER))
-    detail = {"eddy": "S ⋈ T ⋈ U", "state": "S", "attributes": ["a", "b"], "cost_unit": "cost"}
+    detail = {
+        "eddy": "S ⋈ T ⋈ U",
+        "state": "S",
+        "attributes": ["a", "b"],
+        "cost_unit": "work per search request",
+    }
     return Decision(
         1, MOVED, "amri", "index bits", "switched", "accumulated advantage", 900.0, ">=", 400.0,
         N_TUPLES, 2000, 0, "S takes the bits a 2, b 5 instead of a 5, b 2", old, new, 30.0, 20.0,

@@ -19,7 +19,7 @@ from backend.systems.amri.entries import (
     Guarantees,
     PatternEntry,
 )
-from backend.systems.amri.patterns import Pattern, parents
+from storage.vocabulary.amri_patterns import Pattern, parents
 
 Combine: TypeAlias = Literal["highest", "random"]
 FoldScope: TypeAlias = Literal["all", "leaf"]
@@ -64,6 +64,7 @@ class ExactCounters:
         self.n, self.total, self.peak = n, 0, 0
         self.settings = settings or AssessmentSettings()
         self._entries: dict[Pattern, PatternEntry] = {}
+        self._folded: dict[Pattern, Pattern | None] = {}
 
     def observe(self, pattern: Pattern, n_requests: int = 1) -> tuple[AssessEvent, ...]:
         """So many requests of a pattern."""
@@ -81,12 +82,14 @@ class ExactCounters:
     def state(self) -> dict[str, Any]:
         """As JSON-typed data."""
         entries = [[pattern, *entry] for pattern, entry in self._entries.items()]
-        return {"total": self.total, "peak": self.peak, "entries": entries}
+        folded = [[pattern, into] for pattern, into in self._folded.items()]
+        return {"total": self.total, "peak": self.peak, "entries": entries, "folded": folded}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on where ``state`` was taken."""
         self.total, self.peak = int(state["total"]), int(state["peak"])
         self._entries = {pattern: PatternEntry(*entry) for pattern, *entry in state["entries"]}
+        self._folded = {pattern: into for pattern, into in state["folded"]}
 
     @property
     def _s_id(self) -> int:
@@ -119,6 +122,7 @@ class ExactCounters:
             root / total,
             events,
             guarantees,
+            self._folded | {event.pattern: event.into for event in events},
         )
 
 
@@ -136,6 +140,7 @@ class CompactCounters(ExactCounters):
             n_requests -= fits
             if self.total % self.settings.segment == 0:
                 events += self._compact(self._entries)
+        self._folded |= {event.pattern: event.into for event in events}
         return tuple(events)
 
     def _compact(self, entries: dict[Pattern, PatternEntry]) -> list[AssessEvent]:

@@ -14,19 +14,14 @@ import numpy as np
 
 from backend.adaptive.stats import Mean
 from backend.operators.network.joins.join_kernel import PROBES
-from backend.systems.amri.costs import COUNTED, Bits
 from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.knobs import AmriKnobs
 from backend.systems.amri.migration import SliceChoice, switching_prices
-from backend.systems.amri.patterns import pattern_of
 from backend.systems.amri.portfolio import Mix
 from backend.systems.amri.pricing import PricedWindow
-from backend.systems.amri.regret import IndexRegret, PassedWindow
 from backend.systems.amri.selection import (
     BitSelection,
     SelectionSettings,
-    configurations,
-    n_configurations,
     select,
 )
 from backend.systems.amri.sides import Sides
@@ -35,11 +30,17 @@ from backend.systems.amri.switching import (
     by_window,
     pair_difference,
     roll_back,
-    switch_headroom,
 )
+from storage.vocabulary.amri_costs import (
+    COUNTED,
+    MOST_CANDIDATES,
+    Bits,
+    configurations,
+    n_configurations,
+)
+from storage.vocabulary.amri_patterns import pattern_of
+from storage.vocabulary.amri_windows import IndexRegret, PassedWindow
 
-#: Configurations whose advantages are kept; of more, selection goes by windows.
-MOST_CANDIDATES: Final = 5000
 #: A request may cost so many times what was estimated of the bits before, until they are taken up
 #: again.
 TOLERANCE: Final = 1.1
@@ -118,7 +119,7 @@ class BitChoices:
         """Of the regret: what searches and migrations took, and would have taken under every
         candidate."""
         if self.ledger is not None:
-            self.ledger.account(*passed.costs(self.ledger.candidates), passed.report.n_tuples)
+            self.ledger.account(*passed.costs(self.ledger.candidates), passed.n_tuples)
 
     def _rolled_back(
         self, window: PricedWindow, basis: dict[str, Any]
@@ -153,13 +154,15 @@ class BitChoices:
         prices = switching_prices(window.partitions, model.costs, advantage.candidates)
         finding = advantage.look(prices, total)
         basis["advantage"] = finding.sides.lhs
-        if finding.sides.lhs <= 0.0:
-            return finding.bits, finding.sides._replace(relation=">", verdict="kept")
         if finding.sides.holds:
             return finding.bits, finding.sides
-        gain = pair_difference(load, model, window.bits, finding.bits, total, slack)
-        near = switch_headroom(finding, gain, window.pattern_names, load.requests)
-        return finding.bits, finding.sides._replace(headroom=near)
+        names = window.names, window.pattern_names
+        sides = finding.sides._replace(
+            headroom=advantage.headroom(load, model, prices, min_gain, names)
+        )
+        if sides.lhs <= 0.0:
+            sides = sides._replace(relation=">", verdict="kept")
+        return finding.bits, sides
 
     def state(self) -> dict[str, Any]:
         """As JSON-typed data."""

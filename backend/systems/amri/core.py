@@ -15,7 +15,6 @@ from backend.operators.network.core.tuning import Tuning
 from backend.operators.network.core.work import OperatorTree
 from backend.operators.network.eddy.tuning import EddyProfile, EddyTuning, StateTuning
 from backend.operators.network.kinds.eddy import EddyOp
-from backend.systems.amri.costs import Bits
 from backend.systems.amri.eddy import AdaptedEddy
 from backend.systems.amri.knobs import AmriKnobs
 from backend.systems.amri.planning import planned
@@ -32,8 +31,9 @@ from backend.systems.cores import (
 )
 from backend.systems.joined import JoinsByOperator, keys_of
 from storage.vocabulary.amri import AMRI as VOCABULARY
+from storage.vocabulary.amri_costs import Bits
 from storage.vocabulary.memory import Bid, Grant, MemoryUse
-from storage.vocabulary.records import Decision, Sample
+from storage.vocabulary.records import Decision, DecisionOutcome, Sample
 
 _PIN: Final = re.compile(r"\s*([^:;]+?)\s*:\s*(\d+(?:[ ,]+\d+)*)\s*")
 
@@ -77,7 +77,7 @@ class AmriCore(JoinsByOperator[AdaptedEddy, PublishedEddy]):
         return "the eddies are tuned otherwise" if changed else ""
 
     def observe(self, ran: NetworkRan) -> CoreNews:
-        before, records = self._tunings, list[Decision]()
+        before, records = self._tunings, list[Decision | DecisionOutcome]()
         for id, eddy in self.items():
             counts = ran.report.operators.get(id)
             if counts is not None and isinstance(counts.profile, EddyProfile):

@@ -8,9 +8,17 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from backend.systems.amri.costs import Bits, Candidates, Floats, IndexCosts, SearchLoad
-from backend.systems.amri.selection import EQUAL, SelectionSettings, cheapest, tried_of
+from backend.systems.amri.selection import SelectionSettings, tried_of
 from backend.systems.amri.sides import Sides, compared
+from storage.vocabulary.amri_costs import (
+    EQUAL,
+    Bits,
+    Candidates,
+    Floats,
+    IndexCosts,
+    SearchLoad,
+    cheapest,
+)
 
 #: Bits of a state beyond which its curve is not followed.
 MOST_SHARED: Final = 24

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import contains
 from typing import Any, Final, cast
 
 from backend.adaptive.core import Evaluations
 from backend.operators.network.eddy.tuning import EddyProfile, EddyTuning
-from backend.operators.network.eddy.words import BUCKETS, CODES_READ, ELEMENTS
+from backend.operators.network.eddy.words import BUCKETS, CODES_READ
 from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
-from backend.systems.amri import schedule
-from backend.systems.amri.costs import Bits
-from backend.systems.amri.counts import PatternCounts
+from backend.systems.amri import schedule, telling
 from backend.systems.amri.division import divided_bits
 from backend.systems.amri.entries import AssessmentReport
+from backend.systems.amri.following import FollowedChanges, SearchedStretch
 from backend.systems.amri.knobs import AmriKnobs
 from backend.systems.amri.memory import IndexPool
 from backend.systems.amri.mixing import ChosenMix
-from backend.systems.amri.patterns import Pattern
 from backend.systems.amri.routing import (
     ROUTERS,
     FanOuts,
@@ -30,20 +28,13 @@ from backend.systems.amri.routing import (
 )
 from backend.systems.amri.schedule import ScheduleEvent, ScheduleSettings, TuningSchedule
 from backend.systems.amri.states import StateIndex
-from backend.systems.amri.telling import (
-    EddyLook,
-    division_decision,
-    mix_decision,
-    route_decision,
-    schedule_decision,
-    selection_decision,
-    slices_decision,
-    thin_decision,
-    with_note,
-)
+from backend.systems.amri.telling import EddyLook
 from backend.systems.amri.view import EddyView
+from storage.vocabulary.amri_costs import Bits
+from storage.vocabulary.amri_counts import PatternCounts
+from storage.vocabulary.amri_patterns import Pattern
 from storage.vocabulary.memory import Bid, MemoryUse
-from storage.vocabulary.records import Decision
+from storage.vocabulary.records import Decision, DecisionOutcome
 
 #: Batches after a change of a route in which no other one changes.
 SETTLING: Final = 2
@@ -55,7 +46,8 @@ FORM: Final = 5
 
 class AdaptedEddy:
     """An eddy with its decisions. name: what people call it; n_shards: that it runs in; told: of
-    the last batch."""
+    the last batch; taken: by origin and route, the one in force first, elements, requests, tuples
+    compared in it."""
 
     def __init__(self, view: EddyView, evaluations: Evaluations) -> None:
         self.view, self._evaluations = view, evaluations
@@ -69,6 +61,8 @@ class AdaptedEddy:
         self.routes: list[RouteChoice | None] = [None] * view.n
         self.pinned_routes: Mapping[int, Order] = {}
         self.told: EddyProfile | None = None
+        self.taken: list[dict[Order, list[int]]] = [{} for _ in view.names]
+        self._following = FollowedChanges([state.in_force for state in self.states])
         self.pool = IndexPool()
         self._schedule: TuningSchedule | None = None
         self._number = self._settling = self._arrivals = 0
@@ -177,33 +171,41 @@ class AdaptedEddy:
 
     # ------------------------------------------------------------------ a batch is over
 
-    def observe(self, batch: int, profile: EddyProfile) -> list[Decision]:
+    def observe(self, batch: int, profile: EddyProfile) -> list[Decision | DecisionOutcome]:
         """What a batch led to."""
         self.told, self._arrivals = profile, int(profile.came[:, 0].sum())
+        self.taken = [
+            dict(zip(self._routes_of(port), of, strict=False))
+            for port, of in enumerate(profile.routes.tolist())
+        ]
         n = int(profile.came.sum())
         if not n:
             return []
         self._number += 1
         n_requests = int(profile.requests[:, :, PROBES].sum())
+        about = f"{self.name}: " if self.is_one_of_many else ""
         look = EddyLook(
-            batch, n, n_requests, self.knobs, self._evaluations, self.view, self.name, self._about
+            batch, n, n_requests, self.knobs, self._evaluations, self.view, self.name, about
         )
         counts = [self._counts(profile, port) for port in range(self.view.n)]
+        access = [state.in_force for state in self.states]
         for port, state in enumerate(self.states):
             for pattern, row in counts[port].items():
                 self.fan_outs.observe(port, pattern, row[PROBES], row[MATCHES])
                 self.compared.observe(port, pattern, row[PROBES], row[SCANNED])
             state.observe(int(profile.came[port, 0]), counts[port], profile.states[port])
         self._measure(profile)
+        searched = [*map(SearchedStretch.of, access, self.states)]
+        outcomes = self._following.take(batch, searched, self.taken)
         decisions = [*self._scheduled(look, counts), *self._routed(look)]
         self._share_pages()
-        return decisions
+        return [*outcomes, *decisions]
 
     def _measure(self, profile: EddyProfile) -> None:
         """What the routes of the batch cost, beside what the fan-outs say of them."""
-        for port, taken in enumerate(profile.routes.tolist()):
+        for port, taken in enumerate(self.taken):
             request = self._request(port)
-            for route, (n, requests, compared) in zip(self._routes_of(port), taken, strict=False):
+            for route, (n, requests, compared) in taken.items():
                 if n:
                     cost, expected = requests + compared, n * request.expected(route)
                     self.measured.observe(port, route, cost, expected)
@@ -221,10 +223,6 @@ class AdaptedEddy:
         """Of an origin, the order in force first."""
         orders = (self.orders[port], *self.view.graph.orders(port))
         return tuple(dict.fromkeys(orders))[:MOST_ROUTES]
-
-    @property
-    def _about(self) -> str:
-        return f"{self.name}: " if self.is_one_of_many else ""
 
     def _counts(self, profile: EddyProfile, port: int) -> dict[Pattern, PatternCounts]:
         rows = profile.requests[port, : 1 << len(self.view.attributes[port])]
@@ -244,7 +242,7 @@ class AdaptedEddy:
         requests = [sum(row[PROBES] for row in of.values()) for of in counts]
         self._schedule, events = schedule.after_batch(self._settings, self._schedule, requests)
         for event in [event for event in events if event.sides is not None][-1:]:
-            yield schedule_decision(look, event)
+            yield telling.schedule_decision(look, event)
         for port in dict.fromkeys(event.state for event in events if event.kind == "select"):
             yield from self._selected(look, port)
         for port in sorted(self._schedule.assessed(self._settings.method)):
@@ -261,14 +259,17 @@ class AdaptedEddy:
             return
         self._share_pages()
         if isinstance(chosen, AssessmentReport):
-            yield thin_decision(look, port, chosen, state.access)
+            yield telling.thin_decision(look, port, chosen, state.access)
             return
         if isinstance(chosen, ChosenMix):
-            yield with_note(mix_decision(look, port, chosen), state.short_of)
+            made = telling.mix_decision(look, port, chosen)
         else:
-            yield with_note(selection_decision(look, port, chosen), state.short_of)
+            made = telling.selection_decision(look, port, chosen)
+        if chosen.sides.holds:
+            self._follow_change(made, [port])
+        yield telling.with_note(made, state.short_of)
         if chosen.moved:
-            yield slices_decision(look, port, chosen.moved, state.migrating)
+            yield telling.slices_decision(look, port, chosen.moved, state.migrating)
         if self.knobs.bit_division == "shared" and self.knobs.access == "bitmap":
             yield from self._divided(look)
 
@@ -285,7 +286,15 @@ class AdaptedEddy:
         if division.sides.holds:
             for state, bits, taken in zip(states, division.new, division.bits, strict=True):
                 state.give(bits, taken)
-        yield division_decision(look, names, division)
+        made = telling.division_decision(look, names, division)
+        if division.sides.holds:
+            self._follow_change(made, range(self.view.n))
+        yield made
+
+    def _follow_change(self, made: Decision, ports: Iterable[int]) -> None:
+        """For as many requests as lie between two turns."""
+        access = {port: self.states[port].in_force for port in ports}
+        self._following.begin(made.seq, access, self.knobs.period_requests)
 
     def _routed(self, look: EddyLook) -> Iterator[Decision]:
         """The order of each origin for the next batch; a decision where another one is cheaper.
@@ -302,7 +311,10 @@ class AdaptedEddy:
             before, self.routes[port] = self.orders[port], choice
             self.orders[port] = choice.order
             if choice.sides is not None and choice.sides.verdict != "kept":
-                yield route_decision(look, port, before, choice)
+                made = telling.route_decision(look, port, before, choice)
+                if choice.sides.holds:
+                    self._following.begin_route(made.seq, port, before, choice.order)
+                yield made
 
     def _choice(self, port: int) -> RouteChoice:
         """Of the router; of an origin whose route is pinned that one, whatever is cheaper."""
@@ -333,14 +345,6 @@ class AdaptedEddy:
         routes = [(port, order, came[port]) for port, order in enumerate(self.orders)]
         return predicted_frequencies(self.view.graph, self.fan_outs, routes)
 
-    def exploration_share(self) -> float | None:
-        """Of the elements of the last batch, those that took another route."""
-        if self.told is None:
-            return None
-        taken = self.told.routes[:, :, ELEMENTS]
-        n = int(taken.sum())
-        return float(taken[:, 1:].sum() / n) if n else None
-
     # ------------------------------------------------------------------ a run that is resumed
 
     def state(self) -> dict[str, Any]:
@@ -358,6 +362,7 @@ class AdaptedEddy:
             "arrivals": self._arrivals,
             "granted": self.pool.granted,
             "schedule": None if known is None else list(known),
+            "following": self._following.state(),
         }
 
     def restore(self, state: Mapping[str, Any], totals: None = None) -> None:
@@ -365,15 +370,16 @@ class AdaptedEddy:
         orders = [tuple(order) for order in state.get("orders", ())]
         if state.get("form") != FORM or not self._can_take(orders):
             return
-        self.orders, self._number = orders, state["number"]
+        self.orders, self._number, self.pool.granted = orders, state["number"], state["granted"]
         self._pin_routes()
         self._settling, self._arrivals = state["settling"], state["arrivals"]
-        self.pool.granted = state["granted"]
         self.fan_outs.restore(state["fan_outs"])
         self.compared.restore(state["compared"])
         self.measured.restore(state["measured"])
         for index, known in zip(self.states, state["states"], strict=True):
             index.restore(known)
+        if "following" in state:
+            self._following.restore(state["following"])
         if state["schedule"] is not None:
             known = TuningSchedule.restored(state["schedule"])
             self._schedule, events = schedule.turned(self._settings, known)

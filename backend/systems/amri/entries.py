@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from backend.systems.amri.patterns import Pattern
+from storage.vocabulary.amri_patterns import Pattern
 
 
 class PatternEntry(NamedTuple):
@@ -45,7 +46,7 @@ class AssessmentReport(NamedTuple):
     frequencies: F of the reported patterns, largest pattern first; the root is none of them. total:
     requests. entries: the table before the final step. dropped, moved: shares of the requests that
     are in no entry any more, and in another pattern's (root: of these, in the root's), after it.
-    events: of the final step.
+    events: of the final step. folded: what patterns were folded into last; None: dropped.
     """
 
     frequencies: Mapping[Pattern, float]
@@ -56,6 +57,7 @@ class AssessmentReport(NamedTuple):
     root: float
     events: tuple[AssessEvent, ...]
     guarantees: Guarantees
+    folded: Mapping[Pattern, Pattern | None] = MappingProxyType({})
 
     @property
     def is_thin(self) -> bool:

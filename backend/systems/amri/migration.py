@@ -9,8 +9,15 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from backend.operators.network.eddy.tuning import StateReport
-from backend.systems.amri.costs import Bits, Candidates, Floats, IndexCosts, SearchLoad, WorkCosts
 from backend.systems.amri.sides import Sides, compared
+from storage.vocabulary.amri_costs import (
+    Bits,
+    Candidates,
+    Floats,
+    IndexCosts,
+    SearchLoad,
+    WorkCosts,
+)
 
 MigrationMode: TypeAlias = Literal["nothing", "all", "partial"]
 
@@ -77,6 +84,19 @@ def slice_costs(load: SearchLoad, model: IndexCosts, n_tuples: int, bits: Bits) 
     of_slice = replace(load, arrivals=1.0, window=float(n_tuples), windows={})
     costs = replace(model, segments=1.0).request_costs(of_slice, np.array([bits], dtype=np.int64))
     return float((costs @ of_slice.shares)[0])
+
+
+def live_partitions(report: StateReport, size: int) -> list[Partition]:
+    """The partitions of a state, of so many tuples; the last one of each shard is open."""
+    rows = report.partitions
+    last = {row.shard: row.number for row in sorted(rows, key=lambda row: row.number)}
+    return [
+        Partition(
+            row.number, row.number * size, row.number * size + row.n_tuples, row.bits,
+            row.number == last[row.shard], row.shard,
+        )
+        for row in rows
+    ]  # fmt: skip
 
 
 def moving_cost(costs: WorkCosts, n_tuples: int, old: Bits, new: Bits) -> float:

@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from backend.operators.network.joins.join_kernel import MATCHES, PROBES
-from backend.systems.amri.costs import Bits, IndexCosts
-from backend.systems.amri.counts import StateCounts
 from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.migration import SliceChoice, moving_cost
-from backend.systems.amri.patterns import Pattern
 from backend.systems.amri.portfolio import (
     IndexBytes,
     Mix,
@@ -20,6 +17,9 @@ from backend.systems.amri.portfolio import (
 from backend.systems.amri.pricing import PricedWindow
 from backend.systems.amri.sides import Sides
 from backend.systems.amri.switching import by_window
+from storage.vocabulary.amri_costs import Bits, IndexCosts
+from storage.vocabulary.amri_counts import StateCounts
+from storage.vocabulary.amri_patterns import Pattern
 
 
 class AccessMethods(NamedTuple):

@@ -16,11 +16,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from backend.systems.amri.costs import Bits, Floats, IndexCosts, SearchLoad
-from backend.systems.amri.patterns import Pattern, attributes_of
-from backend.systems.amri.selection import EQUAL, SelectionSettings, cheapest, tried_of
+from backend.systems.amri.selection import SelectionSettings, tried_of
 from backend.systems.amri.sides import difference
 from backend.systems.amri.switching import PairDifference
+from storage.vocabulary.amri_costs import EQUAL, Bits, Floats, IndexCosts, SearchLoad, cheapest
+from storage.vocabulary.amri_patterns import Pattern
 from storage.vocabulary.memory import PAGE_BYTES, Tier
 
 #: Modules of which all sets are tried; of more they are added one by one.
@@ -99,19 +99,11 @@ class PortfolioProblem:
         asked = {p & ~load.ordered for p in load.patterns}
         deserved = {p for p in asked if p and p in chains} | {m for m in held if m}
         self.modules = tuple(sorted(deserved, reverse=True))
-        self._chains = {m: self._chain(m, chains.get(m, searched)) for m in self.modules}
-
-    def _chain(self, module: Pattern, n_tuples: float) -> Floats:
-        """float64[patterns]: of one request by the module; infinite where it cannot serve it."""
-        costs = self.model.costs
-        each = len(attributes_of(module, self.load.n)) * costs.hash + n_tuples * costs.compare
-        fits = np.array([module & p == module for p in self.load.patterns], dtype=np.bool_)
-        return np.where(fits, each, np.inf)
+        self._chains = {m: model.chained(load, m, chains.get(m, searched)) for m in self.modules}
 
     def module_upkeep(self, module: Pattern) -> float:
         """A key and a link for each arrival (card A2b)."""
-        costs = self.model.costs
-        return self.load.arrivals * (module.bit_count() * costs.hash + costs.link)
+        return self.model.linked(self.load, module)
 
     def served(self, modules: Sequence[Pattern]) -> Floats:
         """float64[candidates, patterns]: of one request beside a set of modules; it goes to what

@@ -3,82 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any
 
-from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
-from backend.operators.network.kinds.eddy import MOST_BITS
-from backend.systems.amri.costs import (
-    COUNTED,
+from backend.systems.amri.entries import AssessmentReport
+from backend.systems.amri.migration import Partition
+from backend.systems.amri.portfolio import IndexBytes
+from backend.systems.amri.selection import bounds
+from storage.vocabulary.amri_costs import (
     Bits,
     IndexCosts,
     SearchLoad,
-    capped_reach,
-    corrections,
 )
-from backend.systems.amri.counts import StateCounts
-from backend.systems.amri.entries import AssessmentReport
-from backend.systems.amri.migration import Partition
-from backend.systems.amri.patterns import Pattern, pattern_of, pattern_text
-from backend.systems.amri.portfolio import IndexBytes
-from backend.systems.amri.selection import bounds
-
-#: Requests of a pattern from which what they compared corrects the model.
-LEAST_MEASURED: Final = 200
-
-
-def window_load(
-    n: int,
-    frequencies: Mapping[Pattern, float],
-    counts: StateCounts,
-    n_stored: float,
-    ordered: Pattern = 0,
-) -> SearchLoad:
-    """What was asked of a state of n attributes in a window; a time unit is the window. n_stored:
-    tuples that a request finds there; ordered: see ``SearchLoad``."""
-    arrivals, window = max(1, counts.arrivals), n_stored / max(1, counts.arrivals)
-    return SearchLoad(n, frequencies, arrivals, counts.requests, window, ordered=ordered)
-
-
-def window_model(
-    load: SearchLoad,
-    is_refined: bool,
-    bits: Bits,
-    n_segments: float,
-    counts: StateCounts,
-    by_modules: Collection[Pattern] = (),
-    least: int = LEAST_MEASURED,
-) -> IndexCosts:
-    """Eq. 1, or refined by distinct values, bucket visits and what requests were measured to
-    compare. bits: that they were measured with; by_modules: patterns that hash modules served;
-    least: requests of a pattern from which they say something."""
-    if not is_refined:
-        return IndexCosts()
-    reach = capped_reach(distinct_values(load, counts), MOST_BITS, load.ordered)
-    model = IndexCosts(
-        replace(COUNTED, bucket=1.0), reach=reach, segments=max(1, n_segments), visits=True
-    )
-    measured = {
-        pattern: (row[PROBES], row[SCANNED])
-        for pattern, row in counts.by_pattern.items()
-        if pattern not in by_modules
-    }
-    factors = corrections(load, model, bits, measured, least)
-    return replace(model, corrections=factors)
-
-
-def distinct_values(load: SearchLoad, counts: StateCounts) -> list[float]:
-    """By attribute how many values requests told apart, as those that asked for it alone saw:
-    stored tuples for each one that matched, by order as well. Infinite where that is not known
-    (card A14.2)."""
-    values = []
-    for attribute in range(load.n):
-        row = counts.by_pattern.get(pattern_of([attribute], load.n), (0, 0, 0, 0))
-        is_known = row[PROBES] >= LEAST_MEASURED and row[MATCHES]
-        stored = load.arrivals * load.window
-        values.append(stored * row[PROBES] / row[MATCHES] if is_known else math.inf)
-    return values
+from storage.vocabulary.amri_counts import StateCounts
+from storage.vocabulary.amri_patterns import pattern_text
+from storage.vocabulary.amri_windows import distinct_values
 
 
 @dataclass(frozen=True, slots=True)

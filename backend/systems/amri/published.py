@@ -7,9 +7,10 @@ from typing import Any
 
 from backend.model.ids import entity_id
 from backend.operators.network.eddy.tuning import PartitionReport
-from backend.operators.network.eddy.words import BUCKETS, COMPARED, ELEMENTS
+from backend.operators.network.eddy.words import BUCKETS, ELEMENTS
 from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
 from backend.systems.amri.eddy import AdaptedEddy
+from backend.systems.amri.routing import flows
 from backend.systems.amri.states import StateIndex
 from backend.systems.contract import UnitState
 from backend.systems.cores import LaidOutNetwork
@@ -109,13 +110,18 @@ class PublishedEddy:
             "search_requests": every[PROBES],
             "compared_per_request": _ratio(every[SCANNED], every[PROBES]),
             "matched_per_request": _ratio(every[MATCHES], every[PROBES]),
-            "exploration_share": eddy.exploration_share(),
+            "exploration_share": self._explored(),
         }
         samples = samples_of(self.node, _with_units(values))
         for port, state in enumerate(eddy.states):
             samples += samples_of(self.state(port), self._of_state(state))
             samples += samples_of(self.index(port), _of_index(state))
         return samples
+
+    def _explored(self) -> float | None:
+        """Of the elements of the last batch, the share that took another route."""
+        n = [[row[ELEMENTS] for row in taken.values()] for taken in self._eddy.taken]
+        return _ratio(sum(sum(of[1:]) for of in n), sum(map(sum, n)))
 
     def _of_state(self, state: StateIndex) -> Values:
         last, regret = state.last, state.ledger.totals if state.ledger else None
@@ -162,11 +168,14 @@ class PublishedEddy:
     def _patterns(self, port: int) -> Matrix:
         state, view = self._eddy.states[port], self._eddy.view
         counts, total = state.counts.by_pattern, max(1, state.counts.requests)
-        reported = {} if state.chosen is None else state.chosen.report.frequencies
+        report = None if state.chosen is None else state.chosen.report
+        reported, entries, folded = (
+            ({}, {}, {}) if report is None else (report.frequencies, report.entries, report.folded)
+        )
+        is_exact = report is not None and report.guarantees.undercount == 0.0
         predicted = self._eddy.predicted.get(port, {})
-        rows = sorted({*counts, *predicted}, reverse=True)
-        none = (0, 0, 0, 0)
-        counts = {p: counts.get(p, none) for p in rows}
+        rows = sorted({*counts, *predicted, *entries, *folded}, reverse=True)
+        counts = {p: counts.get(p, (0, 0, 0, 0)) for p in rows}
         values = [
             [
                 counts[p][PROBES],
@@ -176,15 +185,35 @@ class PublishedEddy:
                 _ratio(counts[p][SCANNED], counts[p][PROBES]),
                 _ratio(counts[p][MATCHES], counts[p][PROBES]),
                 _ratio(counts[p][BUCKETS], counts[p][PROBES]),
+                entry and entry.n,
+                entry and (0 if is_exact else entry.delta),
             ]
             for p in rows
+            for entry in [entries.get(p)]
         ]
-        names = [view.pattern(port, p) for p in rows]
-        facts = {"state": [self.state(port)], "pattern": rows}
+        names, askers = [view.pattern(port, p) for p in rows], self._askers(port)
+        facts = {
+            "state": [self.state(port)],
+            "pattern": rows,
+            "folded into": [folded.get(p) for p in rows],
+            "asked by": [askers.get(p, []) for p in rows],
+            "assessed": [] if report is None else [report.total],
+            "seen": state.seen.json(),
+        }
         return self._matrix(
             "access patterns", self._name(port), names, PATTERN_COLUMNS, values,
             state.counts.requests, row_stats=facts,
         )  # fmt: skip
+
+    def _askers(self, port: int) -> dict[int, list[str]]:
+        """By pattern the routes in force whose elements ask a state by it, origin first."""
+        view, askers = self._eddy.view, dict[int, list[str]]()
+        for origin, order in enumerate(self._eddy.orders):
+            if port != origin:
+                composite = (origin, *order[: order.index(port)])
+                pattern = view.graph.pattern(composite, port)
+                askers.setdefault(pattern, []).append(view.route((origin, *order)))
+        return askers
 
     def _partitions(self, port: int) -> Matrix:
         state, names = self._eddy.states[port], self._eddy.view.attributes[port]
@@ -206,16 +235,21 @@ class PublishedEddy:
         rows, values = [], []
         for port, choice in enumerate(eddy.routes):
             prices = dict(choice.prices) if choice is not None else {}
-            taken = eddy.told.routes[port]
-            n = max(1, int(taken[:, ELEMENTS].sum()))
-            orders = list(prices) or [eddy.orders[port]]
-            for order in orders:
-                in_force = order == eddy.orders[port]
-                share = float(taken[0, ELEMENTS] / n) if in_force else None
-                compared = float(taken[0, COMPARED] / n) if in_force else None
+            taken = eddy.taken[port]
+            n = max(1, sum(row[ELEMENTS] for row in taken.values()))
+            for order in dict.fromkeys((*prices, eddy.orders[port], *taken)):
+                elements, _, compared = taken.get(order, (0, 0, 0))
+                steps = flows(view.graph, eddy.fan_outs, port, order)
                 rows.append(f"{view.names[port]} → {view.route(order)}")
-                values.append([prices.get(order), share, compared, int(in_force)])
-        columns = ("price", "share", "compared", "in force")
+                values.append(
+                    [
+                        prices.get(order), elements / n, _ratio(compared, elements),
+                        int(order == eddy.orders[port]), elements,
+                        *(eddy.fan_outs.of(step.state, step.pattern) for step in steps),
+                    ]
+                )  # fmt: skip
+        fan_outs = (f"fan-out {place}" for place in range(1, view.n))
+        columns = ("price", "share", "compared", "in force", "elements", *fan_outs)
         return self._matrix(
             "routes by origin", eddy.name, rows, columns, values, int(eddy.told.came.sum())
         )

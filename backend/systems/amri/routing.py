@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from backend.model.draws import draws, seed_of
-from backend.systems.amri.patterns import JoinAttribute, Pattern, access_pattern
 from backend.systems.amri.sides import Sides
+from storage.vocabulary.amri_patterns import JoinAttribute, Pattern, access_pattern
 
 Order: TypeAlias = tuple[int, ...]
 #: Other states up to which all orders are priced; of more the greedy one is taken.

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import permutations
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from backend.systems.amri.costs import Bits, Candidates, CostParts, Floats, IndexCosts, SearchLoad
 from backend.systems.amri.entries import AssessmentReport
+from storage.vocabulary.amri_costs import (
+    EQUAL,
+    Bits,
+    Candidates,
+    CostParts,
+    IndexCosts,
+    SearchLoad,
+    cheapest,
+    configurations,
+    n_configurations,
+)
 
 #: Cost terms (candidates times patterns) that the exhaustive search looks at, at most.
 MOST_TERMS: Final = 250_000
 #: Attributes up to which the uniform prior is spread over all patterns, else the reported ones.
 MOST_SPREAD: Final = 12
-#: Costs that differ by so small a share are equal: what sums of floats differ by.
-EQUAL: Final = 1e-12
 _BLOCK: Final = 4096
 
 
@@ -67,46 +74,6 @@ def with_prior(load: SearchLoad, share: float) -> SearchLoad:
     for pattern in patterns:
         mixed[pattern] = mixed.get(pattern, 0.0) + share / len(patterns)
     return replace(load, frequencies=mixed)
-
-
-def n_configurations(caps: Sequence[int], bits: int, at_most: bool = False) -> int:
-    """How many ``configurations`` there are; C(B + N - 1, N - 1) of exactly B bits without caps
-    ([WRA13] §6.1)."""
-    ways = [1] + [0] * bits
-    for cap in caps:
-        ways = [sum(ways[b - min(cap, b) : b + 1]) for b in range(bits + 1)]
-    return sum(ways) if at_most else ways[min(bits, sum(caps))]
-
-
-@lru_cache(maxsize=32)
-def configurations(caps: Bits, bits: int, at_most: bool = False) -> Candidates:
-    """All vectors of exactly (or at most) so many bits, none above its cap, ascending. Exactly as
-    many as the caps allow, where these allow fewer. Not to be written to."""
-    room = sum(caps)
-    bits = min(bits, room)
-    rows: list[Bits] = [()]
-    for place, cap in enumerate(caps):
-        room -= caps[place]
-        rows = [
-            (*row, own)
-            for row in rows
-            for left in [bits - sum(row)]
-            for own in range(0 if at_most else max(0, left - room), min(cap, left) + 1)
-        ]
-    vectors = np.array(rows, dtype=np.int64).reshape(len(rows), len(caps))
-    vectors.flags.writeable = False
-    return vectors
-
-
-def cheapest(costs: Floats, candidates: Candidates) -> int:
-    """The place of the one chosen: lower cost, then fewer indexed attributes, then the
-    lexicographically larger vector (tie rule of card A5)."""
-    least = float(costs.min())
-    ties = np.flatnonzero(costs <= least + EQUAL * abs(least))
-    if len(ties) > 1:
-        some = candidates[ties]
-        ties = ties[np.lexsort((*(-some[:, ::-1].T), np.count_nonzero(some, axis=1)))]
-    return int(ties[0])
 
 
 def margins(load: SearchLoad, model: IndexCosts, bits: int) -> tuple[float, ...]:

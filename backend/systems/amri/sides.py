@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from backend.adaptive.stats import Mean, quantile
-from backend.systems.amri.costs import Floats
+from storage.vocabulary.amri_costs import Floats
 from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
 
@@ -84,7 +84,11 @@ def pattern_headroom(
     nearest = []
     for name, difference in zip(names, differences, strict=True):
         if mean < needed < difference:
-            share = (needed - mean) / (difference - mean)
-            words = f"{name} would have to be asked for by {100 * share:.1f} % more of the requests"
-            nearest.append(Headroom(words, share, "prob", 1 - share, name))
+            nearest.append(asked_more(name, (needed - mean) / (difference - mean)))
     return tuple(sorted(nearest, key=lambda near: -near.near))
+
+
+def asked_more(name: str, share: float) -> Headroom:
+    """A pattern that more of the requests would have to ask for."""
+    words = f"{name} would have to be asked for by {100 * share:.1f} % more of the requests"
+    return Headroom(words, share, "prob", 1 - share, name)

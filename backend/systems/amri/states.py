@@ -13,41 +13,34 @@ from backend.adaptive.words import count
 from backend.operators.network.eddy.bit_index import bit_index_bytes
 from backend.operators.network.eddy.tuning import StateReport, StateTuning
 from backend.operators.network.joins.join_kernel import PROBES
-from backend.operators.network.kinds.eddy import even_split
 from backend.operators.network.stores.stores import hash_index_bytes
 from backend.systems.amri.assessment import ASSESSORS, AssessmentSettings, ExactCounters
 from backend.systems.amri.bit_choices import BitChoices, ChosenBits
-from backend.systems.amri.costs import Bits, IndexCosts, SearchLoad
-from backend.systems.amri.counts import PatternCounts, StateCounts
 from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.knobs import AmriKnobs
 from backend.systems.amri.migration import (
     MeasuredMoves,
     MigrationMode,
-    Partition,
     SliceChoice,
     in_all_shards,
+    live_partitions,
     requests_left,
     slice_choice,
     slices_to_move,
 )
-from backend.systems.amri.mixing import (
-    AccessMethods,
-    ChosenMix,
-    best_mix,
-    chains_of,
-    mix_sides,
-)
-from backend.systems.amri.patterns import JoinAttribute, Pattern, pattern_of
+from backend.systems.amri.mixing import AccessMethods, ChosenMix, best_mix, chains_of, mix_sides
 from backend.systems.amri.portfolio import (
     IndexBytes,
     PortfolioProblem,
     most_frequent,
     portfolio_tiers,
 )
-from backend.systems.amri.pricing import PricedWindow, window_load, window_model
-from backend.systems.amri.regret import IndexRegret, PassedWindow
+from backend.systems.amri.pricing import PricedWindow
 from backend.systems.amri.selection import SelectionSettings, with_prior
+from storage.vocabulary.amri_costs import Bits, IndexCosts, SearchLoad, even_split
+from storage.vocabulary.amri_counts import PatternCounts, StateCounts
+from storage.vocabulary.amri_patterns import JoinAttribute, Pattern, module_for, pattern_of
+from storage.vocabulary.amri_windows import IndexRegret, StateSeen, window_load, window_model
 from storage.vocabulary.memory import PAGE_BYTES, Tier
 
 
@@ -75,7 +68,8 @@ class StateIndex:
         self._choices = BitChoices()
         self._compared: dict[Pattern, float] = {}
         self._per_arrival = 1.0
-        self._unaccounted, self._n_moved = StateCounts(), 0
+        self._total, self._n_moved = StateCounts(), 0
+        self._accounted = self.seen
         self._has_modules, self.moves = False, MeasuredMoves()
 
     def turn(self, knobs: AmriKnobs, pinned: Bits | None) -> None:
@@ -113,11 +107,28 @@ class StateIndex:
     def _account(self) -> None:
         """Of the regret: all requests since the last time, under the bits that they met. Of states
         with other access methods nothing is accounted."""
-        if self._unaccounted.requests and self.knobs.access == "bitmap":
-            bits = self.tuning.bits or (0,) * self.n
-            window = PassedWindow(bits, self._unaccounted, self._n_moved, self.report, self.ordered)
-            self._choices.account(window)
-        self._unaccounted, self._n_moved = StateCounts(), 0
+        now = self.seen
+        window = self._accounted.until(now)
+        if window.counts.requests and self.knobs.access == "bitmap":
+            self._choices.account(window._replace(bits=now.bits, modules=(), served=()))
+        self._accounted = now
+
+    @property
+    def n_segments(self) -> float:
+        """Indexes that a request searches: partitions of a shard."""
+        return len(self.report.partitions) / max(1, len(self.report.by_shard))
+
+    @property
+    def seen(self) -> StateSeen:
+        """What a record tells of it, so that other access methods can be priced."""
+        report, tuning, bits = self.report, self.tuning, (0,) * self.n
+        asked = {p: module_for(p, tuning.modules) for p in self._total.by_pattern}
+        serving = (self.access.serves or asked) if tuning.modules else {}
+        return StateSeen(
+            self._total, self._n_moved, report.n_searched, report.n_tuples, self.n_segments,
+            tuning.bits or bits, tuning.modules, tuple(p for p, m in serving.items() if m),
+            self.ordered,
+        )  # fmt: skip
 
     @property
     def ledger(self) -> IndexRegret | None:
@@ -141,9 +152,14 @@ class StateIndex:
         }[self.knobs.access]
 
     @property
+    def in_force(self) -> AccessMethods:
+        """Those of them that fit the memory of the state."""
+        return self._wished.within(self.sizes, self.n_bytes)
+
+    @property
     def sizes(self) -> IndexBytes:
         """Of its access methods in the shard where they take most, as large as the state is."""
-        size, report = self.knobs.partition_tuples, self.report
+        report, size = self.report, self.knobs.partition_tuples
         by_bits = bit_index_bytes(report.span, size, self.n, self._n_ordered)
         return IndexBytes(by_bits, hash_index_bytes(report.slots))
 
@@ -171,7 +187,7 @@ class StateIndex:
     @property
     def tuning(self) -> StateTuning:
         """How the state is to be searched."""
-        bits, modules, serves = self._wished.within(self.sizes, self.n_bytes)
+        bits, modules, serves = self.in_force
         served = tuple((p, m) for p, m in serves.items() if m is not None)
         return StateTuning(
             bits if any(bits) else None, modules, self.knobs.partition_tuples, self.migrating,
@@ -189,10 +205,10 @@ class StateIndex:
         """The search requests of a batch, and the state at its end."""
         self.report, self.last = report, StateCounts().plus(arrivals, counts)
         self._n_moved += report.migrated
+        self._total = self._total.plus(arrivals, counts)
         still = {partition.number for partition in report.partitions if partition.bits != self.bits}
         self.migrating = tuple(number for number in self.migrating if number in still)
         self.counts = self.counts.plus(arrivals, counts)
-        self._unaccounted = self._unaccounted.plus(arrivals, counts)
         self._assess(counts)
 
     def _assess(self, counts: Mapping[Pattern, PatternCounts]) -> None:
@@ -208,10 +224,8 @@ class StateIndex:
         settings = AssessmentSettings(
             knobs.epsilon, knobs.theta, cast(Any, knobs.combine), cast(Any, knobs.fold_scope)
         )
-        self.assessor, self._method = (
-            ASSESSORS[knobs.assessment](self.n, settings),
-            knobs.assessment,
-        )
+        self._method = knobs.assessment
+        self.assessor = ASSESSORS[self._method](self.n, settings)
         self.counts = self.last
         self._assess(self.last.by_pattern)
 
@@ -251,17 +265,17 @@ class StateIndex:
 
     def _priced(self, report: AssessmentReport) -> PricedWindow:
         """What was asked since the assessment began, and what it is priced by."""
-        n_segments = len(self.report.partitions) / max(1, len(self.report.by_shard))
         n, frequencies, n_searched = self.n, report.frequencies, self.report.n_searched
         asked = window_load(n, frequencies, self.counts, n_searched, self.ordered)
         self._per_arrival = asked.requests / asked.arrivals
         is_refined = self.knobs.cost_model == "refined"
         by_modules = [p for p, module in self.access.serves.items() if module is not None]
-        model = window_model(asked, is_refined, self.bits, n_segments, self.counts, by_modules)
+        model = window_model(asked, is_refined, self.bits, self.n_segments, self.counts, by_modules)
         model = self.moves.priced(model) if self.knobs.index_costs == "measured" else model
         return PricedWindow(
             asked, with_prior(asked, self.knobs.prior), model, report, self.counts, self.bits,
-            tuple(self._partitions()), self.report.n_tuples, tuple(self.names), self.sizes,
+            tuple(live_partitions(self.report, self.knobs.partition_tuples)),
+            self.report.n_tuples, tuple(self.names), self.sizes,
         )  # fmt: skip
 
     def _chosen(self, window: PricedWindow) -> ChosenBits:
@@ -281,15 +295,9 @@ class StateIndex:
         """The mix of bits and hash modules after an assessment."""
         load, now, chains = window.load, self.access, chains_of(self.counts, self.ordered)
         problem = PortfolioProblem(
-            load,
-            window.model,
-            SelectionSettings(self.budget),
-            chains,
-            self.sizes,
-            (now.bits, now.modules),
-            self.report.n_tuples,
-            self.pinned,
-        )
+            load, window.model, SelectionSettings(self.budget), chains, self.sizes,
+            (now.bits, now.modules), self.report.n_tuples, self.pinned,
+        )  # fmt: skip
         best, new = best_mix(problem, self.n_bytes)
         sides = mix_sides(problem, now, best, window, self.knobs.min_gain)
         self.wants = portfolio_tiers(problem.mixes, load.arrivals)
@@ -305,20 +313,9 @@ class StateIndex:
 
     # ------------------------------------------------------------------ partitions
 
-    def _partitions(self) -> list[Partition]:
-        size, rows = self.knobs.partition_tuples, self.report.partitions
-        last = {row.shard: row.number for row in sorted(rows, key=lambda row: row.number)}
-        return [
-            Partition(
-                row.number, row.number * size, row.number * size + row.n_tuples, row.bits,
-                row.number == last[row.shard], row.shard,
-            )
-            for row in rows
-        ]  # fmt: skip
-
     def _slices(self, priced: PricedWindow) -> tuple[SliceChoice, ...]:
         """What becomes of each partition that has other bits than new ones."""
-        live, held = self._partitions(), self.report.by_shard
+        live, held = live_partitions(self.report, self.knobs.partition_tuples), self.report.by_shard
         ends = {slice.shard: slice.end for slice in sorted(live, key=lambda slice: slice.end)}
         choices = in_all_shards(
             slice_choice(
@@ -356,7 +353,8 @@ class StateIndex:
             "migrating": list(self.migrating),
             "wants": [list(tier) for tier in self.wants],
             "size": [self.report.span, self.report.slots],
-            "unaccounted": [self._unaccounted.state(), self._n_moved],
+            "total": [self._total.state(), self._n_moved],
+            "accounted": self._accounted.json(),
             "assessment": self._method,
             "assessor": None if self.assessor is None else self.assessor.state(),
             "choices": self._choices.state(),
@@ -376,17 +374,16 @@ class StateIndex:
             return
         self._adopt(tuple(bits) if self.pinned is None else self.pinned)
         modules, serves = tuple(state["modules"]), {p: m for p, m in state["serves"]}
-        self.access, self.migrating = (
-            AccessMethods(self.bits, modules, serves),
-            tuple(state["migrating"]),
-        )
+        self.access = AccessMethods(self.bits, modules, serves)
+        self.migrating = tuple(state["migrating"])
         self._restore_assessment(state["assessment"], state["assessor"])
         if self.assessor is None or self.assessor.total:
             self.counts = StateCounts.restored(state["counts"])
         self._has_modules = state["has_modules"]
         self.moves.restore(state["moves"])
-        unaccounted, self._n_moved = state["unaccounted"]
-        self._unaccounted = StateCounts.restored(unaccounted)
+        total, self._n_moved = state["total"]
+        self._total = StateCounts.restored(total)
+        self._accounted = StateSeen.read(state["accounted"])
         self._choices.restore(state["choices"])
         self._compared = {p: n for p, n in state["compared"]}
 

@@ -13,16 +13,16 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from backend.adaptive.stats import Mean, quantile
-from backend.systems.amri.costs import Bits, Candidates, Floats, IndexCosts, SearchLoad
-from backend.systems.amri.selection import cheapest
 from backend.systems.amri.sides import (
     CONFIDENCE,
     Sides,
+    asked_more,
     difference,
     estimated,
     pattern_headroom,
     variance_of,
 )
+from storage.vocabulary.amri_costs import Bits, Candidates, Floats, IndexCosts, SearchLoad, cheapest
 from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
 
@@ -97,15 +97,6 @@ class SwitchFinding(NamedTuple):
     bits: Bits
     sides: Sides
     price: float
-
-
-def switch_headroom(
-    finding: SwitchFinding, gain: PairDifference, names: Sequence[str], next_requests: float
-) -> tuple[Headroom, ...]:
-    """Which pattern the next window of so many requests would have to ask for how much more, for
-    the candidate to be switched to. gain: the incumbent against it; names: as of ``by_window``."""
-    needed = (finding.sides.rhs - finding.sides.lhs) / next_requests
-    return pattern_headroom(names, gain.by_pattern.tolist(), gain.mean.value, needed)
 
 
 class AccumulatedAdvantage:
@@ -186,6 +177,38 @@ class AccumulatedAdvantage:
         ends = float(low[place]), c + float(half[place])
         sides = Sides("accumulated advantage", c, ">=", 2 * price, verdict, ends, n)
         return SwitchFinding(place, tuple(self.candidates[place].tolist()), sides, price)
+
+    def headroom(
+        self,
+        load: SearchLoad,
+        model: IndexCosts,
+        prices: Floats,
+        least: float,
+        names: tuple[Sequence[str], Sequence[str]],
+    ) -> tuple[Headroom, ...]:
+        """Which pattern the next window of as many requests would have to ask for how much more,
+        the others less in proportion, for a first candidate to reach its price; nearest first.
+        prices: as of ``look``; least: as of ``account``; names: of attributes, of patterns."""
+        costs, upkeep = (
+            model.request_costs(load, self.candidates),
+            model.upkeep(load, self.candidates),
+        )
+        gains = (1 - least) * costs[self.place] - costs
+        missing = 2 * prices - self.advantage - (1 - least) * upkeep[self.place] + upkeep
+        needed = (missing / max(load.requests, 1e-300))[:, None]
+        mean = (gains @ load.shares)[:, None]
+        can = (mean < needed) & (needed < gains) & (np.arange(len(costs)) != self.place)[:, None]
+        shares = np.full(gains.shape, np.inf)
+        np.divide(needed - mean, gains - mean, out=shares, where=can)
+        nearest = []
+        for pattern, (place, name) in enumerate(zip(shares.argmin(axis=0), names[1], strict=True)):
+            share = float(shares[place, pattern])
+            if share < 1:
+                bits = zip(names[0], self.candidates[place].tolist(), strict=True)
+                then = ", ".join(f"{attribute} {n}" for attribute, n in bits)
+                near = asked_more(name, share)
+                nearest.append(near._replace(words=f"{near.words}, then the bits {then} pay"))
+        return tuple(sorted(nearest, key=lambda near: -near.near))
 
     def switch(self, bits: Bits) -> None:
         """Another configuration is in force: advantages over it begin anew."""

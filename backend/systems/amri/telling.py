@@ -8,10 +8,9 @@ from typing import Any, Final
 
 from backend.adaptive.core import Evaluations
 from backend.adaptive.evidence import plan_detail
-from backend.adaptive.headroom import recorded
+from backend.adaptive.headroom import recorded, saving
 from backend.adaptive.words import count, significant
 from backend.systems.amri.bit_choices import TOLERANCE, ChosenBits
-from backend.systems.amri.costs import Bits
 from backend.systems.amri.division import DividedBits
 from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.knobs import AmriKnobs
@@ -21,13 +20,23 @@ from backend.systems.amri.routing import Order, RouteChoice
 from backend.systems.amri.schedule import ScheduleEvent
 from backend.systems.amri.sides import Sides
 from backend.systems.amri.view import EddyView
+from storage.vocabulary.amri_costs import Bits
 from storage.vocabulary.records import Decision
 
 #: Kinds of decisions.
 ROUTE, SLOT, BITS, SLICES = "route", "schedule slot", "index bits", "migration"
 MIX, DIVISION = "access methods", "bit division"
-#: What costs and samples of all decisions are.
-_COUNTED: Final = {"cost_unit": "cost", "samples": "search requests"}
+#: What costs and samples of all decisions are, and how what became of them is measured: what
+#: changed, on what, and what both costs are of.
+_COUNTED: Final = {
+    "cost_unit": "work per search request",
+    "samples": "search requests",
+}
+_FOLLOWED: Final = {"on": "search requests", "alike": "same patterns"}
+_ROUTES_FOLLOWED: Final = {
+    "cost_unit": "work per element",
+    "followed": {"what": ROUTE, "on": "elements sent the old way", "alike": "same batches"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +73,12 @@ class EddyLook:
             n_sample=sides.n or self.n_requests,
             knob_version=self.knobs.version,
             explanation=f"{self.about}{words}",
-            detail={"eddy": self.eddy, **_COUNTED, **detail, **interval, **near},
+            detail={
+                "eddy": self.eddy, **_COUNTED, "followed": {"what": kind, **_FOLLOWED}, **detail,
+                **interval, **near,
+            },
             **more,
-        )
+        )  # fmt: skip
 
 
 def with_note(decision: Decision, note: str) -> Decision:
@@ -101,10 +113,16 @@ def route_decision(look: EddyLook, port: int, before: Order, choice: RouteChoice
         "prices": [[view.route(order), price] for order, price in choice.prices],
         "current": view.route(before),
         "hysteresis": look.knobs.route_hysteresis,
+        **_ROUTES_FOLLOWED,
     }
+    sides = choice.sides
+    if sides.verdict == "below_threshold":
+        least = look.knobs.route_hysteresis
+        near = saving(view.route((port, *best)), prices[before], low, least, "")
+        sides = sides._replace(headroom=(near,))
     return look.decision(
         ROUTE,
-        choice.sides,
+        sides,
         words,
         detail,
         old=plan_detail(None, "route", [view.names[k] for k in (port, *before)]),

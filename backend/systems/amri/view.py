@@ -9,9 +9,9 @@ from typing import Self
 
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.kinds.eddy import EddyOp, SearchTerms, search_terms
-from backend.systems.amri.patterns import JoinPredicate, join_attribute_sets, pattern_text
 from backend.systems.amri.routing import Order, RouteGraph
 from backend.systems.joined import numbered
+from storage.vocabulary.amri_patterns import JoinPredicate, join_attribute_sets, pattern_text
 
 
 def predicates(terms: SearchTerms) -> list[JoinPredicate]:

@@ -87,21 +87,24 @@ class AdaptedWindow:
         self.profile = profile
         self.n_shed += profile.n_dropped
         is_shedding = bool(profile.n_dropped) or not profile.is_whole
-        decisions = self._choose(batch_id, evaluations, version)
-        decisions += self._hold(batch_id, evaluations, version)
-        self.pool.observe(profile.curve, profile.n_arrived, self.floor.tuples)
+        decisions: list[Decision] = []
         if is_shedding != self.is_shedding:
             decisions.append(self._turned(is_shedding, batch_id, evaluations, version))
+        decisions += self._choose(batch_id, evaluations, version)
+        decisions += self._hold(batch_id, evaluations, version)
+        self.pool.observe(profile.curve, profile.n_arrived, self.floor.tuples)
         return decisions
 
     def _turned(
         self, is_shedding: bool, batch_id: int, evaluations: Evaluations, version: int
     ) -> Decision:
-        """Shedding begins, or ends."""
+        """Shedding begins, or ends. Where it begins at least one tuple more was wanted than the
+        limit allows, however many have left the window since."""
         profile, algorithm = self.profile, self.options.shed_algorithm
         self.n_begun += is_shedding
         self.n_ended += not is_shedding
-        wanted = profile.n_resident + profile.n_dropped
+        wanted, limit = profile.n_resident + profile.n_dropped, self.options.memory_tuples
+        wanted = max(wanted, limit + 1) if is_shedding else wanted
         begins = f"sheds {algorithm}: {wanted} tuples wanted"
         return Decision(
             seq=evaluations.count(),
@@ -112,11 +115,16 @@ class AdaptedWindow:
             metric="resident_tuples",
             lhs=wanted,
             relation=">" if is_shedding else "<=",
-            rhs=self.options.memory_tuples,
+            rhs=limit or None,
             n=profile.n_arrived,
             n_sample=profile.n_arrived,
             knob_version=version,
             explanation=begins if is_shedding else "answers are exact again",
+            detail={
+                "resident_tuples": profile.n_resident,
+                "dropped_tuples": profile.n_dropped,
+                "memory_tuples": limit,
+            },
         )
 
     def _choose(self, batch_id: int, evaluations: Evaluations, version: int) -> list[Decision]:
@@ -148,6 +156,7 @@ class AdaptedWindow:
                 explanation=f"{best.algorithm} gains {gains}",
                 old=[now],
                 new=[best.algorithm],
+                detail={"gain": best.gain, "gain_half": best.gain_half, "least_gain": LEAST_GAIN},
             )
         ]
 
@@ -177,6 +186,12 @@ class AdaptedWindow:
                 explanation=f"keeps {tuples} of {whole} tuples for an accuracy of {target:g}",
                 old=[str(before)],
                 new=[str(tuples)],
+                detail={
+                    "points": [[point.tuples, point.accuracy] for point in profile.curve.points],
+                    "tuples": tuples,
+                    "window_tuples": whole,
+                    "target": target,
+                },
             )
         ]
 

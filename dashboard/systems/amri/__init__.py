@@ -7,7 +7,18 @@ from typing import Final
 
 from dashboard.base.face import Face
 from dashboard.pages.contract import Page
-from dashboard.systems.amri import bits, changes, gain, lanes, regret, routes, words
+from dashboard.systems.amri import (
+    bits,
+    changes,
+    gain,
+    hub,
+    lanes,
+    lattice,
+    regret,
+    routes,
+    tried,
+    words,
+)
 
 FACE: Final = Face(
     folder=Path(__file__).parent,
@@ -22,7 +33,15 @@ FACE: Final = Face(
             nothing="Indexes by bits come with the first query that runs under AMRI.",
         ),
     ),
-    panels=(bits.PANEL, regret.PANEL, routes.PANEL, lanes.PANEL),
+    panels=(
+        hub.PANEL,
+        bits.PANEL,
+        tried.PANEL,
+        lattice.PANEL,
+        regret.PANEL,
+        routes.PANEL,
+        lanes.PANEL,
+    ),
     gains=(gain.SOURCE,),
     verdict=gain.VERDICT,
     words=words.WORDS,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from dash import html
 from dash.development.base_component import Component
@@ -11,6 +10,7 @@ from dash.development.base_component import Component
 from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge
+from dashboard.components.drawn import NAMESPACE, Drawn, knob_row
 from dashboard.components.formats import show
 from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
@@ -26,11 +26,26 @@ from dashboard.systems.amri.bits_view import (
     StateBits,
     build_states,
 )
+from dashboard.systems.amri.recorded import windows_by_state
+from dashboard.systems.amri.tried_view import (
+    AT,
+    BITS,
+    WORK,
+    AskedIndex,
+    EarnedBits,
+    bits_by_attribute,
+    earned_bits,
+    moved_words,
+)
 from dashboard.views.book import Book
 from storage.reader import Reader
+from storage.vocabulary.amri_costs import Bits
+from storage.vocabulary.records import Knob
 
 PAGE: Final = "/index-bits"
-NOTE: Final = "a cell for each bit of an index; below, a strip for each partition, oldest left"
+NOTE: Final = (
+    "a cell for each bit of an index: drag it to another attribute; below, partitions, oldest left"
+)
 #: Colours of cells; they come again.
 N_COLOURS: Final = 6
 #: Cells of a strip that have room for the name of their attribute.
@@ -39,38 +54,127 @@ MOST_NAMED: Final = 24
 MOST_STRIPS: Final = 32
 
 
-def build(reader: Reader, context: Context, scope: PanelScope) -> list[StateBits] | None:
+class BitStrip(Drawn):
+    """The bits of a state as cells that can be moved (bit_strip.js). disabled: why they cannot be
+    pinned, or ''."""
+
+    _namespace = NAMESPACE
+    _type = "BitStrip"
+    _names = ("run", "view", "disabled")
+
+
+class ShownState(NamedTuple):
+    """A state. draft: its bits as moved by hand, None = they are not; price: what they would cost.
+    earned: what bits earn, of these; stretch: batches it is all known from, as the address has
+    them. knob: that pins bits."""
+
+    state: StateBits
+    draft: Bits | None
+    price: str
+    earned: tuple[EarnedBits, ...]
+    stretch: str
+    knob: Knob | None
+
+
+def build(reader: Reader, context: Context, scope: PanelScope) -> list[ShownState] | None:
+    """The states of the unit as of the moment; bits of the address are of the one it names."""
+    asked = AskedIndex.read(context.moment.show)
+    windows = windows_by_state(reader, context, scope, asked.stretch)
+    knob = knobs_of(reader, context.run_id, context.batch, scope).get("pinned_bits")
+    stretch = "-".join("" if end is None else str(end) for end in asked.stretch)
+    shown = []
+    for state in read_states(reader, context, scope):
+        own, n = windows.get(state.id, []), len(state.attributes)
+        bits = asked.bits(n) if state.name == asked.state else None
+        draft = None if bits == state.bits else bits
+        price = "" if draft is None else moved_words(own, state.attributes, draft)
+        earned = earned_bits(own, state.attributes, draft or state.bits) if own else ()
+        shown.append(ShownState(state, draft, price, tuple(earned), stretch, knob))
+    return shown or None
+
+
+def read_states(reader: Reader, context: Context, scope: PanelScope) -> list[StateBits]:
     """The states of the unit as of the moment."""
     run, at = context.run_id, context.batch
-    states = build_states(
+    return build_states(
         Book(reader.entities(run, at), scope.unit),
         reader.values(run, at),
         newest_matrices(reader, run, PARTITIONS, at, scope),
         newest_matrices(reader, run, PATTERNS, at, scope),
         knobs_of(reader, run, at, scope),
     )
-    return states or None
 
 
-def draw(states: list[StateBits], sheet: Sheet) -> Drawing:
+def draw(shown: list[ShownState], sheet: Sheet) -> Drawing:
     """A section for each state; the table twin: one row for a partition."""
-    several = len({state.eddy for state in states}) > 1
-    body = html.Div(
-        [_state(state, several, sheet.context) for state in states], className="pw-bits"
-    )
-    return Drawing(static(body), table=_table(states, sheet.context), note=NOTE)
+    several = len({of.state.eddy for of in shown}) > 1
+    body = html.Div([_state(of, several, sheet) for of in shown], className="pw-bits")
+    table = _table([of.state for of in shown], sheet.context)
+    return Drawing(static(body), table=table, note=NOTE)
 
 
-def _state(bits: StateBits, several: bool, context: Context) -> Component:
+def _state(shown: ShownState, several: bool, sheet: Sheet) -> Component:
+    bits, context = shown.state, sheet.context
     of = [html.Span(f" in {bits.eddy}", className="pw-dim")] if several else []
     title = jump(context, bits.name, path="/plan", node=bits.id, className="pw-link")
     head = html.Header([html.H3([title, *of]), html.P([*_facts(bits)])], className="pw-bits-head")
-    left = html.Div([_legend(bits), _in_force(bits), *_strips(bits)], className="pw-bits-drawn")
+    strip = BitStrip(run=context.run_id, view=_strip_view(shown), disabled=sheet.locked)
+    left = html.Div([strip, *_strips(bits)], className="pw-bits-drawn")
     right = html.Div(_asked(bits, context), className="pw-bits-asked")
     columns = html.Div([left, right], className="pw-bits-columns")
     return html.Section(
-        [head, columns], **attrs(data_state=bits.id, aria_label=f"State {bits.name}")
+        [head, columns, *_earned(shown)],
+        **attrs(data_state=bits.id, aria_label=f"State {bits.name}"),
     )
+
+
+def _strip_view(shown: ShownState) -> dict[str, Any]:
+    """Cells are lettered while there is room."""
+    bits = shown.state
+    budget = max(bits.budget or 0, bits.spent)
+    return {
+        "state": bits.name,
+        "input": bits.input,
+        "attributes": list(bits.attributes),
+        "bits": list(bits.bits),
+        "draft": None if shown.draft is None else list(shown.draft),
+        "price": shown.price,
+        "budget": budget,
+        "named": max(budget, sum(shown.draft or ())) <= MOST_NAMED,
+        "stretch": shown.stretch,
+        "knob": None if shown.knob is None else knob_row(shown.knob),
+        "at": AT,
+        "method": BITS,
+    }
+
+
+_EARNED: Final = (
+    TableColumn("Attribute"),
+    TableColumn("Bits", "int"),
+    TableColumn("Asked for", "pct", "", "share of the requests that specify it"),
+    TableColumn("Last bit saves", "f2", "a request", WORK),
+    TableColumn("Without it", "f2", "a request", "work that a request would cost more"),
+    TableColumn("One more saves", "f2", "a request", WORK),
+    TableColumn("Verdict"),
+)
+_WASTED: Final = {"wasted": "warning", "missing": "switch"}
+
+
+def _earned(shown: ShownState) -> list[Component]:
+    rows: list[list[CellData]] = [
+        [
+            line.attribute,
+            line.bits,
+            {"text": line.asked, "bar": line.asked},
+            known(line.last, "it has no bit"),
+            line.loss,
+            known(line.next, "there are no more bits"),
+            {"badges": [[line.verdict, _WASTED[line.verdict]]], "sort": 1} if line.verdict else "",
+        ]
+        for line in shown.earned
+    ]
+    words = "What each attribute's bits earn" + ", as moved" * (shown.draft is not None)
+    return [html.Div(RowTable(words, _EARNED, rows), className="pw-bits-asked")] if rows else []
 
 
 def _facts(bits: StateBits) -> list[Component | str]:
@@ -95,43 +199,8 @@ def _facts(bits: StateBits) -> list[Component | str]:
     return words_shown
 
 
-def _legend(bits: StateBits) -> Component:
-    items = [
-        html.Li([html.I(className=_colour(place)), html.B(name), f" {bits_words(n)}"])
-        for place, (name, n) in enumerate(zip(bits.attributes, bits.bits, strict=True))
-    ]
-    free = (bits.budget or 0) - bits.spent
-    if free > 0:
-        items.append(html.Li([html.I(className="pw-bit-free"), f"{bits_words(free)} not spent"]))
-    return html.Ul(items, className="pw-bits-legend")
-
-
-def bits_words(n: int) -> str:
-    """'1 bit', '3 bits'."""
-    return f"{n} bit" if n == 1 else f"{n} bits"
-
-
 def _colour(place: int) -> str:
     return f"pw-bit pw-cell-{place % N_COLOURS}"
-
-
-def _in_force(bits: StateBits) -> Component:
-    """A cell for each bit of the budget, lettered while there is room."""
-    named = max(bits.budget or 0, bits.spent) <= MOST_NAMED
-    cells = [
-        html.I(bits.attributes[place] if named else None, className=_colour(place))
-        for place, n in enumerate(bits.bits)
-        for _ in range(n)
-    ]
-    cells += [html.I(className="pw-bit-free")] * max(0, (bits.budget or 0) - bits.spent)
-    label = f"Bits in force: {_spread(bits.attributes, bits.bits)}"
-    return html.Div(
-        cells, className="pw-bits-strip", role="img", title=label, **attrs(aria_label=label)
-    )
-
-
-def _spread(attributes: Sequence[str], bits: Sequence[int]) -> str:
-    return ", ".join(f"{name} {n}" for name, n in zip(attributes, bits, strict=True)) or "none"
 
 
 def _strips(bits: StateBits) -> list[Component]:
@@ -153,7 +222,7 @@ def _strip(bits: StateBits, partition: PartitionBits) -> Component:
         html.I(className=_colour(place)) for place, n in enumerate(partition.bits) for _ in range(n)
     ]
     label = (
-        f"Partition {partition.number}: {_spread(bits.attributes, partition.bits)};"
+        f"Partition {partition.number}: {bits_by_attribute(bits.attributes, partition.bits)};"
         f" {show(partition.tuples, 'int')} tuples{', still to migrate' * partition.migrating}"
     )
     column = html.Div(cells, role="img", title=label, **attrs(aria_label=label))
@@ -217,9 +286,11 @@ def _table(states: list[StateBits], context: Context) -> Component:
             },
             int(partition.number),
             partition.tuples,
-            _spread(state.attributes, partition.bits),
+            bits_by_attribute(state.attributes, partition.bits),
             sum(partition.bits),
-            "the same" if partition.bits == state.bits else _spread(state.attributes, state.bits),
+            "the same"
+            if partition.bits == state.bits
+            else bits_by_attribute(state.attributes, state.bits),
             {"badges": [["still to migrate", "switch"]], "sort": 1} if partition.migrating else "",
         ]
         for state in states
@@ -239,5 +310,6 @@ PANEL: Final = Panel(
     values=True,
     news=("run", "plans", "matrices", "decisions", "knobs"),
     beats=True,
+    show=True,
     unit=True,
 )

@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 
 from dashboard.views.book import Book
 from storage.tables.rows import StoredMatrix
-from storage.vocabulary.amri import PATTERN_COLUMNS
 from storage.vocabulary.records import Knob
 
 STATE: Final = "stem"
@@ -44,14 +43,15 @@ class PatternLine(NamedTuple):
 
 
 class StateBits(NamedTuple):
-    """A state. eddy: its operator; attributes: by which it is joined; bits: in force, by attribute,
-    for partitions that begin; budget: bits it may spend, None = not known. partitions: oldest
-    first; patterns: those asked for most first, as of batch ``asked``; values: its numbers and
-    those of its index."""
+    """A state. eddy: its operator; input: its name there, by which it is pinned; attributes: by
+    which it is joined; bits: in force, by attribute, for partitions that begin; budget: bits it may
+    spend, None = not known. partitions: oldest first; patterns: those asked for most first, as of
+    batch ``asked``; values: its numbers and those of its index."""
 
     id: str
     name: str
     eddy: str
+    input: str
     attributes: tuple[str, ...]
     bits: tuple[int, ...]
     budget: int | None
@@ -93,6 +93,7 @@ def build_states(
                 state.id,
                 state.name,
                 book.name(str(state.properties.get("node", ""))),
+                str(state.properties.get("input", state.name)),
                 tuple(matrix.columns),
                 bits,
                 _budget(knobs, bits),
@@ -136,5 +137,5 @@ def _patterns(stored: StoredMatrix) -> tuple[PatternLine, ...]:
     lines = []
     for pattern, row in zip(stored.matrix.rows, stored.matrix.values, strict=True):
         own = dict(zip(stored.matrix.columns, row, strict=True))
-        lines.append(PatternLine(pattern, *(own.get(name) for name in PATTERN_COLUMNS)))
+        lines.append(PatternLine(pattern, *(own.get(name) for name in PatternLine._fields[1:])))
     return tuple(sorted(lines, key=lambda line: (-(line.requests or 0.0), line.pattern)))

@@ -26,7 +26,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> list[RoutesVie
 
 def draw(eddies: list[RoutesView], sheet: Sheet) -> Drawing:
     """A table for each eddy; its numbers are its figure."""
-    return Drawing(html.Div([_table(eddy) for eddy in eddies]), note=NOTE)
+    return Drawing(html.Div([route_table(eddy) for eddy in eddies]), note=NOTE)
 
 
 _COLUMNS: Final = (
@@ -38,10 +38,11 @@ _COLUMNS: Final = (
     TableColumn("Taken by", "pct", "", "share of the origin's elements in the batch"),
     TableColumn("Compared", "f2", "an element", "tuples, measured in the batch"),
 )
-_UNTAKEN: Final = "counted for the order in force only"
+_UNTAKEN: Final = "no element took it in the batch"
 
 
-def _table(eddy: RoutesView) -> RowTable:
+def route_table(eddy: RoutesView) -> RowTable:
+    """The orders of each origin with their prices, shares and what they compared."""
     most = {
         line.origin: max(other.price or 0.0 for other in eddy.lines if other.origin == line.origin)
         for line in eddy.lines

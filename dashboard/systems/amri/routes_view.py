@@ -9,15 +9,17 @@ from storage.tables.rows import StoredMatrix
 
 ROUTES: Final = "routes by origin"
 #: Between the states of a route, and in front of it the origin.
-_ARROW: Final = " → "
+ARROW: Final = " → "
+#: Begins the names of columns that are fan-outs, step by step.
+FAN_OUT: Final = "fan-out "
 #: Orders of an origin that are listed, the cheapest, beside the one in force.
 MOST_ORDERS: Final = 3
 
 
 class RouteLine(NamedTuple):
     """An order of an origin. price: counted cost of an element, None = not priced; least: of the
-    origin's orders; share: of its elements that took it, compared: tuples an element, both known of
-    the one in force alone."""
+    origin's orders; share: of its elements that took it, of them elements; compared: tuples an
+    element. fan_outs: of its steps, () = not on record."""
 
     origin: str
     order: str
@@ -26,6 +28,8 @@ class RouteLine(NamedTuple):
     share: float | None
     compared: float | None
     in_force: bool
+    elements: float | None = None
+    fan_outs: tuple[float, ...] = ()
 
     @property
     def ratio(self) -> float | None:
@@ -42,27 +46,32 @@ class RoutesView(NamedTuple):
     batch: int
 
 
-def build_routes(stored: StoredMatrix) -> RoutesView:
-    """A matrix of kind ROUTES."""
+def read_routes(stored: StoredMatrix) -> dict[str, list[RouteLine]]:
+    """All orders of a matrix of kind ROUTES by origin, the cheapest first."""
     matrix = stored.matrix
     by_origin: dict[str, list[RouteLine]] = {}
     for name, row in zip(matrix.rows, matrix.values, strict=True):
         own = dict(zip(matrix.columns, row, strict=True))
-        origin, _, order = name.partition(_ARROW)
+        origin, _, order = name.partition(ARROW)
         line = RouteLine(
             origin, order, own.get("price"), None, own.get("share"), own.get("compared"),
-            bool(own.get("in force")),
+            bool(own.get("in force")), own.get("elements"),
+            tuple(value for key, value in own.items() if key.startswith(FAN_OUT)),
         )  # fmt: skip
         by_origin.setdefault(origin, []).append(line)
-    lines = tuple(line for own in by_origin.values() for line in _listed(own))
-    return RoutesView(matrix.name, lines, len(matrix.rows), stored.batch)
+    return {origin: _ranked(own) for origin, own in by_origin.items()}
+
+
+def build_routes(stored: StoredMatrix) -> RoutesView:
+    """A matrix of kind ROUTES."""
+    lines = tuple(line for own in read_routes(stored).values() for line in _listed(own))
+    return RoutesView(stored.matrix.name, lines, len(stored.matrix.rows), stored.batch)
+
+
+def _ranked(own: Sequence[RouteLine]) -> list[RouteLine]:
+    priced = sorted(own, key=lambda line: (line.price is None, line.price or 0.0))
+    return [line._replace(least=priced[0].price) for line in priced]
 
 
 def _listed(own: Sequence[RouteLine]) -> list[RouteLine]:
-    priced = sorted(own, key=lambda line: (line.price is None, line.price or 0.0))
-    least = priced[0].price
-    return [
-        line._replace(least=least)
-        for place, line in enumerate(priced)
-        if place < MOST_ORDERS or line.in_force
-    ]
+    return [line for place, line in enumerate(own) if place < MOST_ORDERS or line.in_force]

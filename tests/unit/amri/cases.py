@@ -9,8 +9,8 @@ from typing import Any, Final, TypeVar, cast
 
 from hypothesis import strategies as st
 
-from backend.systems.amri.costs import IndexCosts, SearchLoad, WorkCosts, capped_reach
-from backend.systems.amri.patterns import JoinPredicate
+from storage.vocabulary.amri_costs import IndexCosts, SearchLoad, WorkCosts, capped_reach
+from storage.vocabulary.amri_patterns import JoinPredicate
 from tests.oracles.amri_patterns import Predicate
 from tests.oracles.amri_selection import Load
 

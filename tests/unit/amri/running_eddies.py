@@ -13,13 +13,13 @@ from backend.operators.network.kinds.eddy import EddyOp
 from backend.systems.amri.core import AMRI, AmriCore
 from backend.systems.amri.eddy import AdaptedEddy
 from backend.systems.amri.knobs import AmriKnobs
-from backend.systems.amri.regret import RegretTotals
 from backend.systems.amri.states import StateIndex
 from backend.systems.amri.view import EddyView
 from backend.systems.contract import SystemUnit
 from backend.systems.registry import AMRI as SYSTEM
 from backend.systems.stream.compiling import compile_queries
 from backend.systems.stream.unit import NetworkUnit
+from storage.vocabulary.amri_windows import RegretTotals
 from tests.systems.running import Bench, tuples
 
 SCHEMA = Schema.parse("a int, b int, c int")

@@ -16,10 +16,10 @@ from backend.systems.amri.core import (
     pinned_routes_of,
     pins_of,
 )
-from backend.systems.amri.counts import StateCounts
 from backend.systems.amri.eddy import AdaptedEddy
 from backend.systems.contract import Refusal, Refused
 from backend.systems.registry import AMRI as SYSTEM
+from storage.vocabulary.amri_counts import StateCounts
 from tests.systems.running import Bench, tuples
 from tests.unit.amri.running_eddies import (
     SOON,

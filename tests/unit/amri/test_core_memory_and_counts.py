@@ -12,13 +12,13 @@ from backend.model.knobs import KnobSettings
 from backend.operators.network.eddy.bit_index import bit_index_bytes
 from backend.operators.network.eddy.tuning import EddyProfile, PartitionReport, StateReport
 from backend.systems.amri.bit_choices import ChosenBits
-from backend.systems.amri.costs import IndexCosts
 from backend.systems.amri.migration import MeasuredMoves
-from backend.systems.amri.patterns import JoinAttribute, pattern_of
 from backend.systems.amri.states import StateIndex
 from backend.systems.registry import AMRI as SYSTEM
 from backend.systems.registry import STREAM
 from backend.workloads.queries import read_query
+from storage.vocabulary.amri_costs import IndexCosts
+from storage.vocabulary.amri_patterns import JoinAttribute, pattern_of
 from storage.vocabulary.memory import PAGE_BYTES, Grant
 from tests.systems.running import FUNCTIONS, TEXTS, Bench, tuples
 from tests.systems.running import SCHEMA as RUN_SCHEMA

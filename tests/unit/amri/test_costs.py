@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.systems.amri.costs import (
+from storage.vocabulary.amri_costs import (
     IndexCosts,
     SearchLoad,
     WorkCosts,

@@ -94,6 +94,16 @@ def asked(known: list[Any]) -> list[Any]:
     return [*(eddy[name] for name in names), assessors, requests]
 
 
+def unnumbered(known: list[Any]) -> list[Any]:
+    """What is committed without the numbers of decisions, which their unit goes on with."""
+    (eddy,) = known
+    stretches, searches, routes = eddy["following"]
+    return [
+        eddy
+        | {"following": [stretches, *([change[1:] for change in of] for of in (searches, routes))]}
+    ]
+
+
 def check(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -120,7 +130,7 @@ def check(
     if of == SPREAD:
         assert moving[True] > N_BATCHES // 4
     else:
-        assert known == left
+        assert unnumbered(known) == unnumbered(left)
 
 
 @pytest.mark.parametrize("knobs", [AT_ONCE, SPREAD, MIXED], ids=["at once", "spread", "mixed"])

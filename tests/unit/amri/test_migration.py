@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.systems.amri.costs import COUNTED, IndexCosts, SearchLoad, WorkCosts
 from backend.systems.amri.migration import (
     Partition,
     SliceChoice,
@@ -21,6 +20,7 @@ from backend.systems.amri.migration import (
     slices_to_move,
     switching_prices,
 )
+from storage.vocabulary.amri_costs import COUNTED, IndexCosts, SearchLoad, WorkCosts
 from tests.oracles import amri_selection as twin
 from tests.unit.amri.cases import SHARES_2, as_load, as_model, exact_loads
 

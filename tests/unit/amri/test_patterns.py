@@ -16,7 +16,8 @@ from backend.operators.network.kinds.eddy import (
     search_terms,
 )
 from backend.operators.network.kinds.pipelines import classes_of
-from backend.systems.amri.patterns import (
+from backend.systems.amri.view import predicates
+from storage.vocabulary.amri_patterns import (
     access_pattern,
     attributes_of,
     join_attribute_sets,
@@ -25,7 +26,6 @@ from backend.systems.amri.patterns import (
     pattern_text,
     specified,
 )
-from backend.systems.amri.view import predicates
 from tests.oracles import amri_patterns as twin
 from tests.unit.amri.cases import as_predicates, clique, predicate_sets
 from tests.unit.network.elements import fields

@@ -9,9 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.operators.network.kinds.eddy import module_for
-from backend.systems.amri.costs import IndexCosts, SearchLoad, WorkCosts
-from backend.systems.amri.counts import StateCounts
 from backend.systems.amri.mixing import AccessMethods, building_cost, chains_of
 from backend.systems.amri.portfolio import (
     ROOM,
@@ -21,7 +18,10 @@ from backend.systems.amri.portfolio import (
     most_frequent,
     portfolio_tiers,
 )
-from backend.systems.amri.selection import EQUAL, SelectionSettings, select
+from backend.systems.amri.selection import SelectionSettings, select
+from storage.vocabulary.amri_costs import EQUAL, IndexCosts, SearchLoad, WorkCosts
+from storage.vocabulary.amri_counts import StateCounts
+from storage.vocabulary.amri_patterns import module_for
 from storage.vocabulary.memory import PAGE_BYTES
 from tests.oracles import amri_routes as twin
 from tests.unit.amri.cases import SHARES_2

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.systems.amri.costs import WorkCosts
 from backend.systems.amri.migration import moving_cost
-from backend.systems.amri.regret import IndexRegret
+from storage.vocabulary.amri_costs import WorkCosts
+from storage.vocabulary.amri_windows import IndexRegret
 from tests.oracles.amri_time import best_sequence
 
 CANDIDATES = [(0, 0), (2, 0), (1, 1)]

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.model.draws import draws, seed_of
-from backend.systems.amri.patterns import join_attribute_sets
 from backend.systems.amri.routing import (
     ROUTERS,
     FanOuts,
@@ -22,6 +21,7 @@ from backend.systems.amri.routing import (
     greedy,
     predicted_frequencies,
 )
+from storage.vocabulary.amri_patterns import join_attribute_sets
 from tests.oracles import amri_routes as twin
 from tests.oracles.amri_patterns import Predicate
 from tests.unit.amri.cases import as_predicates, clique, predicate_sets

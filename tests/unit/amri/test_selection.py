@@ -9,17 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.operators.network.kinds.eddy import even_split
 from backend.systems.amri.assessment import ASSESSORS, AssessmentSettings, Combine
-from backend.systems.amri.costs import IndexCosts, SearchLoad, WorkCosts
 from backend.systems.amri.selection import (
     SelectionSettings,
-    cheapest,
-    configurations,
     margins,
-    n_configurations,
     select,
     with_prior,
+)
+from storage.vocabulary.amri_costs import (
+    IndexCosts,
+    SearchLoad,
+    WorkCosts,
+    cheapest,
+    configurations,
+    even_split,
+    n_configurations,
 )
 from tests.oracles import amri_assessment, amri_time
 from tests.oracles import amri_selection as twin

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from backend.adaptive.stats import Z95, Mean
-from backend.systems.amri.costs import IndexCosts, SearchLoad
 from backend.systems.amri.sides import difference, variance_of
 from backend.systems.amri.switching import (
     AccumulatedAdvantage,
     by_window,
     pair_difference,
     roll_back,
-    switch_headroom,
 )
+from storage.vocabulary.amri_costs import IndexCosts, SearchLoad
+from tests.oracles import amri_selection as selection_twin
 from tests.oracles import amri_time as twin
-from tests.unit.amri.cases import long_lists
+from tests.oracles.amri_selection import Load
+from tests.unit.amri.cases import as_load, as_model, exact_loads, long_lists
 
 PAIR = np.array([[1, 0], [0, 1]])
 
@@ -204,10 +206,50 @@ def test_headroom_says_which_pattern_has_to_move_how_far() -> None:
     moved = SearchLoad(2, {2: 0.5 + share / 2, 1: 0.5 - share / 2}, requests=10, window=64)
     again = pair_difference(moved, IndexCosts(), (0, 2), (2, 0), 1000)
     assert 100 * again.mean.value == pytest.approx(470)
-    one = AccumulatedAdvantage(np.array([[0, 2], [2, 0]]), (0, 2))
-    one.account(np.array([30.0, 0.0]))
-    near = switch_headroom(one.look(np.array([0.0, 250.0])), even, names, next_requests=100)
-    assert near[0].missing == pytest.approx(4.7 / 47)
+
+
+@given(exact_loads(most=3), st.data())
+def test_the_next_change_of_bits_takes_what_the_twin_says_of_each_pattern(
+    drawn: tuple[int, Load], data: st.DataObject
+) -> None:
+    n, load = drawn
+    every = list(selection_twin.vectors(n, 4, at_most=True))
+    candidates = data.draw(st.lists(st.sampled_from(every), min_size=1, max_size=4, unique=True))
+    incumbent = candidates[0]
+    least = data.draw(st.sampled_from([Fraction(0), Fraction(1, 10)]))
+    number = st.integers(0, 3000)
+    ahead = {bits: (data.draw(number), data.draw(number)) for bits in candidates[1:]}
+    spent = (1 - least) * selection_twin.cost(load, incumbent)
+    for bits, (c, price) in ahead.items():
+        assume(abs(c + spent - selection_twin.cost(load, bits) - 2 * price) > Fraction(1, 10**6))
+    advantage = AccumulatedAdvantage(np.array(candidates), incumbent)
+    advantage.advantage[:] = [0, *(c for c, _ in ahead.values())]
+    prices = np.array([0.0, *(price for _, price in ahead.values())])
+    names = [f"A{k}" for k in range(n)]
+    asked, model = as_load(n, load), as_model(load, 4)
+    near = advantage.headroom(asked, model, prices, float(least), (names, [*load.frequencies]))
+    missing = {row.entity: row.missing for row in near}
+    for word in load.frequencies:
+        share = selection_twin.first_reach(load, word, incumbent, ahead, least)
+        if share is not None and share < 1 - 1e-9:
+            assert missing.pop(word) == pytest.approx(float(share), abs=1e-9)
+        else:
+            assert missing.pop(word, 1.0) == pytest.approx(1.0 if share is None else float(share))
+    assert missing == {}
+    assert [row.near for row in near] == sorted((row.near for row in near), reverse=True)
+
+
+def test_the_next_change_of_bits_is_said_with_the_bits_it_leads_to() -> None:
+    load = SearchLoad(2, {2: 0.5, 1: 0.5}, requests=100, window=64)
+    ahead = AccumulatedAdvantage(np.array([[0, 2], [2, 0]]), (0, 2))
+    ahead.account(np.array([30.0, 0.0]))
+    names = ("a", "b"), ("<a,*>", "<*,b>")
+    (near,) = ahead.headroom(load, IndexCosts(), np.array([0.0, 250.0]), 0.0, names)
+    assert near.words.startswith("<a,*> would have to be asked for by 10.0 % more of the requests")
+    assert near.words.endswith(", then the bits a 2, b 0 pay")
+    load = SearchLoad(2, {2: 0.55, 1: 0.45}, requests=100, window=64)
+    ahead.observe(load, IndexCosts(), load.requests, 1000)
+    assert ahead.advantage[1] == pytest.approx(2 * 250.0)
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_a_window_keeps_what_its_target_takes_and_says_where_memory_is_short() -
     window.pool.row_bytes, window.pool.price = 40, 1.0
     window.floor.turn(0.8)
     profile = ShedProfile(n_arrived=9, n_dropped=1, is_whole=False, curve=curve(0, 0.5, 0.85, 1))
-    decision, begins = window.observe(3, profile, evaluations, 1)
+    begins, decision = window.observe(3, profile, evaluations, 1)
     assert (decision.kind, decision.lhs, decision.rhs) == ("accuracy floor", 0.85, 0.8)
     assert decision.explanation == "keeps 200 of 300 tuples for an accuracy of 0.8"
     assert begins.kind == "shedding"

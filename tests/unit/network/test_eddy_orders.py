@@ -21,9 +21,10 @@ from backend.operators.network.eddy.bit_index import bit_index_bytes
 from backend.operators.network.eddy.tuning import EddyTuning, StateTuning
 from backend.operators.network.eddy.words import CODES_READ, N_CUT
 from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
-from backend.operators.network.kinds.eddy import ORDERED_BITS, EddyOp, even_split
+from backend.operators.network.kinds.eddy import EddyOp
 from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.stores import stores
+from storage.vocabulary.amri_costs import ORDERED_BITS, even_split
 from tests.oracles.network_joins import join_at
 from tests.oracles.network_windows import bag_at
 from tests.unit.network.elements import fields, stream

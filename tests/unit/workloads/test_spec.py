@@ -369,8 +369,7 @@ def test_the_shipped_workloads_load() -> None:
         "kmon": 4,
         "linear_road": 10,
         "mixed": 26,
-        "recurring": 21,
-        "sensors": 3,
+        **{"recurring": 21, "sensors": 3},
         "stream": 11,
         "temporal": 6,
     }

@@ -17,7 +17,7 @@ from backend.operators.network.core.regions import Regions
 from backend.operators.network.eddy import words as w
 from backend.operators.network.eddy.migration_kernel import migrate_partition
 from backend.operators.network.eddy.tuning import PartitionReport, StateTuning
-from backend.operators.network.kinds.eddy import even_split
+from storage.vocabulary.amri_costs import even_split
 
 #: Bits of a code that a directory tells apart, at most.
 _MOST_DEPTH: Final = 12

@@ -33,9 +33,9 @@ from backend.operators.network.eddy.words import (
     A,
 )
 from backend.operators.network.joins import join_kernel as joins
-from backend.operators.network.kinds.eddy import ORDERED_BITS
 from backend.operators.network.stores.store_kernels import mixed
 from backend.operators.selection.bits import called, inlined
+from storage.vocabulary.amri_costs import ORDERED_BITS
 
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _MAGNITUDE = np.int64(0x7FFFFFFFFFFFFFFF)

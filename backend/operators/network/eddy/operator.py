@@ -33,10 +33,8 @@ from backend.operators.network.joins.join_tables import addresses, key_table
 from backend.operators.network.joins.stored_joins import StoredJoin
 from backend.operators.network.kinds.eddy import (
     MOST_ATTRIBUTES,
-    MOST_BITS,
     EddyOp,
     join_attributes,
-    module_for,
     requested_pattern,
     search_terms,
 )
@@ -48,6 +46,8 @@ from backend.operators.network.kinds.pipelines import (
     probe_orders,
 )
 from backend.operators.network.stores.stores import hash_index_bytes
+from storage.vocabulary.amri_costs import MOST_BITS
+from storage.vocabulary.amri_patterns import module_for
 
 #: Of so many elements ``explored`` take another route.
 _ALL: Final = 1 << 32

@@ -72,9 +72,9 @@ from backend.operators.network.eddy.words import (
     A,
 )
 from backend.operators.network.joins import join_kernel as joins
-from backend.operators.network.kinds.eddy import ORDERED_BITS
 from backend.operators.network.stores.store_kernels import GONE
 from backend.operators.selection.bits import called, inlined
+from storage.vocabulary.amri_costs import ORDERED_BITS
 
 #: Looking a bucket up takes about as long as reading so many codes.
 _CODES_A_BUCKET = 4

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from backend.operators.network.kinds.eddy import MOST_ATTRIBUTES, ORDERED_BITS
+from backend.operators.network.kinds.eddy import MOST_ATTRIBUTES
+from storage.vocabulary.amri_costs import ORDERED_BITS
 
 #: Of bit-address indexes: tuples of a partition (0: there is no such index) and partitions there is
 #: room for; bits that a directory tells apart, at most; buckets of the open partition's chains less

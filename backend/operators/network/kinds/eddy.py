@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
@@ -20,10 +20,6 @@ Column: TypeAlias = tuple[int, int]
 
 #: Join attributes of a state, at most: access patterns are counted exactly, 2^N of them.
 MOST_ATTRIBUTES: Final = 8
-#: Of a bit-address index.
-MOST_BITS: Final = 64
-#: Of an attribute that is compared by order: more of them tell nothing apart.
-ORDERED_BITS: Final = 8
 #: Conditions by order that an eddy knows by the bits of a word.
 MOST_CONDITIONS: Final = 62
 
@@ -170,19 +166,3 @@ def requested_pattern(attributes: Sequence[int], known: int) -> int:
     for group in attributes:
         pattern = pattern << 1 | (known >> group & 1)
     return pattern
-
-
-def even_split(n_attributes: int, n_bits: int, without: int = 0) -> tuple[int, ...]:
-    """As many bits for each attribute, one more for the first ones where some are left over; none
-    for those of a pattern, if there are others."""
-    own = [a for a in range(n_attributes) if not without >> (n_attributes - 1 - a) & 1]
-    n = len(own or range(n_attributes))
-    shares = iter([(n_bits + n - 1 - k) // n for k in range(n)])
-    return tuple(next(shares) if a in own or not own else 0 for a in range(n_attributes))
-
-
-def module_for(pattern: int, modules: Iterable[int]) -> int | None:
-    """The hash index that answers a request: of those all of whose attributes it specifies one
-    with most attributes, of equal ones the larger mask; None: a scan (card A2b)."""
-    fitting = [m for m in modules if m and m & pattern == m]
-    return max(fitting, key=lambda m: (m.bit_count(), m), default=None)

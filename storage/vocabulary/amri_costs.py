@@ -1,7 +1,8 @@
 """What an index configuration costs: Eq. 1 and its refinement. [WRA13] §5.1, card A5
 
 A configuration (IC) gives each join attribute of a state bits of the bucket id, so that an index of
-B bits has 2^B buckets. Costs are per time unit, in the unit of ``WorkCosts``.
+B bits has 2^B buckets. Costs are per time unit, in the unit of ``WorkCosts``. Pure: the decision
+core selects by them, and the dashboard prices by them what other bits would have cost.
 """
 
 from __future__ import annotations
@@ -9,19 +10,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from functools import lru_cache
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.operators.network.kinds.eddy import ORDERED_BITS
-from backend.systems.amri.patterns import Pattern, attributes_of, specified
+from storage.vocabulary.amri_patterns import Pattern, attributes_of, specified
 
 #: Bits by attribute.
 Bits: TypeAlias = tuple[int, ...]
 #: Several of them: int64[candidates, attributes].
 Candidates: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
+#: Bits of an index, at most.
+MOST_BITS: Final = 64
+#: Of an attribute that is compared by order: more of them tell nothing apart.
+ORDERED_BITS: Final = 8
+#: Configurations that are compared with each other one by one, at most.
+MOST_CANDIDATES: Final = 5000
+#: Costs that differ by so small a share are equal: what sums of floats differ by.
+EQUAL: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +86,15 @@ class SearchLoad:
     def specified(self) -> NDArray[np.bool_]:
         """bool[patterns, attributes]."""
         return specified(self.patterns, self.n)
+
+
+def even_split(n_attributes: int, n_bits: int, without: Pattern = 0) -> tuple[int, ...]:
+    """As many bits for each attribute, one more for the first ones where some are left over; none
+    for those of a pattern, if there are others."""
+    own = [a for a in range(n_attributes) if not without >> (n_attributes - 1 - a) & 1]
+    n = len(own or range(n_attributes))
+    shares = iter([(n_bits + n - 1 - k) // n for k in range(n)])
+    return tuple(next(shares) if a in own or not own else 0 for a in range(n_attributes))
 
 
 class CostParts(NamedTuple):
@@ -192,6 +210,17 @@ class IndexCosts:
         hashed: Floats = load.arrivals * np.count_nonzero(candidates, axis=1) * self.costs.hash
         return hashed
 
+    def chained(self, load: SearchLoad, module: Pattern, n_tuples: float) -> Floats:
+        """float64[patterns]: of one request by a hash module in which n tuples agree with it;
+        infinite where it cannot serve it."""
+        each = module.bit_count() * self.costs.hash + n_tuples * self.costs.compare
+        fits = np.array([module & p == module for p in load.patterns], dtype=np.bool_)
+        return np.where(fits, each, np.inf)
+
+    def linked(self, load: SearchLoad, module: Pattern) -> float:
+        """A key and a link in a hash module for each arrival (card A2b)."""
+        return load.arrivals * (module.bit_count() * self.costs.hash + self.costs.link)
+
     @property
     def bucket(self) -> float:
         """C_b, where visits are counted."""
@@ -221,3 +250,43 @@ def corrections(
                 model.corrections.get(pattern, 1.0) * n_compared / (n_requests * expected_of)
             )
     return factors
+
+
+def n_configurations(caps: Sequence[int], bits: int, at_most: bool = False) -> int:
+    """How many ``configurations`` there are; C(B + N - 1, N - 1) of exactly B bits without caps
+    ([WRA13] §6.1)."""
+    ways = [1] + [0] * bits
+    for cap in caps:
+        ways = [sum(ways[b - min(cap, b) : b + 1]) for b in range(bits + 1)]
+    return sum(ways) if at_most else ways[min(bits, sum(caps))]
+
+
+@lru_cache(maxsize=32)
+def configurations(caps: Bits, bits: int, at_most: bool = False) -> Candidates:
+    """All vectors of exactly (or at most) so many bits, none above its cap, ascending. Exactly as
+    many as the caps allow, where these allow fewer. Not to be written to."""
+    room = sum(caps)
+    bits = min(bits, room)
+    rows: list[Bits] = [()]
+    for place, cap in enumerate(caps):
+        room -= caps[place]
+        rows = [
+            (*row, own)
+            for row in rows
+            for left in [bits - sum(row)]
+            for own in range(0 if at_most else max(0, left - room), min(cap, left) + 1)
+        ]
+    vectors = np.array(rows, dtype=np.int64).reshape(len(rows), len(caps))
+    vectors.flags.writeable = False
+    return vectors
+
+
+def cheapest(costs: Floats, candidates: Candidates) -> int:
+    """The place of the one chosen: lower cost, then fewer indexed attributes, then the
+    lexicographically larger vector (tie rule of card A5)."""
+    least = float(costs.min())
+    ties = np.flatnonzero(costs <= least + EQUAL * abs(least))
+    if len(ties) > 1:
+        some = candidates[ties]
+        ties = ties[np.lexsort((*(-some[:, ::-1].T), np.count_nonzero(some, axis=1)))]
+    return int(ties[0])

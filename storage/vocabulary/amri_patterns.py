@@ -62,6 +62,13 @@ def specified(patterns: Sequence[Pattern], n: int) -> NDArray[np.bool_]:
     return bits
 
 
+def module_for(pattern: int, modules: Iterable[int]) -> int | None:
+    """The hash index that answers a request: of those all of whose attributes it specifies one
+    with most attributes, of equal ones the larger mask; None: a scan (card A2b)."""
+    fitting = [m for m in modules if m and m & pattern == m]
+    return max(fitting, key=lambda m: (m.bit_count(), m), default=None)
+
+
 def parents(pattern: Pattern, n: int) -> tuple[Pattern, ...]:
     """The patterns with one attribute less, the largest first."""
     bits = (1 << (n - 1 - a) for a in reversed(attributes_of(pattern, n)))

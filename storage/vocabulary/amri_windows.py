@@ -1,0 +1,247 @@
+"""What the configurations of a state came to, against the best in hindsight (card A2b, A14.11).
+
+Sums go on window by window, so that no history is kept: the best sequence is a dynamic program
+over the candidates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, Self
+
+import numpy as np
+
+from storage.vocabulary.amri_costs import (
+    COUNTED,
+    MOST_BITS,
+    Bits,
+    Candidates,
+    Floats,
+    IndexCosts,
+    SearchLoad,
+    WorkCosts,
+    capped_reach,
+    cheapest,
+    corrections,
+)
+from storage.vocabulary.amri_counts import StateCounts
+from storage.vocabulary.amri_patterns import Pattern, pattern_of
+
+#: Requests of a pattern from which what they compared corrects the model.
+LEAST_MEASURED: Final = 200
+
+
+def window_load(
+    n: int,
+    frequencies: Mapping[Pattern, float],
+    counts: StateCounts,
+    n_stored: float,
+    ordered: Pattern = 0,
+) -> SearchLoad:
+    """What was asked of a state of n attributes in a window; a time unit is the window. n_stored:
+    tuples that a request finds there; ordered: see ``SearchLoad``."""
+    arrivals = max(1, counts.arrivals)
+    window = n_stored / arrivals
+    return SearchLoad(n, frequencies, arrivals, counts.requests, window, ordered=ordered)
+
+
+def window_model(
+    load: SearchLoad,
+    is_refined: bool,
+    bits: Bits,
+    n_segments: float,
+    counts: StateCounts,
+    by_modules: Collection[Pattern] = (),
+    least: int = LEAST_MEASURED,
+) -> IndexCosts:
+    """Eq. 1, or refined by distinct values, bucket visits and what requests were measured to
+    compare. bits: that they were measured with; by_modules: patterns that hash modules served;
+    least: requests of a pattern from which they say something."""
+    if not is_refined:
+        return IndexCosts()
+    reach = capped_reach(distinct_values(load, counts), MOST_BITS, load.ordered)
+    model = IndexCosts(
+        replace(COUNTED, bucket=1.0), reach=reach, segments=max(1, n_segments), visits=True
+    )
+    measured = {
+        pattern: (requests, compared)
+        for pattern, (requests, _, compared, _) in counts.by_pattern.items()
+        if pattern not in by_modules
+    }
+    factors = corrections(load, model, bits, measured, least)
+    return replace(model, corrections=factors)
+
+
+def distinct_values(load: SearchLoad, counts: StateCounts) -> list[float]:
+    """By attribute how many values requests told apart, as those that asked for it alone saw:
+    stored tuples for each one that matched, by order as well. Infinite where that is not known
+    (card A14.2)."""
+    values = []
+    for attribute in range(load.n):
+        alone = counts.by_pattern.get(pattern_of([attribute], load.n), (0, 0, 0, 0))
+        requests, matched, _, _ = alone
+        is_known = requests >= LEAST_MEASURED and matched
+        stored = load.arrivals * load.window
+        values.append(stored * requests / matched if is_known else math.inf)
+    return values
+
+
+class PassedWindow(NamedTuple):
+    """A stretch in which a state was searched by the same access methods. counts: of all its
+    requests; n_moved: tuples bucketed anew in it; n_searched: that a request finds, n_tuples: of
+    the state, n_segments: indexes that a request searches, at its end. modules: hash modules beside
+    the bits; served: patterns that go to these. ordered: attributes that are asked for by order
+    alone."""
+
+    bits: Bits
+    counts: StateCounts
+    n_moved: int
+    n_searched: float
+    n_tuples: int
+    n_segments: float
+    modules: tuple[Pattern, ...] = ()
+    served: tuple[Pattern, ...] = ()
+    ordered: Pattern = 0
+
+    @property
+    def priced(self) -> tuple[SearchLoad, IndexCosts]:
+        """What was asked, and the model corrected by what it was measured to compare."""
+        counts, n = self.counts, len(self.bits)
+        shares = {p: row[0] / counts.requests for p, row in counts.by_pattern.items()}
+        load = window_load(n, shares, counts, self.n_searched, self.ordered)
+        segments, served = self.n_segments, self.served
+        return load, window_model(load, True, self.bits, segments, counts, served, least=1)
+
+    def costs(self, candidates: Candidates) -> tuple[Floats, float]:
+        """float64[candidates], what the requests would have cost under each, and what they cost,
+        migrations among it. Of the bits in force both are what was measured: of the others the
+        model says how many tuples more or less each pattern compares, and how many buckets more
+        or less are visited."""
+        counts, (load, model) = self.counts, self.priced
+        parts = model.parts(load, np.vstack([candidates, self.bits]))
+        visited = sum(buckets for _, _, _, buckets in counts.by_pattern.values())
+        buckets = parts.buckets
+        if not self.modules:
+            buckets = buckets * (visited / buckets[-1] if buckets[-1] else 0.0)
+        of_each = parts.hash_insert + parts.hash_request + parts.search + buckets
+        moved = self.n_moved * (2 * np.count_nonzero(self.bits) + 2)
+        hashed = float(parts.hash_insert[-1] + parts.hash_request[-1])
+        hashed += sum(model.linked(load, module) for module in self.modules)
+        hashed += sum(counts.by_pattern.get(p, (0,))[0] * p.bit_count() for p in self.served)
+        return of_each[:-1], hashed + counts.cost + moved
+
+    def module_cost(self, modules: Collection[Pattern]) -> float:
+        """What the requests would have cost by hash modules alone, each by the one that serves it
+        for least; of those that none serves a scan."""
+        counts, (load, model) = self.counts, self.priced
+        costs = model.request_costs(load, np.zeros((1, load.n), dtype=np.int64))[0]
+        for module in modules:
+            requests, matched, _, _ = counts.by_pattern.get(module, (0, 0, 0, 0))
+            chain = matched / requests if requests else self.n_searched
+            costs = np.minimum(costs, model.chained(load, module, chain))
+        spent = sum(model.linked(load, module) for module in modules)
+        return load.requests * float(costs @ load.shares) + spent
+
+
+class StateSeen(NamedTuple):
+    """A state at the end of a batch, as a record has it: its access methods as in PassedWindow, and
+    all that it was asked, and moved, since its run began."""
+
+    counts: StateCounts
+    n_moved: int
+    n_searched: float
+    n_tuples: int
+    n_segments: float
+    bits: Bits
+    modules: tuple[Pattern, ...] = ()
+    served: tuple[Pattern, ...] = ()
+    ordered: Pattern = 0
+
+    def json(self) -> list[Any]:
+        """As JSON-typed data."""
+        return [self.counts.state(), *(list(f) if isinstance(f, tuple) else f for f in self[1:])]
+
+    @classmethod
+    def read(cls, known: list[Any]) -> Self:
+        """As ``json`` has it."""
+        counts, n_moved, n_searched, n_tuples, n_segments, *methods, ordered = known
+        bits, modules, served = map(tuple, methods)
+        numbers = (n_moved, n_searched, n_tuples, n_segments)
+        return cls(StateCounts.restored(counts), *numbers, bits, modules, served, ordered)
+
+    def until(self, end: StateSeen) -> PassedWindow:
+        """What passed from then on."""
+        counts, n_moved = end.counts.since(self.counts), end.n_moved - self.n_moved
+        return PassedWindow(
+            self.bits, counts, n_moved, *end[2:5], self.modules, self.served, self.ordered
+        )
+
+
+class RegretTotals(NamedTuple):
+    """Since the beginning, in the unit of costs. spent: with the configurations in force, their
+    changes among it; fixed: with the best single one, ``fixed_bits``; sequence: with the best
+    sequence of them, its changes among it. n_windows: accounted for."""
+
+    spent: float
+    fixed: float
+    fixed_bits: Bits
+    sequence: float
+    n_windows: int
+
+
+class IndexRegret:
+    """Of one state. candidates: int64[candidates, attributes]."""
+
+    def __init__(self, candidates: Candidates, costs: WorkCosts) -> None:
+        self.candidates, self.costs = candidates, costs
+        self._spent, self._n_windows = 0.0, 0
+        self._fixed = np.zeros(len(candidates))
+        self._ending = np.zeros(len(candidates))
+
+    def account(self, costs: Floats, spent: float, n_stored: int) -> None:
+        """A window has passed. costs: float64[candidates], what it costs under each; spent: what
+        it cost, changes since the last one among it; n_stored: tuples that a change before it would
+        have moved. The first configuration is free."""
+        if self._n_windows:
+            self._ending = np.minimum(self._ending, self._changed(n_stored))
+        self._ending = self._ending + costs
+        self._fixed += costs
+        self._spent += spent
+        self._n_windows += 1
+
+    @property
+    def totals(self) -> RegretTotals:
+        """Until now."""
+        best = cheapest(self._fixed, self.candidates)
+        bits = tuple(self.candidates[best].tolist())
+        least = float(self._ending.min())
+        return RegretTotals(self._spent, float(self._fixed[best]), bits, least, self._n_windows)
+
+    def _changed(self, n_stored: int) -> Floats:
+        """The least cost of ending in each candidate after a change from any: what moving n tuples
+        costs is a sum of what the old one and the new one have."""
+        if self.costs.move is not None:
+            return np.full(len(self._ending), self._ending.min() + n_stored * self.costs.move)
+        hashing = np.count_nonzero(self.candidates, axis=1) * self.costs.hash
+        leaving = float((self._ending + n_stored * hashing).min())
+        each = hashing + self.costs.insert + self.costs.delete
+        least: Floats = leaving + n_stored * each
+        return least
+
+    def state(self) -> dict[str, Any]:
+        """As JSON-typed data."""
+        return {
+            "spent": self._spent,
+            "n_windows": self._n_windows,
+            "fixed": self._fixed.tolist(),
+            "ending": self._ending.tolist(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where ``state`` was taken, of as many candidates; else begin anew."""
+        if len(state["fixed"]) != len(self.candidates):
+            return
+        self._spent, self._n_windows = float(state["spent"]), int(state["n_windows"])
+        self._fixed, self._ending = np.array(state["fixed"]), np.array(state["ending"])
