@@ -8,6 +8,7 @@ from functools import partial
 
 from bench import (
     amri,
+    cals,
     chosen,
     cluster,
     drift,
@@ -40,6 +41,7 @@ BENCHES: dict[str, Callable[[], None]] = {
     "joins": joins.main,
     "kmon": kmon.main,
     "amri": amri.main,
+    "cals": cals.main,
     "growth": growth.main,
     "hour": hour.main,
 }

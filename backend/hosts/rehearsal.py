@@ -42,7 +42,12 @@ _SCHEMA: Final = Schema(
     key=("k", "t"),
     valid=ValidTimes("t", key="s", type="bigint"),
 )
-_STREAMS: Final = ("A", "B", "C")
+#: Of tuples with two times between which they are valid.
+_VALID: Final = Schema(
+    Schema.parse("k bigint, x double, s string, t bigint, u bigint").attributes,
+    valid=ValidTimes("t", "u", type="bigint"),
+)
+_SCHEMAS: Final = {**dict.fromkeys(("A", "B", "C"), _SCHEMA), "V": _VALID}
 _TICK_US: Final = 1_000_000
 #: Together they use every operator, and every kernel of each.
 _QUERIES: Final = {
@@ -62,11 +67,12 @@ _QUERIES: Final = {
     "runs": "Select k, Valid(A) From A (k) [Range 3 Seconds] Where Valid(A) > 1",
     "others": "Select k From A [Range 1 Second] Where k not in (Select k From B [Rows 2])",
 }
-#: A query along keys, for cores that bring operators of their own.
-_ALONG_KEYS: Final = (
-    "Select A.k, C.x From A [Range 3 Seconds], B [Range 3 Seconds], C [Rows 50] "
-    "Where A.k = B.k And B.k = C.k And A.t = B.t And B.t = C.t"
-)
+#: For cores that bring operators of their own: joins along keys, and runs of valid times.
+_BROUGHT: Final = {
+    "along keys": "Select A.k, C.x From A [Range 3 Seconds], B [Range 3 Seconds], C [Rows 50] "
+    "Where A.k = B.k And B.k = C.k And A.t = B.t And B.t = C.t",
+    "runs": "Select k, Valid(V) From V (k) [Range 3 Seconds] Where Valid(V) > 1",
+}
 #: Of each job.
 _BATCHES: Final = 2
 _TUPLES: Final = 600
@@ -79,7 +85,10 @@ def rehearse() -> None:
     for batch in range(_BATCHES * len(jobs)):
         version, first = batch // _BATCHES, batch * _TUPLES
         job = jobs[version]
-        arrived = {name: [Arrived(_tuples(first + n))] for n, name in enumerate(job.streams)}
+        arrived = {
+            name: [Arrived(_tuples(first + n).select(_SCHEMAS[name].names))]
+            for n, name in enumerate(job.streams)
+        }
         task = NetworkTask("rehearsal", batch, job, str(version), frozenset(), "", "parquet")
         run_shard(task, 0, home, arrived, ())
 
@@ -89,16 +98,15 @@ def _jobs() -> list[NetworkJob]:
     jobs = _tuned(_QUERIES, [core for core in CORES if not isinstance(core, BringsOperators)])
     for core in CORES:
         if isinstance(core, BringsOperators):
-            jobs += _tuned({core.name: _ALONG_KEYS}, [core])
+            jobs += _tuned(_BROUGHT, [core])
     return jobs
 
 
 def _tuned(texts: Mapping[str, str], kinds: Sequence[CoreKind]) -> list[NetworkJob]:
-    schemas = dict.fromkeys(_STREAMS, _SCHEMA)
-    queries = [parse_query(name, text, schemas) for name, text in texts.items()]
+    queries = [parse_query(name, text, _SCHEMAS) for name, text in texts.items()]
     since = dict.fromkeys(texts, 0)
     plan = compile_queries(queries, since=since, tick_us=_TICK_US, kinds=kinds)
-    job = NetworkJob(plan, schemas, dict.fromkeys(_STREAMS, StreamTime("t")))
+    job = NetworkJob(plan, _SCHEMAS, dict.fromkeys(_SCHEMAS, StreamTime("t")))
     tunings = [tuning for core in kinds for tuning in core.rehearsals(plan)]
     return [job, *map(job.executed, tunings)]
 
@@ -112,6 +120,7 @@ def _tuples(first: int) -> pa.Table:
             "x": pa.array([n % 13 / 4 if n % 11 else None for n in numbers], pa.float64()),
             "s": pa.array([f"s{n % 17}" if n % 19 else None for n in numbers], pa.string()),
             "t": pa.array([n // 40 for n in numbers], pa.int64()),
+            "u": pa.array([n // 40 + n % 3 + 1 for n in numbers], pa.int64()),
         }
     )
 

@@ -19,6 +19,12 @@ def seed_of(*numbers: int) -> int:
     return seed
 
 
+def seeds_of(seed: int, numbers: NDArray[Any]) -> NDArray[np.uint64]:
+    """uint64[n]: ``seed_of(seed, number)`` of each."""
+    first = np.uint64((seed_of(seed) + _STEP) & _MASK)
+    return _mixed(numbers.astype(np.uint64) * np.uint64(_STEP) + first)
+
+
 def draws(seed: int, places: NDArray[Any]) -> NDArray[np.uint32]:
     """uint32, uniform, by place. SplitMix64, the upper half."""
     steps = places.astype(np.uint64) * np.uint64(_STEP) + np.uint64(seed & _MASK)

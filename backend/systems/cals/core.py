@@ -14,6 +14,7 @@ from backend.operators.network.core.reports import NetworkReport
 from backend.operators.network.core.tuning import Tuning
 from backend.operators.network.core.work import OperatorTree
 from backend.operators.network.kinds.shedding import ShedOp
+from backend.operators.network.shedding.options import ShedAlgorithm, ShedOptions
 from backend.operators.network.temporal.shed_tuning import ShedProfile, ShedTuning
 from backend.systems.cals.knobs import AUTO, CalsKnobs
 from backend.systems.cals.lengths import answered_lengths
@@ -175,8 +176,11 @@ class CalsCores:
         return CalsCore(evaluations)
 
     def rehearsals(self, plan: NetworkPlan) -> list[Mapping[str, Tuning]]:
-        """It has no kernels."""
-        return [{operator.id: ShedTuning() for operator, _ in plan.working(ShedOp)}]
+        """With a limit that is met, and one that every drop is looked at for."""
+        names: tuple[ShedAlgorithm, ...] = ("cals", "cals-m")
+        limits = [ShedOptions(name, 5, audit="exact") for name in names]
+        shed = [operator.id for operator, _ in plan.working(ShedOp)]
+        return [dict.fromkeys(shed, ShedTuning(one)) for one in limits] if shed else []
 
 
 CALS: Final[CoreKind] = CalsCores()

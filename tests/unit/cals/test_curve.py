@@ -17,6 +17,7 @@ from backend.operators.network.shedding.options import ShedOptions
 from backend.operators.network.shedding.shedding import SheddingWindow
 from backend.operators.network.shedding.temporal import AnswerShape, TemporalTuple, ValidCondition
 from tests.oracles.cals_shedding import SlowShedding, accuracy
+from tests.oracles.run_sample import curve_of_window, sample_of
 from tests.unit.cals.cases import ALL, B4, ShedCase, shed_cases, streams
 
 
@@ -58,11 +59,11 @@ def test_a_curve_is_what_dropping_one_by_one_leaves(
     """From all tuples of the window on, and from those that a limit has left."""
     limit = case.limit if is_short else 0
     window = whole_window(case, stream, limit)
-    sample = curve.sample_of(window)
-    assert sample.n_window == len(stream)
+    sample = sample_of(window)
+    assert sample.window.n_tuples == len(stream)
     shadow = curve.shed(sample, window.options, case.answer.lengths, sample.in_memory)
     order, accuracies = dropped_one_by_one(case, stream, limit)
-    assert [sample.tuples[place].number for place in shadow.order][: len(order)] == order
+    assert sample.looked.numbers[shadow.order][: len(order)].tolist() == order
     for n, expected in accuracies.items():
         assert shadow.accuracy[n] == pytest.approx(expected, abs=1e-9)
 
@@ -72,7 +73,7 @@ def test_a_curve_ends_at_the_exact_answer(
     case: ShedCase, stream: list[TemporalTuple], limit: int
 ) -> None:
     """Shares of one, 1 with all tuples; its envelope is above it, and each tuple adds less."""
-    found = curve.curve_of(whole_window(case, stream, limit))
+    found = curve_of_window(whole_window(case, stream, limit))
     assert found is not None
     assert all(0 <= point.accuracy <= 1 for point in found.points)
     assert all(point.at_once is None or 0 <= point.at_once <= 1 for point in found.points)
@@ -89,9 +90,9 @@ def test_a_curve_ends_at_the_exact_answer(
 def test_the_worked_example_loses_least_first() -> None:
     """s3 of card B4 goes first, which leaves 17/18."""
     window = whole_window(ShedCase("cals", ALL, 0), B4)
-    sample = curve.sample_of(window)
+    sample = sample_of(window)
     shadow = curve.shed(sample, window.options, ValidCondition(), sample.in_memory)
-    assert sample.tuples[shadow.order[0]].number == 3
+    assert sample.looked.numbers[shadow.order[0]] == 3
     assert shadow.accuracy[4] == pytest.approx(17 / 18)
 
 
@@ -100,7 +101,7 @@ def test_a_window_that_is_known_in_part_ends_where_drops_are_expected_to_have_le
     window = SheddingWindow(options, ALL)
     for k in range(1, 21):
         window.arrive(TemporalTuple(k, (k,), k, k + 1))
-    found = curve.curve_of(window)
+    found = curve_of_window(window)
     assert found is not None
     kept, whole = found.points[-2:]
     assert (kept.tuples, whole.tuples, whole.accuracy) == (10, 20, 1)
@@ -120,12 +121,12 @@ def test_some_runs_stand_for_all() -> None:
         value = value if draws.random() < 0.7 else draws.randrange(30)
         window.arrive(TemporalTuple(k, (value,), now, now + (length := draws.randint(1, 5))))
         now += length
-    some, most = curve.curve_of(window), curve.MOST_LOOKED
+    some, most = curve_of_window(window), curve.MOST_LOOKED
     assert some is not None
     assert most / 2 < some.n_looked < 2 * most
     curve.MOST_LOOKED = 4000
     try:
-        every = curve.curve_of(window)
+        every = curve_of_window(window)
     finally:
         curve.MOST_LOOKED = most
     assert every is not None
@@ -136,7 +137,7 @@ def test_some_runs_stand_for_all() -> None:
 
 def test_what_would_go_is_counted_by_value() -> None:
     stream = [TemporalTuple(k, (k % 2,), 3 * k, 3 * k + 1 + k % 2) for k in range(1, 25)]
-    found = curve.curve_of(whole_window(ShedCase("oldest", ALL, 0), stream, 12))
+    found = curve_of_window(whole_window(ShedCase("oldest", ALL, 0), stream, 12))
     assert found is not None
     half = found.between(6)
     assert dict(zip(found.values, half.going, strict=True)) == {(0,): 3, (1,): 3}

@@ -16,6 +16,7 @@ from backend.operators.network.shedding.shedding import SheddingWindow
 from backend.operators.network.shedding.temporal import TemporalTuple
 from backend.operators.network.temporal.shed_tuning import ShedProfile
 from backend.systems.cals.window import AdaptedWindow
+from tests.oracles.run_sample import sample_of
 from tests.unit.cals.cases import ALGORITHMS, ALL, ShedCase, shed_cases, streams
 from tests.unit.cals.test_curve import dropped_one_by_one, whole_window
 
@@ -26,7 +27,7 @@ def test_each_is_as_accurate_as_it_would_be_alone(
 ) -> None:
     """All tuples of the window are looked at, so that nothing is uncertain."""
     window = whole_window(case, stream, case.limit)
-    sample = curve.sample_of(window)
+    sample = sample_of(window)
     found = {one.algorithm: one for one in race(sample, window.options, case.answer.lengths)}
     if window.is_whole:
         assert found == {}
@@ -68,7 +69,7 @@ def test_of_some_runs_the_whole_is_within_the_interval() -> None:
 def raced_of(window: SheddingWindow, most: int) -> tuple[Raced, ...]:
     before, curve.MOST_LOOKED = curve.MOST_LOOKED, most
     try:
-        return race(curve.sample_of(window), window.options, window.answer.lengths)
+        return race(sample_of(window), window.options, window.answer.lengths)
     finally:
         curve.MOST_LOOKED = before
 

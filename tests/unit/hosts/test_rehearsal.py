@@ -28,6 +28,8 @@ SLOW = {
     "keys._look_up",
     "netting._sort_groups",
     "set_operations._compare",
+    "shed_built.rebuild",
+    "shed_kernel.play",
     "store_kernels.compact",
     "store_kernels.partition",
     "store_kernels.take_away",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, cast
@@ -17,7 +18,6 @@ from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.work import OperatorTree
 from backend.operators.network.kinds.shedding import ShedOp
 from backend.operators.network.shedding.options import ShedAlgorithm, ShedOptions
-from backend.operators.network.temporal import shed_state
 from backend.operators.network.temporal.shed_tuning import ShedTuning
 from backend.systems.cals.planning import planned
 from backend.systems.contract import Refusal
@@ -63,22 +63,16 @@ def played(
     beats: Sequence[int],
     options: Sequence[ShedOptions] = (),
     n_shards: int = 1,
-    forgetful: bool = False,
     reads: Sequence[str] = (),
 ) -> Answer:
-    """The answer. options: in each batch; forgetful: each batch is another process. reads: queries
+    """The answer. options: in each batch. reads: queries
     q0, q1… that it may read."""
     plan = compiled(*reads, text)
     sheds = [one.id for one, _ in plan.working(ShedOp)]
     assert sheds, text
     tunings: Any = [dict.fromkeys(sheds, ShedTuning(one)) for one in options]
     inputs = {name: rows if name == stream else [] for name in SCHEMAS}
-    before = shed_state.MOST_KEPT
-    shed_state.MOST_KEPT = 0 if forgetful else before
-    try:
-        return +run_plan(plan, inputs, SCHEMAS, beats, n_shards, tunings=tunings)["q"]
-    finally:
-        shed_state.MOST_KEPT = before
+    return +run_plan(plan, inputs, SCHEMAS, beats, n_shards, tunings=tunings)["q"]
 
 
 @st.composite
@@ -131,8 +125,7 @@ def test_without_a_limit_answers_over_other_queries_are_exact(data: st.DataObjec
         assert "[Rows" in text
         assert "(a > 0)" in text or "a is null" in text
         return
-    forgetful = data.draw(st.booleans())
-    found = played(text, "G", rows, beats, forgetful=forgetful, reads=[inner])
+    found = played(text, "G", rows, beats, reads=[inner])
     assert found == answer(query.plan, {"G": rows}, LAST - 1), (inner, text)
 
 
@@ -160,15 +153,15 @@ def cuts(data: st.DataObject) -> list[int]:
 def test_without_a_limit_answers_are_exact(data: st.DataObject) -> None:
     stream, text = data.draw(texts())
     rows, beats = data.draw(elements(stream)), cuts(data)
-    n_shards, forgetful = data.draw(st.sampled_from([1, 2])), data.draw(st.booleans())
-    found = played(text, stream, rows, beats, n_shards=n_shards, forgetful=forgetful)
+    n_shards = data.draw(st.sampled_from([1, 2]))
+    found = played(text, stream, rows, beats, n_shards=n_shards)
     plan = parse_query("q", text, SCHEMAS).plan
     assert plan is not None
     assert found == answer(plan, {stream: rows}, LAST - 1), text
 
 
 @given(st.data(), st.sampled_from(ALGORITHMS))
-def test_under_a_limit_nothing_is_invented_and_kills_change_nothing(
+def test_under_a_limit_nothing_is_invented_and_cuts_change_nothing(
     data: st.DataObject, algorithm: ShedAlgorithm
 ) -> None:
     """At every tick each coalesced tuple lies inside one exact tuple of equal values."""
@@ -179,7 +172,9 @@ def test_under_a_limit_nothing_is_invented_and_kills_change_nothing(
     limits = [data.draw(st.integers(0, 4)) for _ in beats]
     options = [ShedOptions(algorithm, limit, audit="exact") for limit in limits]
     found = played(text, stream, rows, beats, options)
-    assert played(text, stream, rows, beats, options, forgetful=True) == found
+    every = [*range(1, LAST), LAST]
+    fine = [options[bisect_left(beats, beat)] for beat in every]
+    assert played(text, stream, rows, every, fine) == found
     plan = parse_query("q", text, SCHEMAS).plan
     assert plan is not None
     for tick in range(LAST):

@@ -35,7 +35,6 @@ from backend.operators.network.core.tuning import as_tuned
 from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.expressions.arrow import answer_schema, columns64
 from backend.operators.network.kinds.inputs import RelationInput, StreamInput
-from backend.operators.network.kinds.shedding import ShedOp
 from backend.operators.network.shards.answers import Net, NetworkAnswers, answer_fields
 from backend.operators.network.shards.clocks import Released
 from backend.operators.network.shards.homes import Attached, Done, DurableShard, ShardHome
@@ -202,8 +201,7 @@ class _Player:
         at_work = self._at_work(released)
         if not at_work:
             return NetworkReport()
-        if not any(self.plan.working(ShedOp)):  # which keeps its window as text
-            self.strings.sweep(self._regions)
+        self.strings.sweep(self._regions)
         around = Surroundings(
             self.plan,
             self._regions,

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from backend.model.draws import seeds_of
 from backend.operators.network.core.blocks import Bools, Ints
 from backend.operators.network.shedding import curve_kernel
-from backend.operators.network.shedding.candidates import drop_rank
 from backend.operators.network.shedding.curve_kernel import (
     RUN_WORDS,
     DropRule,
@@ -25,9 +24,7 @@ from backend.operators.network.shedding.curve_kernel import (
     LookedAt,
 )
 from backend.operators.network.shedding.options import ShedAlgorithm, ShedOptions
-from backend.operators.network.shedding.runs import RunIndex
-from backend.operators.network.shedding.shedding import SheddingWindow
-from backend.operators.network.shedding.temporal import TemporalTuple, ValidCondition, Values
+from backend.operators.network.shedding.temporal import ValidCondition, Values
 
 #: Tuples that are looked at, about, and of one run, at most.
 MOST_LOOKED, MOST_OF_RUN = 512, 128
@@ -110,72 +107,53 @@ def _slope(one: tuple[float, float], other: tuple[float, float]) -> float:
     return (other[1] - one[1]) / run if run > 0 else 0.0
 
 
-class RunSample(NamedTuple):
-    """Some runs of a window. tuples: of them, by run, start and number; looked: as arrays;
-    in_memory: of each; n_window: tuples of the window; is_exact: runs are as long as without a
-    limit."""
+class SampledWindow(NamedTuple):
+    """A window, of which runs are looked at. n_tuples: that it would hold without a limit, as far
+    as is known; is_whole: it lacks none of them; expected: accuracy, by what drops were expected to
+    cost."""
 
-    tuples: Sequence[TemporalTuple]
+    n_tuples: float
+    n_memory: int
+    is_whole: bool
+    expected: float
+
+
+class RunSample(NamedTuple):
+    """Some runs of a window. looked: their tuples, by run, start and number; values, in_memory: of
+    each; is_exact: runs are as long as without a limit."""
+
     looked: LookedAt
+    values: Sequence[Values]
     in_memory: Bools
-    n_window: float
     is_exact: bool
+    window: SampledWindow
 
     @property
     def share(self) -> float:
         """Of the window's tuples."""
-        return min(1.0, len(self.tuples) / self.n_window) if self.n_window else 1.0
+        n = self.window.n_tuples
+        return min(1.0, len(self.values) / n) if n else 1.0
 
 
-def known_tuples(window: SheddingWindow) -> float:
-    """That it would hold without a limit, as far as is known."""
-    if window.exact is not None and window.is_measurable:
-        return float(len(window.exact))
-    return float(len(window.memory) + window.ledger.sums.n)
+def chosen_runs(n_tuples: int, firsts: Ints) -> Bools:
+    """Which runs are looked at: of long ones the first tuples, by a hash of the number that a run
+    begins with. firsts: these numbers; n_tuples: of all runs."""
+    n = min(n_tuples, len(firsts) * MOST_OF_RUN)
+    chosen: Bools = (firsts * _MIX >> 7) % max(1, -(-n // MOST_LOOKED)) == 0
+    return chosen
 
 
-def sample_of(window: SheddingWindow) -> RunSample:
-    """Of its runs without a limit, as far as they are known: all, else those of the groups that are
-    audited, else those in memory, which are taken for them."""
-    is_exact = window.is_measurable and len(window.beside) > 0
-    lists = list(_chosen(window.beside if is_exact else window.memory))
-    tuples = [each for members in lists for each in members]
-    firsts = np.cumsum([0, *(len(members) for members in lists)])
-    kept = np.array([each.number in window.memory for each in tuples], np.bool_)
-    looked = _looked(tuples, firsts, window.options)
-    return RunSample(tuples, looked, kept, known_tuples(window), is_exact)
-
-
-def _chosen(index: RunIndex) -> Iterator[list[TemporalTuple]]:
-    """Tuples of some runs, of long ones the first, by a hash of the number that a run begins
-    with."""
-    n = min(len(index), index.n_runs * MOST_OF_RUN)
-    step, left = max(1, -(-n // MOST_LOOKED)), 2 * MOST_LOOKED
-    chosen = [run for run in index.runs() if (run.members[0].number * _MIX >> 7) % step == 0]
-    for run in sorted(chosen, key=lambda run: (run.start, run.members[0].number)):
-        members = list(run.members)[:MOST_OF_RUN]
-        left -= len(members)
-        if left < 0:
-            return
-        yield members
-
-
-def _looked(tuples: Sequence[TemporalTuple], firsts: Ints, options: ShedOptions) -> LookedAt:
-    numbers, starts, ends = (
-        np.array(column, np.int64)
-        for column in (
-            [each.number for each in tuples],
-            [each.start for each in tuples],
-            [each.end for each in tuples],
-        )
-    )
-    pairs = pairwise(firsts.tolist())
-    bases = np.array([ends[low:high].max() - starts[low] for low, high in pairs], np.int64)
-    hashes = numbers * _MIX & _MASK
-    if options.shed_algorithm == "rand":
-        hashes = np.array([drop_rank(n, options.seed) for n in numbers.tolist()], np.object_)
-    ranks = np.empty(len(tuples), np.int64)
-    ranks[np.argsort(hashes, kind="stable")] = np.arange(len(tuples))
+def looked_at(
+    numbers: Ints, starts: Ints, ends: Ints, firsts: Ints, options: ShedOptions
+) -> LookedAt:
+    """Tuples by run, start and number. firsts: of each run its first tuple, then how many there
+    are."""
+    bases = np.maximum.reduceat(ends, firsts[:-1]) - starts[firsts[:-1]] if len(ends) else ends
+    order = np.argsort(numbers * _MIX & _MASK, kind="stable")
+    if options.shed_algorithm == "rand":  # as drop_rank
+        order = np.argsort(~seeds_of(options.seed, numbers), kind="stable")
+    ranks = np.empty(len(numbers), np.int64)
+    ranks[order] = np.arange(len(numbers))
     return LookedAt(starts, ends, numbers, ranks, firsts, bases)
 
 
@@ -197,7 +175,7 @@ def shed(
     n_left: int = 0,
 ) -> Shadow:
     """Drop tuples of those that are kept until so many are left. lengths: that are answered."""
-    n, kept, looked = len(sample.tuples), kept.copy(), sample.looked
+    n, kept, looked = len(sample.values), kept.copy(), sample.looked
     if options.shed_algorithm == "oldest":
         looked = looked._replace(ranks=looked.numbers)
     held = np.zeros(n, np.bool_)
@@ -231,22 +209,23 @@ def _rule(options: ShedOptions, lengths: ValidCondition, is_exact: bool, reached
     )
 
 
-def curve_of(window: SheddingWindow, sample: RunSample | None = None) -> AccuracyCurve | None:
-    """Of what is in the window now; None: nothing is. sample: of it, if there is one already.
+def curve_of(
+    sample: RunSample, options: ShedOptions, lengths: ValidCondition
+) -> AccuracyCurve | None:
+    """Of what is in the window now; None: nothing is. lengths: that are answered.
 
     Where runs are not known without a limit, what is in memory is as accurate as drops are expected
     to have left it, and A(M) is a share of that.
     """
-    sample = sample_of(window) if sample is None else sample
-    n, options, lengths = len(sample.tuples), window.options, window.answer.lengths
+    n, window = len(sample.values), sample.window
     if not n:
         return None
     everything = np.ones(n, np.bool_)
     settled = now = shed(sample, options, lengths, everything)
     if not sample.in_memory.all():
         now = shed(sample, options, lengths, sample.in_memory)
-    scale = 1.0 if sample.is_exact else window.expected_accuracy
-    n_known = sample.n_window if sample.is_exact else len(window.memory)
+    scale = 1.0 if sample.is_exact else window.expected
+    n_known = window.n_tuples if sample.is_exact else window.n_memory
     values, going = _going(sample, now.order)
     n_now = int(sample.in_memory.sum())
     points = []
@@ -259,15 +238,15 @@ def curve_of(window: SheddingWindow, sample: RunSample | None = None) -> Accurac
         points.append(
             CurvePoint(m * n_known / n, scale * float(settled.accuracy[m]), at_once, gone)
         )
-    if n_known < sample.n_window:
-        points.append(CurvePoint(sample.n_window, 1.0, None, (0.0,) * len(values)))
-    return AccuracyCurve(sample.n_window, n, tuple(points), values)
+    if n_known < window.n_tuples:
+        points.append(CurvePoint(window.n_tuples, 1.0, None, (0.0,) * len(values)))
+    return AccuracyCurve(window.n_tuples, n, tuple(points), values)
 
 
 def _going(sample: RunSample, order: Ints) -> tuple[tuple[Values, ...], list[list[int]]]:
     """Values of which most would go while half of what is in memory does, and of each how many are
     among the first to go: of none, of one, and so on."""
-    gone = [sample.tuples[place].values for place in order.tolist()]
+    gone = [sample.values[place] for place in order.tolist()]
     most = Counter(gone[: len(gone) // 2 + 1]).most_common(MOST_GOING)
     values = tuple(each for each, _ in most)
     running = [[0] for _ in values]

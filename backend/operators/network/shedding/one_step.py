@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from backend.operators.network.shedding.accuracy import AccuracyMetric
 from backend.operators.network.shedding.candidates import ByRun
 from backend.operators.network.shedding.options import ShedOptions
 from backend.operators.network.shedding.runs import RunIndex, ShedRun
@@ -61,16 +62,8 @@ class OneStepBest(ByRun):
             for run, k in pieces.items()
             for number, loss in self.tops(run)
         ]
-        if not steps:
-            return None
-        if self._metric == "R3":
-            return min(steps, key=lambda step: step.divided_cost).number
-        best: dict[tuple[int, int], DropStep] = {}
-        for step in sorted(steps, key=lambda step: step.cost):
-            best.setdefault(step.kind, step)
-        if len(best) == 1:
-            return next(iter(best.values())).number
-        return self._most_accurate(list(best.values()), kept, pieces)
+        of_runs = [(run.length, kept[run], k) for run, k in pieces.items()]
+        return best_step(steps, of_runs, self.base.n_runs, self._metric)
 
     def _kept(self) -> tuple[Counter[ShedRun], Counter[ShedRun]]:
         """By exact run: the length that is kept of it, and in how many pieces."""
@@ -83,21 +76,36 @@ class OneStepBest(ByRun):
             pieces[run] += 1
         return kept, pieces
 
-    def _most_accurate(
-        self, steps: Sequence[DropStep], kept: Counter[ShedRun], pieces: Counter[ShedRun]
-    ) -> int:
-        by_base: Counter[int] = Counter()
-        for run, length in kept.items():
-            by_base[run.length] += length
-        reduction = sum((Fraction(length, base) for base, length in by_base.items()), Fraction())
-        n_pieces = pieces.total() + self.base.n_runs - len(pieces)
 
-        def accuracy(step: DropStep) -> tuple[Fraction, int]:
-            surviving, n_more = step.kind
-            value = reduction - Fraction(step.length, step.base)
-            value /= n_pieces + n_more
-            if self._metric == "R2":
-                value *= len(pieces) + surviving
-            return value, -step.number
+def best_step(
+    steps: Sequence[DropStep],
+    runs: Sequence[tuple[int, int, int]],
+    n_exact: int,
+    metric: AccuracyMetric,
+) -> int | None:
+    """The number of the tuple to drop; None: there are no steps. runs: of exact runs of which
+    something is kept the length, how much of it, and in how many pieces; n_exact: of all."""
+    if not steps:
+        return None
+    if metric == "R3":
+        return min(steps, key=lambda step: step.divided_cost).number
+    best: dict[tuple[int, int], DropStep] = {}
+    for step in sorted(steps, key=lambda step: step.cost):
+        best.setdefault(step.kind, step)
+    if len(best) == 1:
+        return next(iter(best.values())).number
+    by_base: Counter[int] = Counter()
+    for length, kept, _ in runs:
+        by_base[length] += kept
+    reduction = sum((Fraction(kept, length) for length, kept in by_base.items()), Fraction())
+    n_pieces = sum(k for _, _, k in runs) + n_exact - len(runs)
 
-        return max(steps, key=accuracy).number
+    def accuracy(step: DropStep) -> tuple[Fraction, int]:
+        surviving, n_more = step.kind
+        value = reduction - Fraction(step.length, step.base)
+        value /= n_pieces + n_more
+        if metric == "R2":
+            value *= len(runs) + surviving
+        return value, -step.number
+
+    return max(best.values(), key=accuracy).number

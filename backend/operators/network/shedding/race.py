@@ -53,7 +53,7 @@ def race(sample: RunSample, options: ShedOptions, lengths: ValidCondition) -> tu
 def _standing(
     sample: RunSample, options: ShedOptions, lengths: ValidCondition, n_left: int
 ) -> _Standing:
-    everything = np.ones(len(sample.tuples), np.bool_)
+    everything = np.ones(len(sample.values), np.bool_)
     shadow = shed(sample, options, lengths, everything, n_left)
     above, below = shadow.runs[:, REDUCTION], shadow.runs[:, SPREAD] + shadow.runs[:, STRAY]
     accuracy, whole = float(shadow.accuracy[shadow.kept.sum()]), float(below.sum())

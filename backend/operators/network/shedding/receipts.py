@@ -58,14 +58,6 @@ class ChargeKey(NamedTuple):
     reason: ShedReason
 
 
-class LedgerState(NamedTuple):
-    """What a ledger goes on with. parts: of a part of the window who is charged, and what; sums: of
-    all, as they were added up."""
-
-    parts: tuple[tuple[int, ChargeKey, ChargeSums], ...]
-    sums: ChargeSums
-
-
 class LossLedger:
     """Charges of dropped tuples that would still be in the window.
 
@@ -73,10 +65,15 @@ class LossLedger:
     """
 
     def __init__(self, window: WindowExtent) -> None:
-        self._width = max(window.slide, window.size // _PARTS)
+        self._width = self.width(window)
         self._parts: dict[int, dict[ChargeKey, ChargeSums]] = {}
         self._oldest = 0
         self.sums = ChargeSums()
+
+    @staticmethod
+    def width(window: WindowExtent) -> int:
+        """Of a part."""
+        return max(window.slide, window.size // _PARTS)
 
     def book(self, position: int, key: ChargeKey, charge: ChargeSums) -> None:
         """A drop of a tuple that belongs to the window by ``position``."""
@@ -97,18 +94,6 @@ class LossLedger:
         if not self._parts:
             self.sums = ChargeSums()
         self._oldest = min(self._parts, default=first_part)
-
-    def state(self) -> LedgerState:
-        """To go on with."""
-        parts = self._parts.items()
-        charges = ((n, key, sums) for n, part in parts for key, sums in part.items())
-        return LedgerState(tuple(charges), self.sums)
-
-    def restore(self, state: LedgerState) -> None:
-        """Go on from there."""
-        self._parts, self.sums, self._oldest = {}, state.sums, 0
-        for n, key, sums in state.parts:
-            self._parts.setdefault(n, defaultdict(ChargeSums))[key] = sums
 
     def loss(self, n_exact: int) -> float:
         """1 - A as expected, of a window of so many exact coalesced tuples; in [0, 1]."""

@@ -161,24 +161,6 @@ class RunIndex:
             self._run_of[each.number] = run
 
 
-class WatchedRuns(RunIndex):
-    """Runs that tell what has changed. touched: value groups that did since it was emptied."""
-
-    def __init__(self, answer: AnswerShape = WHOLE_ANSWER) -> None:
-        super().__init__(answer)
-        self.touched: set[Values] = set()
-
-    def add(self, new: TemporalTuple) -> RunChange:
-        """As of all runs."""
-        self.touched.add(new.values)
-        return super().add(new)
-
-    def remove(self, number: int) -> RunChange:
-        """As of all runs."""
-        self.touched.add(self.tuple_of(number).values)
-        return super().remove(number)
-
-
 def _touching(group: Sequence[ShedRun], start: int, end: int) -> tuple[int, int]:
     """Which runs are adjacent to or overlap [start, end)."""
     return bisect_left(group, start, key=_END), bisect_right(group, end, key=_START)

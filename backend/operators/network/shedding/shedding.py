@@ -23,7 +23,6 @@ from backend.operators.network.shedding.receipts import (
     ShedReceipt,
 )
 from backend.operators.network.shedding.runs import RunChange, RunIndex, ShedRun
-from backend.operators.network.shedding.saving import SavedTuple, WindowState
 from backend.operators.network.shedding.scored import ScoredCandidates
 from backend.operators.network.shedding.slides import WindowExtent
 from backend.operators.network.shedding.temporal import (
@@ -185,50 +184,6 @@ class SheddingWindow:
                 self.beside.add(each)
         self.candidates = self._candidates()
         return self._shed("turned")
-
-    def state(self) -> WindowState:
-        """All that it goes on with."""
-        numbers = {each.number: each for each in (*self.beside, *self.memory)}
-        kept = (
-            SavedTuple(each, n in self.memory, n in self.beside, n in self._open, self._at.get(n))
-            for n, each in sorted(numbers.items())
-        )
-        lost = {run.members[0].number: run.lost for run in self.memory.runs() if run.lost}
-        marks = self.last_dropped, self._unseen, self.first, self._newest, self._reached
-        return WindowState(self.options, tuple(kept), lost, self.ledger.state(), *marks)
-
-    @classmethod
-    def restored(
-        cls,
-        state: WindowState,
-        extent: WindowExtent,
-        answer: AnswerShape = WHOLE_ANSWER,
-        memory: RunIndex | None = None,
-    ) -> SheddingWindow:
-        """A window that goes on from a state: it drops what the one that was saved would. Raises
-        ShedOptionRefused, WindowRefused."""
-        window = cls(state.options, extent, answer, memory)
-        for kept in state.kept:
-            number = kept.tuple.number
-            if kept.in_memory:
-                window.memory.add(kept.tuple)
-            if kept.beside:
-                window.beside.add(kept.tuple)
-            if kept.is_open:
-                window._open.add(number)
-            if kept.at is not None:
-                window._at[number] = kept.at
-            window._leaving.append((window._position(kept.tuple), number))
-        for number, lost in state.lost.items():
-            run = window.memory.run_of(number)
-            assert run is not None, "a run is named by its first tuple"
-            run.lost = lost
-        heapify(window._leaving)
-        window.ledger.restore(state.ledger)
-        window.last_dropped, window._unseen, window.first = state[4:7]
-        window._newest, window._reached = state[7:]
-        window.candidates = window._candidates()
-        return window
 
     def is_audited(self, values: Values) -> bool:
         """Whether accuracy is measured on this value group."""

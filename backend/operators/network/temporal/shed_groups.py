@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from heapq import nsmallest
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -15,8 +14,6 @@ from backend.operators.network.core.blocks import dtype_of
 from backend.operators.network.core.strings import Strings
 from backend.operators.network.expressions.arrow import arrow_column
 from backend.operators.network.relational.packing import unpack
-from backend.operators.network.shedding.runs import ShedRun
-from backend.operators.network.shedding.shedding import SheddingWindow
 from backend.operators.network.shedding.temporal import Values
 
 #: Value groups that are told of, and pieces of their runs.
@@ -40,20 +37,6 @@ class ShedGroup(NamedTuple):
     n_pieces: int
 
 
-def shed_groups(window: SheddingWindow) -> tuple[ShedGroup, ...]:
-    """The groups of which most was shed, those first."""
-    sums: dict[Values, tuple[int, float]] = defaultdict(lambda: (0, 0.0))
-    for key, (charge, loss) in window.ledger.shares(window.n_exact).items():
-        n_before, loss_before = sums[key.values]
-        sums[key.values] = n_before + charge.n, loss_before + loss
-    most = nsmallest(MOST_GROUPS, sums.items(), key=lambda item: (-item[1][0], item[0]))
-    groups = []
-    for values, (n_shed, loss) in most:
-        pieces = tuple(_pieces(window, values))
-        groups.append(ShedGroup(values, n_shed, loss, pieces, len(pieces)))
-    return bounded(groups)
-
-
 def bounded(groups: Iterable[ShedGroup]) -> tuple[ShedGroup, ...]:
     """At most MOST_GROUPS of which most was shed, with at most MOST_PIECES in all: the last of each
     that has more than its equal part of the room."""
@@ -65,21 +48,6 @@ def bounded(groups: Iterable[ShedGroup]) -> tuple[ShedGroup, ...]:
         kept[group.values] = own
         room -= len(own)
     return tuple(group._replace(pieces=kept[group.values]) for group in most)
-
-
-def _pieces(window: SheddingWindow, values: Values) -> Iterator[RunPiece]:
-    if not (window.options.needs_exact or window.is_audited(values)):
-        yield from ((None, None, *_ends(piece)) for piece in window.memory.of(values))
-        return
-    for run in window.beside.of(values):
-        pieces = list(window.memory.within(values, run.start, run.end))
-        yield from ((*_ends(run), *_ends(piece)) for piece in pieces)
-        if not pieces:
-            yield (*_ends(run), None, None)
-
-
-def _ends(run: ShedRun) -> tuple[int, int]:
-    return run.start, run.end
 
 
 def read_values(

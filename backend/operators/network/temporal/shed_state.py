@@ -1,175 +1,298 @@
-"""The window of an operator that sheds, in regions: as text, and as objects while a process lives.
+"""The window of an operator that sheds, in regions: tuples, runs, candidates and charges as arrays.
 
-A process that goes on with the regions as it left them finds its objects; any other makes them of
-the text, and they drop the same tuples from there on.
+A process that goes on with the regions drops the same tuples as the one before it.
 """
 
 from __future__ import annotations
 
 import json
-import uuid
-from collections import OrderedDict
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 
 from backend.operators.network.core.blocks import Ints
 from backend.operators.network.core.regions import Regions
 from backend.operators.network.kinds.windows import WindowOp
-from backend.operators.network.shedding.curve import (
-    AccuracyCurve,
-    curve_of,
-    known_tuples,
-    read_curve,
-    sample_of,
-)
-from backend.operators.network.shedding.options import ShedOptions
-from backend.operators.network.shedding.race import Raced, race
-from backend.operators.network.shedding.runs import ShedRun, WatchedRuns
-from backend.operators.network.shedding.saving import packed, unpacked
-from backend.operators.network.shedding.shedding import SheddingWindow
+from backend.operators.network.relational.keys import KeyTable, SlotValues
+from backend.operators.network.shedding.options import ShedOptions, in_sample
+from backend.operators.network.shedding.rules import ShedRules, shed_rules
 from backend.operators.network.shedding.slides import WindowExtent
-from backend.operators.network.shedding.temporal import AnswerShape, ValidCondition, Values
+from backend.operators.network.shedding.words import (
+    ANSWERED_BESIDE,
+    ANSWERED_MEMORY,
+    CHARGE_WORDS,
+    CHARGES_FREE,
+    CHARGES_USED,
+    DROPPED,
+    EVENT,
+    FIRST,
+    GROUP_AUDITED,
+    GROUP_CHARGES,
+    GROUP_USES,
+    GROUP_WORDS,
+    HAS_DROPPED,
+    HAS_FIRST,
+    HAS_UNSEEN,
+    IS_BUILT,
+    MOST_PARTS,
+    N_ALONE,
+    N_BESIDE,
+    N_DONE,
+    N_FACTS,
+    N_MEMORY,
+    N_PENDING,
+    N_TEXT,
+    NUMBERED,
+    RECEIPT_SHARES,
+    RECEIPT_WORDS,
+    SHEDDING,
+    SUM_EXTRA,
+    SUM_LOST,
+    TOLD_WORDS,
+    TUPLE_WORDS,
+    TURNED,
+    UNSEEN,
+    ChargeArrays,
+    ShedArrays,
+    ShedTold,
+)
+from backend.operators.network.temporal.shed_built import rebuild
+from backend.operators.network.temporal.shed_charges import expected_loss, link_again
+from backend.operators.network.temporal.shed_measure import count_answered
 from backend.operators.network.temporal.shed_tuning import ShedTuning
 
-#: Intervals of a value group that an answer shows.
-Shown: TypeAlias = tuple[tuple[int, int], ...]
-#: Of ``facts``: bytes of the text, who wrote it, how often, arrivals that were numbered here, the
-#: last tick at which something happened.
-_BYTES, _OWNER, _TURN, _NUMBERED, _EVENT = range(5)
-_FIRST: Final = 1024
-#: Windows whose objects a process keeps.
-MOST_KEPT = 64
-#: Arrivals of small windows between two looks at their accuracy over memory.
-_MOST_BETWEEN: Final = 6000
+_FIRST: Final = 64
 
 
-@dataclass
-class ShedObjects:
-    """A window, and the intervals of each value group that its answer shows. curve, race: as of
-    when they were made last, before so many arrivals."""
-
-    window: SheddingWindow
-    runs: WatchedRuns
-    lengths: ValidCondition
-    shown: dict[Values, Shown] = field(default_factory=dict)
-    curve: AccuracyCurve | None = None
-    n_since: int = 0
-    race: tuple[Raced, ...] = ()
-
-    def look(self, n_arrived: int, is_turned: bool) -> None:
-        """Make both anew once much of the window is another, or options are, or it has another
-        size, or sheds now and did not."""
-        self.n_since += n_arrived
-        curve = self.curve
-        if curve is None or is_turned or self._is_other(curve):
-            sample, options = sample_of(self.window), self.window.options
-            self.curve, self.n_since = curve_of(self.window, sample), 0
-            is_raced = options.audit != "off" and sample.is_exact
-            self.race = race(sample, options, self.lengths) if is_raced else ()
-        elif curve.is_new:
-            self.curve = curve._replace(is_new=False)
-
-    def _is_other(self, curve: AccuracyCurve) -> bool:
-        """Whether the window is another than that of the curve."""
-        grown = abs(known_tuples(self.window) - curve.n_window)
-        begins = curve.is_whole and not self.window.is_whole
-        return (
-            begins or self.n_since >= _between_looks(curve.n_window) or 4 * grown > curve.n_window
-        )
-
-
-def _between_looks(n_window: float) -> float:
-    """Arrivals after which a window of so many tuples is looked at again: a look takes longer than
-    an arrival, of a small window by more times its size."""
-    return max(n_window, min(2 * n_window, _MOST_BETWEEN))
-
-
-#: By owner: the turn they were written in, and the objects.
-_kept: OrderedDict[int, tuple[int, ShedObjects]] = OrderedDict()
+class ShedStateRefused(ValueError):
+    """A state that cannot be gone on with; the message says why."""
 
 
 class ShedState:
-    """Of one operator. Raises ShedStateRefused: the text is damaged."""
+    """Of one operator: what its window holds, and the rules in force."""
 
-    def __init__(self, regions: Regions, window: WindowOp, tuning: ShedTuning) -> None:
-        self._regions, self._has_changed = regions, False
-        self._extent = window_extent(window)
-        self._facts: Ints = regions.array("facts", "int64", 5)
+    def __init__(
+        self, regions: Regions, window: WindowOp, groups: KeyTable, tuning: ShedTuning, begin: int
+    ) -> None:
+        """begin: the tick at which another tuning comes into force. Raises ShedOptionRefused,
+        ShedStateRefused."""
+        self._regions, self._groups, self._extent = regions, groups, window_extent(window)
+        self.facts: Ints = regions.array("facts", "int64", N_FACTS)
+        if len(self.facts) != N_FACTS:
+            raise ShedStateRefused("the window's state is of another version; begin a run anew")
+        self._tuples = regions.array("tuples", "int64", _FIRST * TUPLE_WORDS)
+        self._lists = {name: regions.array(name, "int64", _FIRST) for name in ("heap", "opens")}
+        self._lists["dirty"] = regions.array("dirty", "int64", _FIRST)
+        self._scores = regions.array("scores", "float64", _FIRST)
+        self._roots = SlotValues(regions, "roots", "int64", groups, 2)
+        self._charges = regions.array("charges", "int64", _FIRST * CHARGE_WORDS)
+        self._rhos = regions.array("rhos", "float64", _FIRST)
+        self._buckets = regions.array("buckets", "int64", 2 * _FIRST)
+        self._parts = regions.array("parts", "int64", 2 * MOST_PARTS)
+        self._total = regions.array("total", "float64", 1)
+        self._uses = SlotValues(regions, "uses", "int64", groups, GROUP_WORDS)
+        self._owed = SlotValues(regions, "owed", "float64", groups)
+        self._pending = regions.array("pending", "int64", _FIRST * TOLD_WORDS)
         self._text = regions.array("text", "uint8", _FIRST)
-        self.objects = self._attached(tuning.lengths, tuning.options)
+        self.options, self.lengths = tuning.options, tuning.lengths
+        self.is_turned = False
+        self._turn(tuning, begin)
+
+    # ------------------------------------------------------------------ rules
+
+    def _turn(self, tuning: ShedTuning, begin: int) -> None:
+        """Options that were turned hold before what comes next."""
+        tuning.options.check()
+        text = json.dumps([tuning.options, tuning.lengths]).encode()
+        before = self._text[: self.facts[N_TEXT]].tobytes()
+        if text == before:
+            return
+        self._text = self._regions.resized("text", len(text))
+        self._text[: len(text)] = np.frombuffer(text, np.uint8)
+        self.facts[N_TEXT] = len(text)
+        self.is_turned = bool(before)
+        if not before:
+            return
+        options, _ = json.loads(before)
+        self.facts[ANSWERED_MEMORY] = count_answered(self.rules, self.shed)
+        if tuning.options != ShedOptions(*options):
+            self._turned(ShedOptions(*options), begin)
+        elif self.facts[IS_BUILT]:
+            self.rebuild(True)
+
+    def _turned(self, before: ShedOptions, begin: int) -> None:
+        options, facts = self.options, self.facts
+        audit = options.audit, options.audit_groups
+        if not before.needs_exact and (
+            options.needs_exact or audit != (before.audit, before.audit_groups)
+        ):
+            facts[HAS_UNSEEN], facts[UNSEEN] = facts[HAS_DROPPED], facts[DROPPED]
+        self.groups_array[:, GROUP_AUDITED] = 0
+        self.audit(self._groups.live())
+        is_over = 0 < options.memory_tuples < facts[N_MEMORY]
+        is_same = options._replace(memory_tuples=before.memory_tuples) == before
+        if not is_same or not facts[IS_BUILT]:  # no candidate depends on the limit
+            self.rebuild(is_over or not self.is_whole)
+        facts[SHEDDING] = TURNED * is_over
+        facts[EVENT] = max(facts[EVENT], begin)
+
+    @property
+    def rules(self) -> ShedRules:
+        """As the kernel takes them."""
+        return shed_rules(self.options, self._extent, self.lengths)
+
+    def rebuild(self, builds: bool) -> None:
+        """Candidates, and what is kept beside, are others, or are not needed."""
+        rebuild(builds, self.rules, self.shed, self.owing, told_room(1))
+
+    def settle(self) -> None:
+        """Have neither where the window lacks nothing."""
+        if self.facts[IS_BUILT] and self.is_whole:
+            self.rebuild(False)
+
+    def audit(self, slots: Ints) -> None:
+        """Find out which of some value groups accuracy is measured on."""
+        uses = self.groups_array
+        words = self._groups.words.reshape(-1, self._groups.width)
+        for slot in slots[uses[slots, GROUP_AUDITED] == 0].tolist():
+            is_in = self.options.audit == "exact" or (
+                self.options.audit == "sampled"
+                and in_sample(tuple(words[slot].tolist()), self.options.audit_groups)
+            )
+            uses[slot, GROUP_AUDITED] = 1 + is_in
+
+    # ------------------------------------------------------------------ arrays
+
+    @property
+    def shed(self) -> ShedArrays:
+        """Tuples and candidates."""
+        lists = self._lists
+        return ShedArrays(
+            self._tuples.reshape(-1, TUPLE_WORDS),
+            self._roots.array.reshape(-1, 2),
+            lists["heap"],
+            self._scores,
+            lists["opens"],
+            lists["dirty"],
+            self.facts,
+        )
+
+    @property
+    def owing(self) -> ChargeArrays:
+        """Charges of what was dropped."""
+        return ChargeArrays(
+            self._charges.reshape(-1, CHARGE_WORDS),
+            self._rhos,
+            self._buckets,
+            self._parts.reshape(-1, 2),
+            self.groups_array,
+            self._owed.array,
+            self._total,
+        )
+
+    @property
+    def groups_array(self) -> Ints:
+        """int64[groups, GROUP_WORDS]."""
+        uses: Ints = self._uses.array.reshape(-1, GROUP_WORDS)
+        return uses
+
+    def make_room(self, n_more: int) -> None:
+        """For so many tuples more, and for a charge."""
+        size = len(self._scores)
+        needed = int(self.facts[N_MEMORY] + self.facts[N_ALONE]) + n_more
+        if needed > size:
+            size = max(2 * size, needed)
+            self._tuples = self._regions.resized("tuples", size * TUPLE_WORDS)
+            self._scores = self._regions.resized("scores", size)
+            for name in self._lists:
+                self._lists[name] = self._regions.resized(name, size)
+        if self.facts[CHARGES_USED] == len(self._rhos) and not self.facts[CHARGES_FREE]:
+            size = 2 * len(self._rhos)
+            self._charges = self._regions.resized("charges", size * CHARGE_WORDS)
+            self._rhos = self._regions.resized("rhos", size)
+            self._buckets = self._regions.resized("buckets", 2 * size)
+            link_again(self.owing)
 
     def number(self, n_tuples: int) -> int:
         """The number of the first of so many arrivals of a stream that does not number them."""
-        first = int(self._facts[_NUMBERED])
-        self._facts[_NUMBERED] += n_tuples
+        first = int(self.facts[NUMBERED])
+        self.facts[NUMBERED] += n_tuples
         return first
 
     @property
-    def last_event(self) -> int:
-        """The last tick at which something came, left, was turned or told."""
-        return int(self._facts[_EVENT])
+    def pending(self) -> Ints:
+        """int64[n, TOLD_WORDS]: changes of ticks that are not over."""
+        rows: Ints = self._pending[: self.facts[N_PENDING] * TOLD_WORDS].reshape(-1, TOLD_WORDS)
+        return rows
 
-    def happened(self, tick: int) -> None:
-        """Something did, at a tick."""
-        self._facts[_EVENT] = max(self._facts[_EVENT], tick)
-        self._has_changed = True
+    def keep_pending(self, rows: Ints) -> None:
+        """These and no others."""
+        if rows.size > len(self._pending):
+            self._pending = self._regions.resized("pending", 2 * rows.size)
+        self._pending[: rows.size] = rows.ravel()
+        self.facts[N_PENDING] = len(rows)
 
-    def save(self) -> None:
-        """Have the regions hold all that is to be gone on with, if it is not what they hold."""
-        if self._has_changed:
-            self._write()
-        if not self._facts[_OWNER]:  # nothing has happened yet
-            return
-        _kept[int(self._facts[_OWNER])] = int(self._facts[_TURN]), self.objects
-        while len(_kept) > MOST_KEPT:
-            _kept.popitem(last=False)
+    def release_groups(self) -> None:
+        """Forget value groups that nothing names any more."""
+        uses, live = self.groups_array, self._groups.live()
+        is_named = uses[live, GROUP_USES] + uses[live, GROUP_CHARGES] > 0
+        gone = np.setdiff1d(live[~is_named], self.pending[:, 1])
+        uses[gone] = 0
+        self._owed.array[gone] = 0
+        self._groups.release(gone)
 
-    def _write(self) -> None:
-        objects, facts = self.objects, self._facts
-        shown = [[values, objects.shown.get(values, ())] for values in objects.runs.touched]
-        told = packed(objects.window.state()), shown, objects.curve, objects.n_since, objects.race
-        text = json.dumps(told, separators=(",", ":")).encode()
-        if len(text) > len(self._text):
-            self._text = self._regions.resized("text", max(len(text), 2 * len(self._text)))
-        self._text[: len(text)] = np.frombuffer(text, np.uint8)
-        facts[_BYTES] = len(text)
-        facts[_TURN] += 1
-        self._has_changed = False
-        if not facts[_OWNER]:
-            facts[_OWNER] = uuid.uuid4().int >> 66
+    # ------------------------------------------------------------------ facts
 
-    def _attached(self, lengths: ValidCondition, options: ShedOptions) -> ShedObjects:
-        turn, objects = _kept.pop(int(self._facts[_OWNER]), (0, None))
-        if objects is None or turn != self._facts[_TURN] or objects.lengths != lengths:
-            return self._made(lengths, options)
-        return objects
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing that was dropped would still be in the window."""
+        return self._has_left(HAS_DROPPED, DROPPED)
 
-    def _made(self, lengths: ValidCondition, options: ShedOptions) -> ShedObjects:
-        answer = AnswerShape(None, lengths)
-        runs = WatchedRuns(answer)
-        if not self._facts[_BYTES]:
-            window = SheddingWindow(options, self._extent, answer, runs)
-            return ShedObjects(window, runs, lengths)
-        text = self._text[: self._facts[_BYTES]].tobytes().decode()
-        state, touched, curve, n_since, raced = json.loads(text)
-        window = SheddingWindow.restored(unpacked(state), self._extent, answer, runs)
-        shown = {run.values: spans_of(runs.of(run.values)) for run in runs.runs()}
-        before = {tuple(values): tuple(map(tuple, spans)) for values, spans in touched}
-        runs.touched = set(before)
-        known = read_curve(curve), n_since, tuple(Raced(*one) for one in raced)
-        return ShedObjects(window, runs, lengths, shown | before, *known)
+    @property
+    def is_measurable(self) -> bool:
+        """Whether what is beside goes back as far as the window."""
+        return self._has_left(HAS_UNSEEN, UNSEEN)
+
+    @property
+    def n_window(self) -> int | None:
+        """Tuples that it would hold without a limit, if they are known."""
+        if not self.options.needs_exact or not self.is_measurable:
+            return None
+        return int(self.facts[N_BESIDE if self.facts[IS_BUILT] else N_MEMORY])
+
+    @property
+    def n_exact(self) -> int:
+        """Exact coalesced tuples of the answer: counted, or what drops tell of them."""
+        facts = self.facts
+        if self.options.needs_exact:
+            return int(facts[ANSWERED_BESIDE if facts[IS_BUILT] else ANSWERED_MEMORY])
+        return max(0, int(facts[ANSWERED_MEMORY] - facts[SUM_EXTRA] + facts[SUM_LOST]))
+
+    @property
+    def expected_accuracy(self) -> float:
+        """R1, by what drops were expected to cost."""
+        return 1.0 - float(expected_loss(self.n_exact, self.owing, self.facts))
+
+    def _has_left(self, has: int, position: int) -> bool:
+        facts = self.facts
+        return not facts[has] or bool(facts[HAS_FIRST] and facts[position] < facts[FIRST])
+
+
+def told_room(n: int) -> ShedTold:
+    """For so many changes, receipts and pieces."""
+    return ShedTold(
+        np.empty((n, TOLD_WORDS), np.int64),
+        np.empty((n, RECEIPT_WORDS), np.int64),
+        np.empty((n, RECEIPT_SHARES), np.float64),
+        np.empty((n, 2), np.int64),
+        np.zeros(N_DONE, np.int64),
+    )
 
 
 def window_extent(window: WindowOp) -> WindowExtent:
     """Of a window of time or of rows. Raises ValueError: it is another."""
     if window.kind not in ("range", "rows"):
         raise ValueError(f"a {window.kind} window does not shed; allowed: range, rows")
-    return WindowExtent(window.kind, window.size, window.slide)
-
-
-def spans_of(runs: Iterable[ShedRun]) -> Shown:
-    """Their intervals."""
-    return tuple((run.start, run.end) for run in runs)
+    extent = WindowExtent(window.kind, window.size, window.slide)
+    extent.check()
+    return extent
