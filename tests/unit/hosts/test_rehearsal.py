@@ -63,8 +63,13 @@ def test_every_kernel_is_called_and_compiled_once(
 
 def from_python(signatures: Sequence[Any]) -> list[Any]:
     """Those of calls from Python: kernels give each other pointers and constants."""
-    inside = (types.Literal, types.CPointer)
-    return [one for one in signatures if not any(isinstance(kind, inside) for kind in one)]
+    return [one for one in signatures if not any(map(is_inside, one))]
+
+
+def is_inside(kind: Any) -> bool:
+    """Whether no call from Python has it: a pointer, a constant, or a tuple with one."""
+    parts = getattr(kind, "types", ()) if isinstance(kind, types.BaseTuple) else ()
+    return isinstance(kind, (types.Literal, types.CPointer)) or any(map(is_inside, parts))
 
 
 class Lost:

@@ -34,6 +34,7 @@ from backend.operators.network.kinds.windows import WindowOp
 from backend.operators.network.shards import homes
 from backend.operators.network.shards.clocks import Released
 from backend.operators.network.shards.homes import Done, MemoryShard
+from backend.operators.network.shards.redo_files import ipc, timed_of, with_times
 from backend.operators.network.shards.redo_log import RedoSegment, StateDamaged, StateLost
 from backend.operators.network.shards.shard import (
     NetworkTask,
@@ -47,7 +48,7 @@ from backend.operators.network.shards.shard_reports import (
     ShardReport,
     merged_network,
 )
-from backend.operators.network.shards.timed import Arrived
+from backend.operators.network.shards.timed import Arrived, Timed
 from tests.network_toys import make, sums_job
 
 
@@ -92,6 +93,17 @@ def test_where_the_state_comes_from(tmp_path: Path) -> None:
     assert how(run.step(4)) == "arena"
     run.incarnation = 0
     assert how(run.step(5)) == "caught up"
+
+
+def test_times_that_a_log_gives_back_can_be_written_to() -> None:
+    """As those of a batch that has just come: kernels would be compiled anew for others."""
+    tuples = pa.table({"a": [1, 2]})
+    times = np.array([3, 4])
+    again = timed_of(ipc(with_times(Timed(tuples, times, times))).to_pybytes())
+    assert again.tuples.equals(tuples)
+    assert [again.tau.tolist(), again.arrivals.tolist()] == [[3, 4], [3, 4]]
+    assert again.tau.flags.writeable
+    assert again.arrivals.flags.writeable
 
 
 def test_images_make_old_segments_needless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

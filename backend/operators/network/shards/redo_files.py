@@ -67,5 +67,6 @@ def ipc_bytes(table: pa.Table) -> int:
 def timed_of(data: bytes) -> Timed:
     """Tuples that were written with their times and numbers."""
     table = pa.ipc.open_stream(data).read_all()
-    tau, arrivals = (np.array(table.column(name)) for name in (_TAU, _ARRIVAL))  # to be written to
+    # Written to, as those of a batch that has just come: kernels are compiled for such ones.
+    tau, arrivals = (np.array(table.column(name).to_numpy()) for name in (_TAU, _ARRIVAL))
     return Timed(table.drop_columns([_TAU, _ARRIVAL]), tau, arrivals)
