@@ -30,9 +30,9 @@ def sample_of(window: SheddingWindow) -> RunSample:
     lists = chosen(window.beside if is_exact else window.memory)
     tuples = [each for members in lists for each in members]
     firsts = np.cumsum([0, *(len(members) for members in lists)])
-    numbers, starts, ends = np.array(
-        [(each.number, each.start, each.end) for each in tuples], np.int64
-    ).reshape(-1, 3).T  # fmt: skip
+    each_of = np.array([(each.number, each.start, each.end) for each in tuples], np.int64)
+    # as the kernel's own are: of others it would be compiled anew
+    numbers, starts, ends = np.ascontiguousarray(each_of.reshape(-1, 3).T)
     return RunSample(
         looked_at(numbers, starts, ends, firsts, window.options),
         [each.values for each in tuples],
