@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from backend.cql import parse_query
 from backend.operators.network.core.plan import NetworkPlan
-from backend.operators.network.kinds.sampling import SampleOp
+from backend.operators.network.kinds.sampling import SampleOp, with_intervals
 from backend.operators.network.sampling.student import T95
 from backend.operators.network.shedding.options import ShedOptions
 from backend.operators.network.temporal.shed_tuning import ShedTuning
@@ -211,9 +211,12 @@ def test_columns_of_ends_stand_behind_their_values_and_conditions_on_groups_hold
     )
     rows: Elements = [((1, 2.5, "x"), 0), ((1, 4.0, "x"), 1), ((1, 1.0, "y"), 1)]
     plan = compiled(text)
-    names = [field.name for field in plan.operator(plan.answers["q"].operator).fields]
+    top = plan.answers["q"].operator
+    names = [field.name for field in plan.operator(top).fields]
     ends = ["total_low", "total_high", "c", "n_low", "n_low_low", "n_low_high", "n"]
     assert names == ["total", *ends, "n_low_2", "n_high"]
+    assert with_intervals(plan, top) == ["total", "n_low"]
+    assert with_intervals(plan, plan.operators[0].id) == []
     assert played(text, rows, [5]) == {((6.5, 6.5, 6.5, "x", 2, 2.0, 2.0, 2, 2.0, 2.0), 1, 1): 1}
 
 
