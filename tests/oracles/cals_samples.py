@@ -14,8 +14,11 @@ from backend.operators.network.shedding.options import ShedOptions
 
 Row = tuple[Any, ...]
 Z = NormalDist().inv_cdf(0.975)
-#: Of 1 to 9 degrees of freedom, from a table.
-STUDENT = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622)
+#: Of 1 to 12 degrees of freedom, from a table.
+STUDENT = (
+    *(12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469),
+    *(2.3646, 2.3060, 2.2622, 2.2281, 2.2010, 2.1788),
+)
 
 
 class Kept(NamedTuple):
@@ -57,11 +60,12 @@ class SlowSample:
         for tick in ticks:
             if self.kind == "range":
                 self.kept = [one for one in self.kept if self._gone(one.position) > tick]
-            for number, (row, at) in enumerate(rows, first + 1):
-                if at == tick and self.reads(row):
+            now = [number for number, (_, at) in enumerate(rows, first + 1) if at == tick]
+            for number in now:
+                if self.reads(row := rows[number - first - 1][0]):
                     self._arrive(row, tick, number, options)
-                if at == tick:
-                    self._count(number)
+            for number in now[-1:]:
+                self._count(number)
             found[tick] = [(one.row, one.prob) for one in self.kept if one.shown <= tick]
         return found
 
@@ -73,7 +77,7 @@ class SlowSample:
         at = self._shown(tick)
         while at - self.size <= tick:
             at += self.slide
-        return at if self._shown(tick) - self.size <= tick else self._shown(tick)
+        return at
 
     def _count(self, number: int) -> None:
         if self.kind == "rows":
@@ -148,7 +152,7 @@ def _total(known: Sequence[tuple[Any, float]], values: Any) -> tuple[float, floa
     total = sum(value / prob for value, prob in known)
     variance = sum(value**2 * (1 - prob) / prob**2 for value, prob in known)
     root = math.sqrt(sum(1 / p for _, p in known) * sum(v**2 / p for v, p in known))
-    each, lean = max((1 - prob) / prob for _, prob in values), 1.0
+    each, lean = 0.0 if known else max((1 - prob) / prob for _, prob in values), 1.0
     if root:
         each, lean = variance / root, total / root
     half = Z * math.sqrt(variance + (Z * each / 2) ** 2)

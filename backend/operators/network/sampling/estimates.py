@@ -216,7 +216,7 @@ def _with_ends(head: int, call: Ints, sums: Sums, cells: Cells) -> tuple[float, 
     if call[FUNCTION] == AVG:
         return _average(head, call, sums, cells)
     root = math.sqrt(sums.n * sums.squares)
-    each, lean = sums.odds, 1.0
+    each, lean = 0.0 if sums.kept else sums.odds, 1.0
     if root > 0:
         each, lean = sums.variance / root, sums.total / root
     shift = Z95 * Z95 * each / 2
