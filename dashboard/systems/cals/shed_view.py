@@ -102,16 +102,14 @@ def _window(
 
     resident, kept = number("resident_tuples") or 0.0, number("memory_ratio")
     low, high = number("remainder_low") or 0.0, number("remainder_high") or 0.0
-    turned, algorithm = knobs.get("memory_tuples"), knobs.get("shed_algorithm")
-    chosen = "" if algorithm is None else str(algorithm.value)
-    asked = 0.0 if turned is None else float(turned.value)
+    asked = float(knobs["memory_tuples"].value) if "memory_tuples" in knobs else 0.0
     limit = number("limit_tuples")
     is_compared = number("measured_accuracy") is not None
     return WindowShed(
         id=entity.id,
         name=entity.name,
         title=book.title(entity.id),
-        algorithm=CHANCE if number("inclusion_prob") is not None else chosen,
+        algorithm=_algorithm(own, knobs),
         limit=asked if limit is None else limit,
         resident=resident,
         whole=round(resident / kept) if kept else None,
@@ -132,3 +130,10 @@ def _window(
         reasons=tuple(reasons),
         inclusion=number("inclusion_prob"),
     )
+
+
+def _algorithm(own: Mapping[str, float | None], knobs: Mapping[str, Knob]) -> str:
+    if known(own.get("inclusion_prob")):
+        return CHANCE
+    knob = knobs.get("shed_algorithm")
+    return "" if knob is None else str(knob.value)

@@ -10,7 +10,7 @@ from dashboard.views.inspector import QUALITY, STORE
 from dashboard.views.unreplayed import BRANCH, MARKET
 
 WORDS: Final[Mapping[str, str]] = {
-    "cals": "Shedding of temporal queries and aggregates",
+    "cals": "Shedding of windows",
     "resident_tuples": "Tuples in memory",
     "limit_tuples": "Limit in force",
     "shed_tuples": "Tuples shed",

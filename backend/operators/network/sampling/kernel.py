@@ -36,7 +36,7 @@ from backend.operators.network.sampling.words import (
     TOLD_TAU,
     TOLD_TUPLE,
     TUPLE,
-    Sample,
+    KeptSample,
     SampleArrivals,
     SampleRules,
 )
@@ -54,7 +54,7 @@ def play(
     heartbeat: int,
     begin: int,
     rules: SampleRules,
-    sample: Sample,
+    sample: KeptSample,
     out: Ints,
     done: Ints,
 ) -> None:
@@ -107,7 +107,7 @@ def _gone_at(tick: int, rules: SampleRules) -> int:
 
 
 @inlined
-def _due(rules: SampleRules, sample: Sample) -> int:
+def _due(rules: SampleRules, sample: KeptSample) -> int:
     """The next tick at which a window of time moves."""
     rows, facts = sample.rows, sample.facts
     due = FOREVER
@@ -119,7 +119,7 @@ def _due(rules: SampleRules, sample: Sample) -> int:
 
 
 @called
-def _move(tick: int, rules: SampleRules, sample: Sample, out: Ints, done: Ints) -> None:
+def _move(tick: int, rules: SampleRules, sample: KeptSample, out: Ints, done: Ints) -> None:
     """What a window of time shows, and loses, at a tick."""
     rows, facts = sample.rows, sample.facts
     while facts[LO] < facts[SHOWN] and _gone_at(rows[facts[LO], POSITION], rules) <= tick:
@@ -131,7 +131,7 @@ def _move(tick: int, rules: SampleRules, sample: Sample, out: Ints, done: Ints) 
 
 @called
 def _leave_rows(
-    number: int, tick: int, rules: SampleRules, sample: Sample, out: Ints, done: Ints
+    number: int, tick: int, rules: SampleRules, sample: KeptSample, out: Ints, done: Ints
 ) -> None:
     """What a window of rows loses when the tuple of a number arrives."""
     rows, facts = sample.rows, sample.facts
@@ -141,7 +141,7 @@ def _leave_rows(
 
 
 @inlined
-def _leave(tick: int, sample: Sample, out: Ints, done: Ints) -> None:
+def _leave(tick: int, sample: KeptSample, out: Ints, done: Ints) -> None:
     """The oldest tuple goes."""
     facts, probs = sample.facts, sample.rows.view(np.float64)
     _tell(facts[LO], tick, -1, sample, out, done)
@@ -152,7 +152,7 @@ def _leave(tick: int, sample: Sample, out: Ints, done: Ints) -> None:
 
 
 @inlined
-def _tell(row: int, tick: int, sign: int, sample: Sample, out: Ints, done: Ints) -> None:
+def _tell(row: int, tick: int, sign: int, sample: KeptSample, out: Ints, done: Ints) -> None:
     told = done[N_TOLD]
     out[told, TOLD_TAU], out[told, TOLD_SIGN] = tick, sign
     out[told, TOLD_PROB] = sample.rows[row, PROB]
@@ -167,7 +167,12 @@ def _tell(row: int, tick: int, sign: int, sample: Sample, out: Ints, done: Ints)
 
 @called
 def _arrive(
-    arrivals: SampleArrivals, i: int, rules: SampleRules, sample: Sample, out: Ints, done: Ints
+    arrivals: SampleArrivals,
+    i: int,
+    rules: SampleRules,
+    sample: KeptSample,
+    out: Ints,
+    done: Ints,
 ) -> None:
     facts, tick = sample.facts, arrivals.taus[i]
     if tick + 1 != facts[LAST]:
@@ -192,7 +197,7 @@ def _arrive(
 
 
 @inlined
-def _keep(arrivals: SampleArrivals, i: int, position: int, prob: float, sample: Sample) -> None:
+def _keep(arrivals: SampleArrivals, i: int, position: int, prob: float, sample: KeptSample) -> None:
     rows, facts = sample.rows, sample.facts
     floats, row = rows.view(np.float64), facts[HI]
     floats[row, RANK], floats[row, PROB] = arrivals.ranks[i], prob
@@ -211,7 +216,7 @@ def _shed(position: int, facts: Ints, done: Ints) -> None:
 
 
 @called
-def _compact(sample: Sample) -> bool:
+def _compact(sample: KeptSample) -> bool:
     """Move all rows to the front, if half of them are free."""
     rows, facts = sample.rows, sample.facts
     first, n = facts[LO], facts[HI] - facts[LO]
@@ -234,7 +239,7 @@ def prob_of(level: int, rules: SampleRules) -> float:
 
 
 @called
-def _rise(rules: SampleRules, sample: Sample) -> None:
+def _rise(rules: SampleRules, sample: KeptSample) -> None:
     """There may be room for more of what comes."""
     facts = sample.facts
     if not rules.limit:
@@ -245,7 +250,7 @@ def _rise(rules: SampleRules, sample: Sample) -> None:
 
 
 @called
-def _lower(tick: int, rules: SampleRules, sample: Sample, out: Ints, done: Ints) -> None:
+def _lower(tick: int, rules: SampleRules, sample: KeptSample, out: Ints, done: Ints) -> None:
     """Shed by lower probabilities until no more than the target is kept."""
     facts, floats = sample.facts, sample.rows.view(np.float64)
     n, prob = facts[HI] - facts[LO], 1.0

@@ -36,7 +36,7 @@ from backend.operators.network.sampling.words import (
     TOLD_TAU,
     TOLD_TUPLE,
     TUPLE,
-    Sample,
+    KeptSample,
     SampleArrivals,
     SampleRules,
 )
@@ -113,8 +113,8 @@ class SampleOperator(OperatorFrame):
         return np.concatenate(parts)
 
     @property
-    def _sample(self) -> Sample:
-        return Sample(self._rows.reshape(-1, self._width), self._facts, self._weight)
+    def _sample(self) -> KeptSample:
+        return KeptSample(self._rows.reshape(-1, self._width), self._facts, self._weight)
 
     @property
     def _rules(self) -> SampleRules:

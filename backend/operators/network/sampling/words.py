@@ -48,7 +48,7 @@ class SampleArrivals(NamedTuple):
     positions: Ints
 
 
-class Sample(NamedTuple):
+class KeptSample(NamedTuple):
     """rows: int64[capacity, TUPLE + words]; weight: float64[1], how many tuples the kept ones stand
     for."""
 
