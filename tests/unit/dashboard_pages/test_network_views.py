@@ -10,7 +10,6 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.panels.common.answer_parts import draw_tuples
 from dashboard.panels.contract import Sheet
 from dashboard.systems.stream.chains import draw as draw_chains_panel
 from dashboard.systems.stream.chains_figure import draw_chains
@@ -18,12 +17,12 @@ from dashboard.systems.stream.chains_view import build_chains
 from dashboard.systems.stream.curves import draw as draw_curves_panel
 from dashboard.systems.stream.curves_figure import draw_curves
 from dashboard.systems.stream.curves_view import MOST_LANES, build_curves
-from dashboard.views.answers import build_answer, build_relation, told_columns
+from dashboard.views.answers import build_answer, build_relation
 from dashboard.views.book import Book
 from dashboard.views.monitor import Asked, address, build_monitor, picked
 from dashboard.views.plan import graph_values, sizes_of
 from dashboard.views.plan_parts import leading_to, outputs_of, shared_by
-from dashboard.views.results import TuplesView, build_tuples
+from dashboard.views.results import build_tuples
 from storage.tables.rows import SeriesData, StoredResult
 from storage.vocabulary.records import SIGN, TAU, Decision, Entity, Matrix, PlanVersion
 from tests.unit.dashboard_pages.figures import checked
@@ -245,24 +244,3 @@ def test_names_of_operators_are_no_tags_in_figures() -> None:
     matrix = Matrix("queue curve", "queue curve", (name,), ("3", "4"), [[1, 2]], row_stats=peak)
     curves = build_curves(matrix, Book(), 7)
     assert [line.name for line in checked(draw_curves(curves)).data] == ["b &lt; 5 and c &gt; 1"]
-
-
-def test_estimates_are_told_with_their_intervals() -> None:
-    names = ["c", "n", "n_low", "n_high", "t", "t_low", "t_high"]
-    assert told_columns(names, ["n"]) == [(0, False), (1, True), *((k, False) for k in (4, 5, 6))]
-    assert told_columns(names[:3], ["n"]) == [(k, False) for k in range(3)]
-    rows: list[list[str | None]] = [
-        ["x", "512", "498.25", "527.5"],
-        ["y", "7", "7.0", "7.0"],
-        ["z", "2.5", None, None],
-        ["z", None, None, None],
-    ]
-    numeric = [False, True, True, True]
-    view = TuplesView("q", names[:4], numeric, rows, [1] * 4, [], [1] * 4, [0] * 4)
-    for intervals, texts in (
-        (["n"], ["≈ 512 [498.2, 527.5]", "7", "≈ 2.5", "NULL"]),
-        ([], ["512", "7", "2.5", "NULL"]),
-    ):
-        table: Any = draw_tuples(view, intervals)
-        cells = [row["cells"][4] for row in table.rows]
-        assert [cell["text"] for cell in cells] == texts
