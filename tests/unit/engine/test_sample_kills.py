@@ -11,7 +11,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from tests.engine_runs import RUN_ID, EngineRun
-from tests.systems.running import SCHEMA
+from tests.systems.running import SCHEMA, tuples
 
 TEXTS = {
     "rows": "Select c, count(*) As n, sum(a) As s, avg(b) As m From S [Rows 90] Where a < 60 "
@@ -74,11 +74,7 @@ class SampleRun(EngineRun):
 
 def step(run: SampleRun, folder: Path, kill: Kill = "") -> SampleRun:
     """A batch, before or within which the run is killed, and goes on on another machine."""
-    rng = random.Random(run.batch_id)
-    rows = [
-        {"a": rng.randrange(100), "b": rng.randrange(100), "c": rng.choice("xy"), "d": 1}
-        for _ in range(SIZE)
-    ]
+    rows = tuples(SIZE, run.batch_id)
     if kill == "between":
         run.kill()
         run = SampleRun(folder, continues=True)

@@ -81,11 +81,12 @@ class SampleOperator(OperatorFrame):
         return Block(tau, rows[:, TOLD_SIGN].astype(np.int8), columns)
 
     def _arrivals(self, block: Block) -> SampleArrivals:
-        numbers = block.seq
-        if not self._is_numbered or numbers is None:
-            numbers = self._facts[NUMBERED] + np.arange(len(block))
-            self._facts[NUMBERED] += len(block)
-        hashes = seeds_of(self._options.seed, numbers) >> np.uint64(11)
+        numbers: Ints = self._facts[NUMBERED] + np.arange(len(block))
+        self._facts[NUMBERED] += len(block)
+        hashed = numbers if block.seq is None else block.seq
+        if self._is_numbered and block.seq is not None:
+            numbers = block.seq
+        hashes = seeds_of(self._options.seed, hashed) >> np.uint64(11)
         first, taus = self._arrived
         ticks = np.unique(taus) if self._extent.kind == "rows" else taus[:0]
         last = first + np.searchsorted(taus, ticks, side="right")
