@@ -1,8 +1,9 @@
 """Windows that shed beside those that do not, in one run.
 
-Ways take the batches of one stream in turns: count(*) by the same key, window and coalescing as two
-operators, the window that may shed without a limit, and with half the window by each algorithm.
-Without a limit the coalesced tuples must be the same; with one each lies inside an exact one. Then
+Ways take the batches of one stream in turns: count(*) by the same key, exact and estimated, window
+and coalescing as two operators, the window that may shed without a limit, and with half the window
+by each algorithm. Without a limit answers must be the same; with one each coalesced tuple lies
+inside an exact one, and intervals hold most exact counts. Then
 time for an arrival by the size of memory, and accuracy by how often values repeat and how much is
 kept, of conditions on lengths, too.
 """
@@ -25,11 +26,11 @@ from backend.operators.network.core.regions import MemoryRegions
 from backend.operators.network.core.strings import Strings
 from backend.operators.network.core.tuning import Tuning
 from backend.operators.network.kinds.inputs import StreamInput
-from backend.operators.network.kinds.shedding import ShedOp
 from backend.operators.network.shards.making import make
 from backend.operators.network.shedding.options import ShedAlgorithm, ShedOptions
 from backend.operators.network.temporal.shed_tuning import ShedTuning
 from backend.systems.cals.core import CALS as CALS_CORE
+from backend.systems.cals.core import shedding
 from backend.systems.stream.compiling import compile_queries
 from bench.experiments import cals_running as running
 from bench.stream_data import DifferentResults
@@ -39,6 +40,7 @@ SCHEMA: Final = replace(
     valid=ValidTimes("since", "until", type="bigint"),
 )
 PLAIN, MOST, APART, WHOLE = "count(*)", "count(*), max", "window + coalesce", "no limit"
+COUNTED, ESTIMATED = "count(*), no limit", "count(*), a half"
 _COUNT: Final = "Select v, count(*) From R [Rows {rows}] Group By v"
 _MAX: Final = "Select v, count(*), max(since) From R [Rows {rows}] Group By v"
 _RUNS: Final = "Select v, Valid(R) From R (v) [Rows {rows}]"
@@ -49,6 +51,8 @@ ALGORITHMS: Final[tuple[ShedAlgorithm, ...]] = (
 #: cals over rand, a million tuples over a thousand (time); accuracy of cals over that of rand at
 #: ratio .3 and p .95; expected less measured.
 _COALESCES, _SHEDS, _OVER_RAND, _GROWS, _ACCURATE, _APART = 0.5, 0.9, 1.5, 2.0, 5.0, 0.02
+#: Of the groups at the end, at least so many intervals have the exact count.
+_COVERED: Final = 0.7
 
 
 class CalsSizes(NamedTuple):
@@ -74,7 +78,7 @@ class TemporalLane:
         kinds = [] if options is None else [CALS_CORE]
         self._plan = compile_queries([query], since={"q": 0}, tick_us=1, kinds=kinds)
         self._tunings: dict[str, Tuning] = {
-            each.id: ShedTuning(options or ShedOptions()) for each, _ in self._plan.working(ShedOp)
+            each.id: ShedTuning(options or ShedOptions()) for each in shedding(self._plan)
         }
         self._regions, self._seen = MemoryRegions(), 0
         self._strings = Strings(self._regions.scope("strings"))
@@ -141,15 +145,26 @@ def turns(lanes: Mapping[str, TemporalLane], tuples: Ints, batch: int) -> None:
             lanes[name].step(part)
 
 
-def check(lanes: Mapping[str, TemporalLane], shedding: Sequence[str]) -> None:
+def check(lanes: Mapping[str, TemporalLane], short: Sequence[str]) -> None:
     """Raises DifferentResults."""
     exact = lanes[APART].relation()
     if not np.array_equal(exact, lanes[WHOLE].relation()):
         raise DifferentResults(f"{WHOLE} is not {APART}")
-    for name in shedding:
+    for name in short:
         kept = lanes[name].relation()
         if not _lies_in(kept, exact):
             raise DifferentResults(f"{name} has what is in no exact tuple")
+
+
+def check_counts(lanes: Mapping[str, TemporalLane]) -> None:
+    """Raises DifferentResults: exact counts are others, or most are in no interval."""
+    exact, counted, estimated = (lanes[name].relation() for name in (PLAIN, COUNTED, ESTIMATED))
+    if not np.array_equal(exact[:2], counted[:2]):
+        raise DifferentResults(f"{COUNTED} is not {PLAIN}")
+    true = exact[1][np.searchsorted(exact[0], estimated[0])]
+    share = float(((estimated[2] <= true) & (true <= estimated[3])).mean())
+    if share < _COVERED:
+        raise DifferentResults(f"{share:.2f} of the intervals of {ESTIMATED} have the exact count")
 
 
 def _lies_in(kept: Ints, exact: Ints) -> bool:
@@ -166,12 +181,17 @@ def throughput(sizes: CalsSizes) -> None:
     lanes = {
         PLAIN: TemporalLane(_COUNT.format(rows=sizes.rows)),
         MOST: TemporalLane(_MAX.format(rows=sizes.rows)),
+        COUNTED: TemporalLane(_COUNT.format(rows=sizes.rows), ShedOptions()),
+        ESTIMATED: TemporalLane(
+            _COUNT.format(rows=sizes.rows), ShedOptions("rand", sizes.rows // 2)
+        ),
         APART: TemporalLane(_RUNS.format(rows=sizes.rows)),
         WHOLE: TemporalLane(_RUNS.format(rows=sizes.rows), ShedOptions()),
         **{name: TemporalLane(_RUNS.format(rows=sizes.rows), each) for name, each in half.items()},
     }
     turns(lanes, stream(sizes.n, 0.75, 1), sizes.batch)
     check(lanes, [*half])
+    check_counts(lanes)
     took = {name: lane.ns_per_tuple(sizes.batch) for name, lane in lanes.items()}
     print(
         f"\n[Rows {sizes.rows:,}], {sizes.batch:,} tuples a batch, values repeat with .75; "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple, TypeAlias
 
@@ -86,6 +86,18 @@ def build_relation(changes: Sequence[StoredResult], size: int | None) -> Relatio
     rows = [(row, n) for row, n in least.items() if n > 0]
     rows.sort(key=lambda pair: tuple((cell is not None, cell or "") for cell in pair[0]))
     return RelationView(columns, rows, size, size == sum(n for _, n in rows))
+
+
+def told_columns(names: Sequence[str], intervals: Container[str]) -> list[tuple[int, bool]]:
+    """The places of columns to show, and whether each is an estimate: those with the ends of its
+    interval are left out, as they are told with it."""
+    estimates = [
+        k
+        for k, name in enumerate(names)
+        if name in intervals and list(names[k + 1 : k + 3]) == [f"{name}_low", f"{name}_high"]
+    ]
+    ends = {place for k in estimates for place in (k + 1, k + 2)}
+    return [(k, k in estimates) for k in range(len(names)) if k not in ends]
 
 
 def _last_in_a_row(

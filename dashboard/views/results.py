@@ -40,6 +40,7 @@ class QueryRow(NamedTuple):
     pending: the request under way for it, '' when there is none. is_inexact: answers of its unit
     may differ from those of its text. waits: for which stream it waits and since when, '' while it
     does not; since: the batch from which on it answers, with windows that were empty then.
+    intervals: columns of its answer that are estimates, with the ends of a 95 % interval behind.
     """
 
     entity: str
@@ -61,6 +62,7 @@ class QueryRow(NamedTuple):
     is_inexact: bool = False
     waits: str = ""
     since: int = 0
+    intervals: tuple[str, ...] = ()
 
 
 class RequestRow(NamedTuple):
@@ -312,6 +314,7 @@ def _query_row(
         size=counts.get("relation_tuples"),
         waits=_waits(properties),
         since=int(properties.get("registered_at") or 0),
+        intervals=tuple(map(str, properties.get("intervals") or ())),
     )
 
 

@@ -59,8 +59,17 @@ CALS: Final = Vocabulary(
         "audit_bytes": Property(
             "bytes", ("operator",), "bytes of what is kept beside to measure accuracy"
         ),
+        "inclusion_prob": Property(
+            "prob",
+            ("operator",),
+            "probability with which a window that is aggregated keeps the next tuple, the least of "
+            "its shards",
+        ),
         "expected_accuracy": Property(
-            "prob", ("operator",), "accuracy that drops were expected to leave, R1"
+            "prob",
+            ("operator",),
+            "accuracy that drops were expected to leave, R1; of a sample 1 less half of the 95 % "
+            "interval of its count, as a share",
         ),
         "measured_accuracy": Property(
             "prob", ("operator",), "accuracy of the groups that are audited; none without any"

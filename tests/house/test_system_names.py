@@ -27,6 +27,7 @@ OPERATORS: Final[Mapping[str, str]] = {
     "backend/operators/network/kmon/": "kmon",
     "backend/operators/network/kinds/kmon.py": "kmon",
     "backend/operators/network/shedding/": "cals",
+    "backend/operators/network/sampling/": "cals",
 }
 _LINE: Final = "the one line of each system"
 _FRAME: Final = "backend.systems.stream is also the frame of all networks"

@@ -12,7 +12,8 @@ from backend.operators.network.core.job import NetworkJob
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.reports import NetworkReport
 from backend.operators.network.core.tuning import Tuning
-from backend.operators.network.core.work import OperatorTree
+from backend.operators.network.core.work import OperatorTree, PlannedOperator
+from backend.operators.network.kinds.sampling import SampleOp
 from backend.operators.network.kinds.shedding import ShedOp
 from backend.operators.network.shedding.options import ShedAlgorithm, ShedOptions
 from backend.operators.network.temporal.shed_tuning import ShedProfile, ShedTuning
@@ -37,8 +38,15 @@ from storage.vocabulary.records import Decision, Json, Matrix, Sample
 #: Types of valid times -> the unit they are counted in.
 _TIME_UNITS: Final = {"timestamp": "us", "date": "days"}
 _WORD: Final = 8
+#: That a tuple of a sample takes beside its columns, one of which is its probability.
+_SAMPLE_WORDS: Final = 3
 #: The name of what a resumed run needs.
 _STATE: Final = "cals"
+
+
+def shedding(plan: NetworkPlan) -> list[PlannedOperator]:
+    """The operators of a plan that may shed."""
+    return [one for one in plan.operators if isinstance(one.work, ShedOp | SampleOp)]
 
 
 class CalsCore(OperatorCore):
@@ -61,17 +69,21 @@ class CalsCore(OperatorCore):
         before, self._network = self._windows, network
         knobs, self._version = CalsKnobs.of(settings), settings.version
         self._windows = {}
-        for planned_operator, _ in network.plan.working(ShedOp):
-            id = planned_operator.id
+        for planned_operator in shedding(network.plan):
+            id, n_words = planned_operator.id, len(planned_operator.fields)
             window = before.get(id) or AdaptedWindow(network.names[id])
             window.name, window.turned = network.names[id], knobs.options
-            window.lengths = answered_lengths(network.plan, id)
-            window.time_unit = _TIME_UNITS.get(planned_operator.fields[-1].type, "")
-            window.is_auto = knobs.shed_algorithm == AUTO
+            window.is_sample = isinstance(planned_operator.work, SampleOp)
+            if window.is_sample:
+                window.turned, n_words = knobs.sampling, n_words + _SAMPLE_WORDS
+            else:
+                window.lengths = answered_lengths(network.plan, id)
+                window.time_unit = _TIME_UNITS.get(planned_operator.fields[-1].type, "")
+                window.is_auto = knobs.shed_algorithm == AUTO
             window.floor.turn(knobs.accuracy_floor)
             pool = window.pool
             pool.limit_bytes, pool.weight = knobs.state_pool_bytes, knobs.shed_weight
-            pool.price, pool.row_bytes = knobs.accuracy_price, _WORD * len(planned_operator.fields)
+            pool.price, pool.row_bytes = knobs.accuracy_price, _WORD * n_words
             pool.n_shards = settings.whole("shards") if keys_of(network.plan, id) else 1
             self._windows[id] = window
         return ""
@@ -79,7 +91,7 @@ class CalsCore(OperatorCore):
     def check(self, network: LaidOutNetwork, settings: KnobSettings) -> None:
         """Raises Refused for a pool that has not a page for a window."""
         n_bytes = CalsKnobs.of(settings).state_pool_bytes
-        for operator, _ in network.plan.working(ShedOp):
+        for operator in shedding(network.plan):
             n_shards = settings.whole("shards") if keys_of(network.plan, operator.id) else 1
             if 0 < n_bytes < PAGE_BYTES * n_shards:
                 each = f" in each of {n_shards} shards" if n_shards > 1 else ""
@@ -169,17 +181,18 @@ class CalsCores:
         return planned(tree)
 
     def claims(self, plan: NetworkPlan) -> frozenset[str] | Refusal:
-        windows = frozenset(operator.id for operator, _ in plan.working(ShedOp))
-        return windows or Refusal("it coalesces no window, so nothing can be shed")
+        windows = frozenset(operator.id for operator in shedding(plan))
+        return windows or Refusal("it coalesces and aggregates no window, so nothing can be shed")
 
     def core(self, evaluations: Evaluations) -> OperatorCore:
         return CalsCore(evaluations)
 
     def rehearsals(self, plan: NetworkPlan) -> list[Mapping[str, Tuning]]:
-        """With a limit that is met, and one that every drop is looked at for."""
+        """With a limit that is met, and one that every drop is looked at for; of samples it is the
+        first."""
         names: tuple[ShedAlgorithm, ...] = ("cals", "cals-m")
         limits = [ShedOptions(name, 5, audit="exact") for name in names]
-        shed = [operator.id for operator, _ in plan.working(ShedOp)]
+        shed = [operator.id for operator in shedding(plan)]
         return [dict.fromkeys(shed, ShedTuning(one)) for one in limits] if shed else []
 
 

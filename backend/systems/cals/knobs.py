@@ -117,6 +117,27 @@ class CalsKnobs(Knobs):
         help="With audit = sampled one of so many value groups is kept whole beside.",
     )
 
+    sample_prob: float = knob(
+        0.0,
+        low=0,
+        high=1,
+        unit="prob",
+        help="Probability with which a tuple of a window that is aggregated is kept, at the most; "
+        "where memory_tuples or a pool of memory ask for less, it is less. Values are then "
+        "estimated, each with its 95 % interval. 0: with the largest that memory allows.",
+    )
+
+    @property
+    def sampling(self) -> ShedOptions:
+        """As windows take them that are aggregated: by chance, and not audited."""
+        return ShedOptions(
+            "rand",
+            self.memory_tuples,
+            low_water=self.low_water,
+            audit="off",
+            sample_prob=self.sample_prob,
+        )
+
     @property
     def options(self) -> ShedOptions:
         """As windows take them; cals where the algorithm is to be chosen."""

@@ -36,13 +36,21 @@ def window_samples(node: str, window: AdaptedWindow) -> Sequence[Sample]:
         "shed_ends_total": (window.n_ended, "number"),
         "memory_ratio": (ratio, "prob"),
         "shed_share": (None if ratio is None else 1 - ratio, "prob"),
-        "kept_runs": (profile.n_runs, "tuples"),
         "tuples_bytes": (profile.tuple_bytes, "bytes"),
-        "runs_bytes": (profile.run_bytes, "bytes"),
-        "audit_bytes": (profile.audit_bytes, "bytes"),
         "expected_accuracy": (profile.expected, "prob"),
     }
-    return samples_of(node, {**values, **_compared(profile)})
+    return samples_of(node, {**values, **_of_form(profile), **_compared(profile)})
+
+
+def _of_form(profile: ShedProfile) -> Numbers:
+    """Of runs, or of a sample."""
+    if profile.inclusion is not None:
+        return {"inclusion_prob": (profile.inclusion, "prob")}
+    return {
+        "kept_runs": (profile.n_runs, "tuples"),
+        "runs_bytes": (profile.run_bytes, "bytes"),
+        "audit_bytes": (profile.audit_bytes, "bytes"),
+    }
 
 
 def _compared(profile: ShedProfile) -> Numbers:

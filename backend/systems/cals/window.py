@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from backend.adaptive.core import Evaluations
 from backend.adaptive.stats import Mean
+from backend.operators.network.sampling.accuracy import sample_curve
 from backend.operators.network.shedding.options import ShedAlgorithm, ShedOptions
 from backend.operators.network.shedding.temporal import EVERY_LENGTH, ValidCondition
 from backend.operators.network.temporal.shed_tuning import ShedProfile, ShedTuning
@@ -17,6 +18,8 @@ from storage.vocabulary.records import Decision
 
 #: Of accuracy, that another algorithm has to bring at least.
 LEAST_GAIN: Final = 0.01
+#: A window that has become larger or smaller by this share is another.
+_OTHER: Final = 0.125
 
 
 @dataclass
@@ -25,7 +28,8 @@ class AdaptedWindow:
     shed since the run began; n_begun, n_ended: how often shedding has begun, and ended. time_unit:
     of valid times, '' = whole numbers. turned: options by its knobs; pool: what it has of the
     memory that is shared; floor: the accuracy it is to have. is_auto: its algorithm is the one that
-    was chosen by the race."""
+    was chosen by the race. is_sample: it keeps a sample, and is aggregated;
+    looked: tuples of its window when its curve was made last."""
 
     name: str
     time_unit: str = ""
@@ -34,6 +38,8 @@ class AdaptedWindow:
     pool: StatePool = field(default_factory=StatePool)
     floor: AccuracyFloor = field(default_factory=AccuracyFloor)
     is_auto: bool = False
+    is_sample: bool = False
+    looked: int = 0
     chosen: ShedAlgorithm = "cals"
     n_shed: int = 0
     n_begun: int = 0
@@ -69,6 +75,9 @@ class AdaptedWindow:
         if not self.is_shedding:
             return ""
         limit = self.options.memory_tuples
+        if self.is_sample:
+            most = f" of at most {limit} tuples" if limit else ""
+            return f"{self.name} keeps a sample{most}, from which values are estimated"
         if not limit:
             return f"{self.name} lacks tuples that were shed before it had no limit"
         words = f"{self.name} keeps {limit} tuples and sheds the others"
@@ -84,7 +93,7 @@ class AdaptedWindow:
     ) -> list[Decision]:
         """A batch is over. Shedding begins with the first drop, and ends when the window holds all
         that it would without a limit."""
-        self.profile = profile
+        self.profile = profile = self._curved(profile) if self.is_sample else profile
         self.n_shed += profile.n_dropped
         is_shedding = bool(profile.n_dropped) or not profile.is_whole
         decisions: list[Decision] = []
@@ -94,6 +103,16 @@ class AdaptedWindow:
         decisions += self._hold(batch_id, evaluations, version)
         self.pool.observe(profile.curve, profile.n_arrived, self.floor.tuples)
         return decisions
+
+    def _curved(self, profile: ShedProfile) -> ShedProfile:
+        """That of a sample with its curve, made anew once the window is of another size."""
+        n_window = profile.n_window or 0
+        is_new = abs(n_window - self.looked) > _OTHER * self.looked
+        self.looked = n_window if is_new else self.looked
+        if not self.looked:
+            return profile
+        curve = sample_curve(self.looked, profile.n_resident)._replace(is_new=is_new)
+        return replace(profile, curve=curve)
 
     def _turned(
         self, is_shedding: bool, batch_id: int, evaluations: Evaluations, version: int
@@ -105,7 +124,7 @@ class AdaptedWindow:
         self.n_ended += not is_shedding
         wanted, limit = profile.n_resident + profile.n_dropped, self.options.memory_tuples
         wanted = max(wanted, limit + 1) if is_shedding else wanted
-        begins = f"sheds {algorithm}: {wanted} tuples wanted"
+        does = "keeps a sample" if self.is_sample else f"sheds {algorithm}"
         return Decision(
             seq=evaluations.count(),
             batch=batch_id,
@@ -119,7 +138,9 @@ class AdaptedWindow:
             n=profile.n_arrived,
             n_sample=profile.n_arrived,
             knob_version=version,
-            explanation=begins if is_shedding else "answers are exact again",
+            explanation=f"{does}: {wanted} tuples wanted"
+            if is_shedding
+            else "answers are exact again",
             detail={
                 "resident_tuples": profile.n_resident,
                 "dropped_tuples": profile.n_dropped,
@@ -197,7 +218,12 @@ class AdaptedWindow:
 
     def state(self) -> dict[str, Any]:
         """What a run that is resumed goes on with, besides totals."""
-        return {"chosen": self.chosen, "pool": self.pool.state(), "floor": self.floor.tuples}
+        return {
+            "chosen": self.chosen,
+            "pool": self.pool.state(),
+            "floor": self.floor.tuples,
+            "looked": self.looked,
+        }
 
     def restore(self, totals: Mapping[str, float], state: Mapping[str, Any]) -> None:
         """Go on with what was published last, and with that. totals: by property."""
@@ -207,3 +233,4 @@ class AdaptedWindow:
             self.chosen = state["chosen"]
             self.pool.restore(state["pool"])
             self.floor.tuples = state["floor"]
+            self.looked = state.get("looked", 0)

@@ -13,6 +13,7 @@ from backend.model.conditions import ContinuousQuery
 from backend.model.ids import entity_id, source_id, source_queue, unit_entity
 from backend.operators.network.core.job import queue_id
 from backend.operators.network.core.plan import NetworkPlan, Streams
+from backend.operators.network.kinds.sampling import with_intervals
 from backend.systems.publishing import query_entity
 from backend.systems.stream.capacities import Capacities
 from backend.systems.stream.describing import DescribedOperator, described
@@ -188,6 +189,7 @@ class NetworkLayout:
     def query(self, query: ContinuousQuery, since: int, wait: Wait | None = None) -> Entity:
         """A query that runs. since: the batch it was registered at; wait: what it waits for."""
         answer, words = self.plan.answers[query.name], self.words.items()
+        estimated = with_intervals(self.plan, answer.operator)
         return query_entity(
             self.unit_id,
             query,
@@ -198,6 +200,7 @@ class NetworkLayout:
             waits_for=[] if wait is None else list(wait.streams),
             waits_since=None if wait is None else wait.batch,
             operators=[self.node(id) for id, word in words if query.name in word.facts["queries"]],
+            **({"intervals": estimated} if estimated else {}),
         )
 
 

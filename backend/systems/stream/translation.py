@@ -182,7 +182,7 @@ class _Translation:
         for call in different:
             column = places[call.arguments[0]] if call.arguments else None
             function = cast(Any, call.function)
-            calls.append(AggregateCall(function, column, call.distinct, type_of(call)))
+            calls.append(AggregateCall(function, column, call.distinct, type_of(call), call.at))
         named = (*plan.groups, *different)
         fields = tuple(Attribute(name_of(node), type_of(node)) for node in named)
         work = AggregateOp(tuple(places[node] for node in plan.groups), tuple(calls))

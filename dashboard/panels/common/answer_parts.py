@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from typing import Any, Final
 
 from dash import html
@@ -10,7 +11,7 @@ from dash.development.base_component import Component
 from dashboard.components.drawn import HistoryChart
 from dashboard.components.formats import show
 from dashboard.components.rows import CellData, RowTable, TableColumn
-from dashboard.views.answers import AnswerView, RelationView
+from dashboard.views.answers import AnswerView, RelationView, told_columns
 from dashboard.views.results import TuplesView
 
 CHART: Final = "pw-query-course"
@@ -19,8 +20,9 @@ _PLUS: Final[CellData] = {"text": "+", "mark": "pw-sign-plus", "title": "came", 
 _MINUS: Final[CellData] = {"text": "−", "mark": "pw-sign-minus", "title": "went", "sort": -1}
 
 
-def draw_answer(view: AnswerView) -> list[Component]:
-    """A chart of the changes, and what is in the relation."""
+def draw_answer(view: AnswerView, intervals: Sequence[str] = ()) -> list[Component]:
+    """A chart of the changes, and what is in the relation. intervals: columns that are estimates,
+    told with the ends behind them."""
     parts: list[Component] = []
     if view.points:
         title = _TITLES[view.property]
@@ -29,15 +31,16 @@ def draw_answer(view: AnswerView) -> list[Component]:
                 CHART, title, view.entity, view.property, view.points, "tuples", "int", height=64
             )
         )
-    return [*parts, *([] if view.relation is None else [_relation(view.relation)])]
+    return [*parts, *([] if view.relation is None else [_relation(view.relation, intervals)])]
 
 
-def _relation(view: RelationView) -> Component:
+def _relation(view: RelationView, intervals: Sequence[str]) -> Component:
     size = "an unknown number of" if view.size is None else show(view.size, "int")
     head = f"The relation at this moment: {size} tuple{'' if view.size == 1 else 's'}"
     said = "" if view.whole else _what_is_missing(view)
-    columns = [*(TableColumn(name) for name in view.columns), TableColumn("count", "int")]
-    rows: list[list[CellData]] = [[*map(_text, row), n] for row, n in view.rows]
+    kept = told_columns(view.columns, intervals)
+    columns = [*(TableColumn(view.columns[k]) for k, _ in kept), TableColumn("count", "int")]
+    rows: list[list[CellData]] = [[*_cells(row, kept, ()), n] for row, n in view.rows]
     parts: list[Any] = [html.H3(head)]
     if said:
         parts.append(html.P(said, className="pw-dim"))
@@ -54,14 +57,16 @@ def _what_is_missing(view: RelationView) -> str:
     return f"{why}; {show(view.n_known, 'int')} are known to be in it."
 
 
-def draw_tuples(view: TuplesView) -> Component:
-    """The last tuples, newest first; elements of an answer with sign and timestamp."""
+def draw_tuples(view: TuplesView, intervals: Sequence[str] = ()) -> Component:
+    """The last tuples, newest first; elements of an answer with sign and timestamp. intervals: as
+    above."""
     if not view.rows:
         said = "Only the newest changes of a query are stored, and all of them are later."
         return html.P(said, className="pw-dim")
-    kinds = list(zip(view.columns, view.numeric, strict=True))
-    named = [TableColumn(name, "text" if number else None) for name, number in kinds]
-    cells = [[_value(*pair) for pair in zip(row, view.numeric, strict=True)] for row in view.rows]
+    kept = told_columns(view.columns, intervals)
+    numbers = {k for k, number in enumerate(view.numeric) if number}
+    named = [TableColumn(view.columns[k], "text" if k in numbers else None) for k, _ in kept]
+    cells = [_cells(row, kept, numbers) for row in view.rows]
     rows: list[list[CellData]]
     if view.signs:
         hint = "timestamp, in ticks"
@@ -77,6 +82,29 @@ def draw_tuples(view: TuplesView) -> Component:
     what = "changes" if view.signs else "tuples"
     words = f"Its last {len(rows)} {what}, newest first (the last 20 of a query are kept)"
     return RowTable(words, columns, rows, className="pw-tuples")
+
+
+def _cells(
+    row: Sequence[str | None], kept: Sequence[tuple[int, bool]], numbers: Container[int]
+) -> list[CellData]:
+    """Of some columns; whether each is an estimate, whose interval is in the two behind it."""
+    return [
+        _estimate(row[k], row[k + 1], row[k + 2]) if is_estimate else _value(row[k], k in numbers)
+        for k, is_estimate in kept
+    ]
+
+
+def _estimate(value: str | None, low: str | None, high: str | None) -> CellData:
+    """'≈ 512 [498, 527]'; where both ends are the value, which is exact, that alone."""
+    if value is None:
+        return _text(value)
+    number = float(value)
+    if low is None or high is None:
+        return {"text": f"≈ {value}", "sort": number, "title": "too few tuples for an interval"}
+    if float(low) == float(high):
+        return {"text": value, "sort": number, "title": "exact"}
+    ends = f"[{float(low):.4g}, {float(high):.4g}]"
+    return {"text": f"≈ {value} {ends}", "sort": number, "title": "with its 95 % interval"}
 
 
 def _text(cell: str | None) -> CellData:

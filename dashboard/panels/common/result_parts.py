@@ -79,8 +79,8 @@ def draw_query(
             row.text, className="pw-cql", tabIndex=0, role="region", **attrs(aria_label="Its text")
         ),
         _facts(row, context),
-        *draw_answer(answer),
-        draw_tuples(tuples),
+        *draw_answer(answer, row.intervals),
+        draw_tuples(tuples, row.intervals),
     ]
     return panel(row.name, body, actions=[zoom_reset(), *_actions(row, reason)], note=_states(row))
 

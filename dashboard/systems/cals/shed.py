@@ -50,7 +50,8 @@ def _window(window: WindowShed, context: Context) -> Component:
     name = jump(context, window.title, path="/plan", node=window.id, className="pw-link")
     state = badge("exact", "ok") if window.is_exact else badge("✂ approximate", "warning")
     title = html.H3([name, " ", state, html.Span(f" {window.name}", className="pw-dim")])
-    parts = [title, html.P(shed_words(window)), tiles(_tiles(window)), _accuracy(window)]
+    parts = [title, html.P(shed_words(window)), tiles(_tiles(window))]
+    parts += [_accuracy(window)] if window.inclusion is None else []
     parts += [_fates(window)] if window.fates else []
     return html.Section(
         parts, **attrs(data_window=window.id, aria_label=f"Receipts of {window.title}")
@@ -76,13 +77,21 @@ def _tuples(n: float) -> str:
 
 def _tiles(window: WindowShed) -> list[Component]:
     whole = "" if window.whole is None else f"of {show(window.whole, 'int')} "
+    how_near = [
+        tile("Expected accuracy", show(window.expected, "f2")),
+        tile("Measured accuracy", show(window.measured, "f2"), interval_text(window)),
+    ]
+    if window.inclusion is not None:
+        how_near = [
+            tile("Probability that a tuple is kept", show(window.inclusion, "pct")),
+            tile("Accuracy of its count", show(window.expected, "f2"), "1 less half its interval"),
+        ]
     return [
         tile("Shed in the batch", show(window.shed, "int"), _tuples(window.shed)),
         tile("Shed so far", show(window.total, "int"), _tuples(window.total)),
         tile("Kept in memory", show(window.resident, "int"), f"{whole}tuples"),
         tile("Share of the window kept", show(window.kept, "pct")),
-        tile("Expected accuracy", show(window.expected, "f2")),
-        tile("Measured accuracy", show(window.measured, "f2"), interval_text(window)),
+        *how_near,
     ]
 
 

@@ -22,6 +22,8 @@ FATES: Final = {
 }
 #: Expected accuracy that is further from the interval of the measured one is pointed at.
 APART: Final = 0.05
+#: By what a sample is chosen.
+CHANCE: Final = "chance"
 #: Reasons of receipts, in words.
 REASONS: Final = {
     "limit": "more came than there is room for",
@@ -37,7 +39,8 @@ class WindowShed(NamedTuple):
     value groups. apart: by how much the expected accuracy is outside of the interval of the one
     that was measured, both R1, whatever the metric in force. fates: of FATES -> exact coalesced
     tuples, none where nothing was compared; stray: pieces whose exact tuple is not in the answer.
-    reasons: of the newest receipts."""
+    reasons: of the newest receipts. inclusion: of a window that keeps a sample, the probability
+    with which the next tuple is kept."""
 
     id: str
     name: str
@@ -59,6 +62,7 @@ class WindowShed(NamedTuple):
     fates: Mapping[str, float]
     stray: float
     reasons: tuple[str, ...]
+    inclusion: float | None = None
 
     @property
     def is_exact(self) -> bool:
@@ -98,15 +102,14 @@ def _window(
 
     resident, kept = number("resident_tuples") or 0.0, number("memory_ratio")
     low, high = number("remainder_low") or 0.0, number("remainder_high") or 0.0
-    turned, algorithm = knobs.get("memory_tuples"), knobs.get("shed_algorithm")
-    asked = 0.0 if turned is None else float(turned.value)
+    asked = float(knobs["memory_tuples"].value) if "memory_tuples" in knobs else 0.0
     limit = number("limit_tuples")
     is_compared = number("measured_accuracy") is not None
     return WindowShed(
         id=entity.id,
         name=entity.name,
         title=book.title(entity.id),
-        algorithm="" if algorithm is None else str(algorithm.value),
+        algorithm=_algorithm(own, knobs),
         limit=asked if limit is None else limit,
         resident=resident,
         whole=round(resident / kept) if kept else None,
@@ -125,4 +128,12 @@ def _window(
         },
         stray=number("stray_coalesced") or 0.0,
         reasons=tuple(reasons),
+        inclusion=number("inclusion_prob"),
     )
+
+
+def _algorithm(own: Mapping[str, float | None], knobs: Mapping[str, Knob]) -> str:
+    if known(own.get("inclusion_prob")):
+        return CHANCE
+    knob = knobs.get("shed_algorithm")
+    return "" if knob is None else str(knob.value)

@@ -10,7 +10,7 @@ from dashboard.views.inspector import QUALITY, STORE
 from dashboard.views.unreplayed import BRANCH, MARKET
 
 WORDS: Final[Mapping[str, str]] = {
-    "cals": "Shedding of temporal queries",
+    "cals": "Shedding of windows",
     "resident_tuples": "Tuples in memory",
     "limit_tuples": "Limit in force",
     "shed_tuples": "Tuples shed",
@@ -23,6 +23,7 @@ WORDS: Final[Mapping[str, str]] = {
     "tuples_bytes": "Bytes as tuples",
     "runs_bytes": "Bytes as runs",
     "audit_bytes": "Bytes of the audit",
+    "inclusion_prob": "Probability that a tuple is kept",
     "expected_accuracy": "Expected accuracy",
     "measured_accuracy": "Measured accuracy",
     "accuracy_low": "Accuracy, at least",
@@ -51,18 +52,19 @@ WORDS: Final[Mapping[str, str]] = {
     "accuracy_metric": "Accuracy metric",
     "audit": "Audit",
     "audit_groups": "Groups for each audited one",
+    "sample_prob": "Probability of a sample, at most",
 }
 #: Why the record cannot tell what another value of a knob would have done.
 UNREPLAYED: Final = dict.fromkeys(
     (
         *("shed_algorithm", "memory_tuples", "low_water", "rho_basis", "delta_weight"),
         *("accuracy_metric", "audit", "audit_groups", "shed_weight", "accuracy_price"),
-        "accuracy_floor",
+        *("accuracy_floor", "sample_prob"),
     ),
     BRANCH,
 ) | {"state_pool_bytes": MARKET}
 NODES: Final[Mapping[str, NodeKind]] = {
-    "shed": NodeKind("operator", "◔", "shedding window", about="a window under a limit, coalesced"),
+    "shed": NodeKind("operator", "◔", "shedding window", about="a window under a limit"),
 }
 #: On the card of a window.
 MARKS: Final[Mapping[str, CardMark]] = {"shed": CardMark("shed_share", "✂", "—", "pct")}
@@ -81,7 +83,7 @@ GROUPS: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         (
             *("resident_tuples", "shed_tuples", "shed_total", "memory_ratio", "shed_share"),
-            "limit_tuples",
+            *("limit_tuples", "inclusion_prob"),
             *("sheddings_total", "shed_ends_total"),
             *("kept_runs", "tuples_bytes", "runs_bytes", "audit_bytes"),
         ),

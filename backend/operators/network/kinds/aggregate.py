@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from backend.cql.nodes import Node
+from lark import Token
+
+from backend.cql.nodes import NOWHERE, Node
 from backend.operators.network.core.work import (
     JoinTrees,
     OneShard,
@@ -22,12 +24,14 @@ from backend.operators.network.kinds.select_project import select
 
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
-    """One aggregate: of the column at a place, None for count(*). type: of its result."""
+    """One aggregate: of the column at a place, None for count(*). type: of its result; at: where it
+    stands in the text."""
 
     function: Literal["count", "sum", "avg", "min", "max"]
     column: int | None
     distinct: bool
     type: str
+    at: Token = field(default=NOWHERE, compare=False, repr=False)
 
     def text(self, names: Sequence[str]) -> str:
         """``sum(Distinct a)``. names: of the input's columns."""

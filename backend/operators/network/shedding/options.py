@@ -27,7 +27,8 @@ class ShedOptions(NamedTuple):
     the run in memory. delta_weight: of δ⁺ in the score of cals. low_water: of M, down to which
     tuples are dropped once there are more than M. newest_protected: the newest arrival is no
     candidate (of rand it is one, else the sample was not uniform). audit_groups: one of so many
-    value groups is kept whole beside. seed: of the order in which rand drops."""
+    value groups is kept whole beside. seed: of the order in which rand drops, and of what is kept
+    of a window that is aggregated: each tuple with sample_prob at the most, 0 = all that fit."""
 
     shed_algorithm: ShedAlgorithm = "cals"
     memory_tuples: int = 0
@@ -39,6 +40,7 @@ class ShedOptions(NamedTuple):
     audit_groups: int = 64
     newest_protected: bool = True
     seed: int = 0
+    sample_prob: float = 0.0
 
     @property
     def target_tuples(self) -> int:
@@ -64,6 +66,7 @@ class ShedOptions(NamedTuple):
         _between("memory_tuples", self.memory_tuples, 0, math.inf)
         _between("delta_weight", self.delta_weight, 0, _MOST_WEIGHT)
         _between("low_water", self.low_water, _LEAST_LOW_WATER, 1)
+        _between("sample_prob", self.sample_prob, 0, 1)
         _between("audit_groups", self.audit_groups, _LEAST_GROUPS, _MOST_GROUPS)
 
 

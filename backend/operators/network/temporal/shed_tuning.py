@@ -10,6 +10,7 @@ from typing import Final
 from backend.adaptive.stats import Mean
 from backend.operators.network.core.tuning import Limit
 from backend.operators.network.core.work import OperatorWork
+from backend.operators.network.kinds.sampling import SampleOp
 from backend.operators.network.kinds.shedding import ShedOp
 from backend.operators.network.shedding.accuracy import AccuracyParts, total
 from backend.operators.network.shedding.audits import MeasuredAccuracy
@@ -35,9 +36,9 @@ class ShedTuning(Limit):
     options: ShedOptions = field(default_factory=ShedOptions)
     lengths: ValidCondition = EVERY_LENGTH
 
-    def planned(self, work: OperatorWork) -> ShedOp:
+    def planned(self, work: OperatorWork) -> ShedOp | SampleOp:
         """The work as it is. Raises TypeError: the operator does not shed."""
-        if not isinstance(work, ShedOp):
+        if not isinstance(work, ShedOp | SampleOp):
             raise TypeError(f"{type(work).__name__} does not shed")
         return work
 
@@ -52,7 +53,8 @@ class ShedProfile:
     None: nothing was compared.
     is_whole: nothing that was dropped would be in the window still. receipts: of some drops;
     groups: those of which most was dropped; values of both as people read them. curve: accuracy
-    over memory, and race: of the algorithms, as they were made last.
+    over memory, and race: of the algorithms, as they were made last. inclusion: of a sample, the
+    probability with which the next tuple is kept.
     """
 
     n_arrived: int = 0
@@ -71,6 +73,7 @@ class ShedProfile:
     groups: tuple[ShedGroup, ...] = ()
     curve: AccuracyCurve | None = None
     race: tuple[Raced, ...] = ()
+    inclusion: float | None = None
 
     @property
     def parts(self) -> AccuracyParts:
@@ -110,6 +113,7 @@ class ShedProfile:
             bounded([group for profile in every for group in profile.groups]),
             merged((one.curve, one.n_expected) for one in every if one.curve is not None),
             merged_races([(one.race, one.n_expected) for one in every]),
+            min((one.inclusion for one in every if one.inclusion is not None), default=None),
         )
 
 

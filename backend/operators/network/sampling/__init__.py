@@ -1,0 +1,1 @@
+"""Windows of which a probability sample is kept, and aggregates estimated from it. Card B8"""
