@@ -18,6 +18,7 @@ from backend.operators.network.shedding.options import ShedAlgorithm, ShedOption
 from backend.operators.network.temporal.shed_tuning import ShedProfile, ShedTuning
 from backend.systems.cals.knobs import AUTO, CalsKnobs
 from backend.systems.cals.lengths import answered_lengths
+from backend.systems.cals.memory import beside_bytes
 from backend.systems.cals.planning import planned
 from backend.systems.cals.published import shed_matrices, window_samples
 from backend.systems.cals.window import AdaptedWindow
@@ -71,7 +72,9 @@ class CalsCore(OperatorCore):
             window.floor.turn(knobs.accuracy_floor)
             pool = window.pool
             pool.limit_bytes, pool.weight = knobs.state_pool_bytes, knobs.shed_weight
-            pool.price, pool.row_bytes = knobs.accuracy_price, _WORD * len(planned_operator.fields)
+            pool.price, pool.objective = knobs.accuracy_price, knobs.shed_objective
+            pool.row_bytes = _WORD * len(planned_operator.fields)
+            pool.beside = beside_bytes(window.options)
             pool.n_shards = settings.whole("shards") if keys_of(network.plan, id) else 1
             self._windows[id] = window
         return ""
@@ -123,7 +126,10 @@ class CalsCore(OperatorCore):
 
     def memory_uses(self) -> Mapping[str, MemoryUse]:
         windows = self._windows.items()
-        return {id: window.pool.use(window.profile.n_resident) for id, window in windows}
+        return {
+            id: window.pool.use(window.profile.n_resident, window.profile.audit_bytes)
+            for id, window in windows
+        }
 
     # ------------------------------------------------------------------ what is published
 

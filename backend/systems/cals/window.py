@@ -74,6 +74,9 @@ class AdaptedWindow:
         words = f"{self.name} keeps {limit} tuples and sheds the others"
         if self.pool.n_pages == 0:
             words = f"{self.name} keeps 1 tuple, as it was granted no page of memory"
+        elif self.pool.is_full_of_audit:
+            words = f"{self.name} keeps 1 tuple, as starts of shed ones take all of its memory"
+            words += "; audit = sampled with rho_basis = memory keeps fewer"
         if limit < self._floor_tuples:
             target = self.floor.target
             words += f"; for an accuracy of {target:g} it needed {self._floor_tuples}"
@@ -92,7 +95,13 @@ class AdaptedWindow:
             decisions.append(self._turned(is_shedding, batch_id, evaluations, version))
         decisions += self._choose(batch_id, evaluations, version)
         decisions += self._hold(batch_id, evaluations, version)
-        self.pool.observe(profile.curve, profile.n_arrived, self.floor.tuples)
+        self.pool.observe(
+            profile.curve,
+            profile.n_arrived,
+            self.floor.tuples,
+            profile.n_resident,
+            profile.audit_bytes,
+        )
         return decisions
 
     def _turned(

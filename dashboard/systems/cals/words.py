@@ -43,6 +43,7 @@ WORDS: Final[Mapping[str, str]] = {
     "memory_tuples": "Memory of a window M",
     "state_pool_bytes": "Memory of windows",
     "shed_weight": "Weight of accuracy",
+    "shed_objective": "Memory is divided for",
     "accuracy_price": "Price of accuracy",
     "accuracy_floor": "Accuracy to be held",
     "low_water": "Low water",
@@ -57,7 +58,7 @@ UNREPLAYED: Final = dict.fromkeys(
     (
         *("shed_algorithm", "memory_tuples", "low_water", "rho_basis", "delta_weight"),
         *("accuracy_metric", "audit", "audit_groups", "shed_weight", "accuracy_price"),
-        "accuracy_floor",
+        *("accuracy_floor", "shed_objective"),
     ),
     BRANCH,
 ) | {"state_pool_bytes": MARKET}

@@ -120,6 +120,20 @@ def test_a_window_without_a_limit_says_that_it_still_lacks_tuples() -> None:
     assert window.inexact == "w lacks tuples that were shed before it had no limit"
 
 
+def test_a_pool_that_is_full_of_its_audit_is_said_to_be() -> None:
+    window = AdaptedWindow("w")
+    window.pool.row_bytes, window.pool.beside = 32, 16
+    window.pool.grant(2)
+    told = ShedProfile(n_arrived=40, n_resident=9, n_dropped=31, audit_bytes=8000, is_whole=False)
+    window.observe(0, told, Evaluations(), 1)
+    assert window.inexact == (
+        "w keeps 1 tuple, as starts of shed ones take all of its memory; "
+        "audit = sampled with rho_basis = memory keeps fewer"
+    )
+    window.pool.grant(4)
+    assert window.inexact == "w keeps 406 tuples and sheds the others"
+
+
 def test_what_was_shed_is_published_with_its_value_and_unit() -> None:
     dropped = TemporalTuple(7, ("80",), 4, 6)
     before, after = RunSpan(("80",), 0, 6), (RunSpan(("80",), 0, 4),)
