@@ -62,6 +62,17 @@ CALS: Final = Vocabulary(
         "expected_accuracy": Property(
             "prob", ("operator",), "accuracy that drops were expected to leave, R1"
         ),
+        "whole_from_tick": Property(
+            "ticks",
+            ("operator",),
+            "from which tick on answers are whole again if nothing more is shed; none while they "
+            "are, and of windows of rows",
+        ),
+        "whole_from_tuples": Property(
+            "tuples",
+            ("operator",),
+            "of windows of rows, with which tuple of the stream; none likewise",
+        ),
         "measured_accuracy": Property(
             "prob", ("operator",), "accuracy of the groups that are audited; none without any"
         ),

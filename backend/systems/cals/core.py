@@ -62,12 +62,13 @@ class CalsCore(OperatorCore):
         before, self._network = self._windows, network
         knobs, self._version = CalsKnobs.of(settings), settings.version
         self._windows = {}
-        for planned_operator, _ in network.plan.working(ShedOp):
+        for planned_operator, work in network.plan.working(ShedOp):
             id = planned_operator.id
             window = before.get(id) or AdaptedWindow(network.names[id])
             window.name, window.turned = network.names[id], knobs.options
             window.lengths = answered_lengths(network.plan, id)
             window.time_unit = _TIME_UNITS.get(planned_operator.fields[-1].type, "")
+            window.by_rows = work.window.kind == "rows"
             window.is_auto = knobs.shed_algorithm == AUTO
             window.floor.turn(knobs.accuracy_floor)
             pool = window.pool

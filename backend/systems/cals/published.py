@@ -27,6 +27,7 @@ def window_samples(node: str, window: AdaptedWindow) -> Sequence[Sample]:
     profile, n_window = window.profile, window.profile.n_window
     ratio = profile.n_resident / n_window if n_window else None
     ratio = 1.0 if profile.is_whole else ratio
+    whole = {window.by_rows: profile.whole_from}
     values: Numbers = {
         "resident_tuples": (profile.n_resident, "tuples"),
         "limit_tuples": (window.options.memory_tuples, "tuples"),
@@ -41,6 +42,8 @@ def window_samples(node: str, window: AdaptedWindow) -> Sequence[Sample]:
         "runs_bytes": (profile.run_bytes, "bytes"),
         "audit_bytes": (profile.audit_bytes, "bytes"),
         "expected_accuracy": (profile.expected, "prob"),
+        "whole_from_tick": (whole.get(False), "ticks"),
+        "whole_from_tuples": (whole.get(True), "tuples"),
     }
     return samples_of(node, {**values, **_compared(profile)})
 

@@ -23,12 +23,13 @@ LEAST_GAIN: Final = 0.01
 class AdaptedWindow:
     """name: of its operator; lengths: the condition on valid times of its answer. n_shed: tuples
     shed since the run began; n_begun, n_ended: how often shedding has begun, and ended. time_unit:
-    of valid times, '' = whole numbers. turned: options by its knobs; pool: what it has of the
-    memory that is shared; floor: the accuracy it is to have. is_auto: its algorithm is the one that
-    was chosen by the race."""
+    of valid times, '' = whole numbers. by_rows: tuples leave by the number of arrivals. turned:
+    options by its knobs; pool: what it has of the memory that is shared; floor: the accuracy it is
+    to have. is_auto: its algorithm is the one that was chosen by the race."""
 
     name: str
     time_unit: str = ""
+    by_rows: bool = False
     lengths: ValidCondition = EVERY_LENGTH
     turned: ShedOptions = field(default_factory=ShedOptions)
     pool: StatePool = field(default_factory=StatePool)
@@ -64,13 +65,22 @@ class AdaptedWindow:
         return self.n_begun > self.n_ended
 
     @property
+    def again(self) -> str:
+        """From when on its answers are whole, if nothing more is shed; '' where they are."""
+        whole = self.profile.whole_from
+        if whole is None:
+            return ""
+        return f"once {whole:,} tuples have come" if self.by_rows else f"from tick {whole:,} on"
+
+    @property
     def inexact(self) -> str:
         """Why its answers are not exact; '' where they are."""
         if not self.is_shedding:
             return ""
         limit = self.options.memory_tuples
         if not limit:
-            return f"{self.name} lacks tuples that were shed before it had no limit"
+            words = f"{self.name} lacks tuples that were shed before it had no limit"
+            return f"{words}; answers are whole again {self.again}" if self.again else words
         words = f"{self.name} keeps {limit} tuples and sheds the others"
         if self.pool.n_pages == 0:
             words = f"{self.name} keeps 1 tuple, as it was granted no page of memory"

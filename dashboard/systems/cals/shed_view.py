@@ -37,7 +37,8 @@ class WindowShed(NamedTuple):
     value groups. apart: by how much the expected accuracy is outside of the interval of the one
     that was measured, both R1, whatever the metric in force. fates: of FATES -> exact coalesced
     tuples, none where nothing was compared; stray: pieces whose exact tuple is not in the answer.
-    reasons: of the newest receipts."""
+    reasons: of the newest receipts. whole_tick, whole_tuples: from when on it is whole again if
+    nothing more is shed, one of the two where it is not."""
 
     id: str
     name: str
@@ -59,6 +60,8 @@ class WindowShed(NamedTuple):
     fates: Mapping[str, float]
     stray: float
     reasons: tuple[str, ...]
+    whole_tick: float | None = None
+    whole_tuples: float | None = None
 
     @property
     def is_exact(self) -> bool:
@@ -125,4 +128,6 @@ def _window(
         },
         stray=number("stray_coalesced") or 0.0,
         reasons=tuple(reasons),
+        whole_tick=number("whole_from_tick"),
+        whole_tuples=number("whole_from_tuples"),
     )

@@ -52,7 +52,9 @@ class ShedProfile:
     None: nothing was compared.
     is_whole: nothing that was dropped would be in the window still. receipts: of some drops;
     groups: those of which most was dropped; values of both as people read them. curve: accuracy
-    over memory, and race: of the algorithms, as they were made last.
+    over memory, and race: of the algorithms, as they were made last. whole_from: the tick, or of a
+    window of rows the arrival, with which it is whole again if nothing more is dropped, None: it
+    is.
     """
 
     n_arrived: int = 0
@@ -71,6 +73,7 @@ class ShedProfile:
     groups: tuple[ShedGroup, ...] = ()
     curve: AccuracyCurve | None = None
     race: tuple[Raced, ...] = ()
+    whole_from: int | None = None
 
     @property
     def parts(self) -> AccuracyParts:
@@ -110,6 +113,7 @@ class ShedProfile:
             bounded([group for profile in every for group in profile.groups]),
             merged((one.curve, one.n_expected) for one in every if one.curve is not None),
             merged_races([(one.race, one.n_expected) for one in every]),
+            max((one.whole_from for one in every if one.whole_from is not None), default=None),
         )
 
 
