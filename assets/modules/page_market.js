@@ -5,9 +5,11 @@
    of this batch again; trying changes nothing, applying is a request like any other turn of a knob. */
 import { apiError, callApi } from "./api.js";
 import { components } from "./dash.js";
+import { byKeys, byPointer } from "./dragged.js";
 import { shortNumber, show } from "./format.js";
 import { answerChip, useTurns } from "./knob_card.js";
 import { send } from "./knob_turns.js";
+import { Price } from "./market_price.js";
 import { newestOnly } from "./newest.js";
 import { link } from "./page_table.js";
 import { bytesText, keyed, poolAt, room, widest } from "./pool_scale.js";
@@ -42,21 +44,26 @@ function useAnswer(question) {
 
 function Body({ run, market, disabled }) {
   const [draft, setDraft] = useState(null);
-  const drafted = draft && market.pools.find(({ id }) => id === draft.pool);
+  const turnable = [...market.pools, ...market.prices];
+  const drafted = draft && turnable.find(({ id }) => id === draft.of);
   const question = drafted ? { run, at: market.at, knob: drafted.knob.name, scope: drafted.knob.scope, value: draft.value } : null;
   const [answer, same, current] = useAnswer(question);
   const granted = (bid) => (answer && answer.granted && bid.id in answer.granted ? answer.granted[bid.id] : bid.granted);
   const price = answer && answer.granted ? answer.price : market.price;
-  const pools = market.pools.map((pool) => {
-    const own = draft && draft.pool === pool.id ? draft.value : null;
-    const change = (value) => setDraft(value === null ? null : { pool: pool.id, value });
-    return h(Pool, { key: pool.id, run, pool, market, granted, disabled, draft: own, change, words: own !== null && same ? answer.words : "", current });
+  const words = same && answer ? answer.words : "";
+  const turning = ({ id }) => ({
+    draft: draft && draft.of === id ? draft.value : null,
+    change: (value) => setDraft(value === null ? null : { of: id, value }),
+    preview: (told) => preview({ ...told, words, current, disabled }),
   });
+  const pools = market.pools.map((pool) => h(Pool, { key: pool.id, run, pool, market, granted, ...turning(pool) }));
+  const prices = market.prices.map((one) => h(Price, { key: one.id, run, price: one, ...turning(one) }));
   return h(
     "div",
     { className: "pw-market" },
     headline(market),
     pools,
+    prices,
     market.bids.length ? bidList(market, granted, price) : h("p", { className: "pw-dim" }, "Nobody asks for memory now."),
     market.others.length > 0 && noBids(market.others)
   );
@@ -80,7 +87,7 @@ function headline({ bids, n_bids: n, units, asked, granted, used }) {
 }
 
 /* A pool: its bar, the draft, and what the last turn brought. */
-function Pool({ run, pool: recorded, market, granted, disabled, draft, change, words, current }) {
+function Pool({ run, pool: recorded, market, granted, draft, change, preview: told }) {
   const { request, queue, row: knob, wanted } = useTurns(run, recorded.knob, null);
   const pool = { ...recorded, knob };
   const now = pool.limit === null ? Infinity : pool.limit;
@@ -95,7 +102,7 @@ function Pool({ run, pool: recorded, market, granted, disabled, draft, change, w
     { className: "pw-market-pool", "data-pool": pool.id, "data-limit": String(now), "aria-label": pool.name },
     h("h4", null, pool.name, knob.title !== pool.name && h("span", { className: "pw-dim" }, ` ${knob.title}`)),
     h(Bar, { pool, bids: market.bids.filter(({ id }) => pool.bids.includes(id)), value, now, granted, change }),
-    asks && preview({ now, next: room(pool, draft), words, current, apply, disabled, drop: () => change(null) }),
+    asks && told({ from: bytesText(now), to: bytesText(room(pool, draft)), apply, drop: () => change(null) }),
     request && h("p", { className: "pw-market-answer" }, answerChip(request, queue)),
     pool.turned && h("p", { className: "pw-market-effect" }, pool.turned)
   );
@@ -108,22 +115,6 @@ function Bar({ pool: recorded, bids, value, now, granted, change }) {
   const pool = { ...recorded, limit: Math.max(...[now, edge].filter(Number.isFinite), 0) };
   const whole = widest(pool);
   const part = (bytes) => `${(100 * Math.min(bytes, whole)) / whole}%`;
-  const drag = (event) => {
-    const { left, width } = bar.current.getBoundingClientRect();
-    change(poolAt(pool, (whole * (event.clientX - left)) / width));
-  };
-  const grab = (event) => {
-    event.currentTarget.setPointerCapture(event.pointerId);
-    event.currentTarget.dataset.held = "1";
-  };
-  const loose = (event) => delete event.currentTarget.dataset.held;
-  const onKeyDown = (event) => {
-    const next = keyed(pool, event.key, edge);
-    if (next === null) return;
-    event.preventDefault();
-    event.stopPropagation();
-    change(next);
-  };
   const looks = {
     className: "pw-pool-edge",
     role: "slider",
@@ -134,11 +125,8 @@ function Bar({ pool: recorded, bids, value, now, granted, change }) {
     "aria-valuenow": Math.min(edge, Math.round(whole)),
     "aria-valuetext": bytesText(edge),
     style: { left: part(edge) },
-    onPointerDown: grab,
-    onPointerMove: (event) => event.currentTarget.dataset.held && drag(event),
-    onPointerUp: loose,
-    onPointerCancel: loose,
-    onKeyDown,
+    ...byPointer(bar, (place) => change(poolAt(pool, whole * place)), false),
+    ...byKeys((key) => keyed(pool, key, edge) ?? undefined, change),
   };
   return h(
     "div",
@@ -162,11 +150,11 @@ function pieces(bids, granted, part) {
 }
 
 /* What the draft would do, in the words of the server, before anything is asked for. */
-function preview({ now, next, words, current, apply, drop, disabled }) {
+function preview({ from, to, words, current, apply, drop, disabled }) {
   return h(
     "div",
     { className: "pw-market-draft", role: "status", "aria-busy": !current },
-    h("p", null, h("b", null, `Draft: ${bytesText(now)} → ${bytesText(next)}. `), words || "Dividing the bids again …"),
+    h("p", null, h("b", null, `Draft: ${from} → ${to}. `), words || "Dividing the bids again …"),
     h("div", { className: "pw-knob-actions" }, h("button", { type: "button", className: "pw-button pw-primary", disabled: Boolean(disabled), title: disabled || null, onClick: apply }, "Apply"), h("button", { type: "button", className: "pw-button", onClick: drop }, "Discard"), disabled && h("span", { className: "pw-knob-note" }, disabled))
   );
 }

@@ -9,13 +9,14 @@ from backend.cql.errors import did_you_mean, listed
 from backend.engine.job import RunJob
 from backend.engine.knobs import ENGINE_KNOBS, INPUT_KNOBS, RATE
 from backend.model.ids import source_id
-from backend.model.knobs import KnobSettings, KnobSpec, KnobValue
+from backend.model.knobs import KnobRefused, KnobSettings, KnobSpec, KnobValue
 from backend.systems.contract import Refused
 from storage.reading.resume import LastState
 from storage.vocabulary.records import Knob
 
 #: The scope of the engine's own knobs.
 ENGINE = ""
+_ONE_COUNTS = "0 while that of another unit is more: if none counts there is nothing to divide by"
 #: Between the scope and the name of a knob where both are written as one word.
 SEPARATOR = "/"
 
@@ -48,8 +49,21 @@ class ScopedSettings:
 
     def changed(self, scope: str, name: str, value: object) -> ScopedSettings:
         """With one knob changed. Raises KnobRefused."""
-        turned = self.scopes[scope].changed(name, value)
-        return ScopedSettings({**self.scopes, scope: turned})
+        turned = self.having(scope, self.scopes[scope].changed(name, value))
+        if turned.scopes[scope].specs[name].weighs:
+            turned.check_weights()
+        return turned
+
+    def check_weights(self) -> None:
+        """Raises KnobRefused for weights that are all 0."""
+        weights: dict[str, list[float]] = {}
+        for settings in self.scopes.values():
+            for name, spec in settings.specs.items():
+                if spec.weighs:
+                    weights.setdefault(name, []).append(settings.number(name))
+        for name, given in weights.items():
+            if not any(given):
+                raise KnobRefused(name, 0, _ONE_COUNTS)
 
     def having(self, scope: str, settings: KnobSettings) -> ScopedSettings:
         """With one more scope, or another state of it."""

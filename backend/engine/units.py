@@ -75,6 +75,7 @@ class UnitSet:
         for where, members in placed(registry.queries.values(), self._job.systems).values():
             recorded, settings = self._add(where, members, registry, settings, batch)
             of_units = of_units.then(recorded)
+        settings.check_weights()
         if last is not None:
             self._take_up(last, batch)
         self.share_memory(settings)

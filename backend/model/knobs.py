@@ -30,7 +30,8 @@ class KnobSpec:
 
     scale: how a slider should map. entity: role of the entity it is shown with: 'system' (the unit
     itself), 'profile' or 'source'. sets: another knob of the same scope, and the value it takes
-    when this one is turned.
+    when this one is turned. weighs: it counts against that of others, so that it is 0 in some of
+    the scopes that have it, not in all.
     """
 
     name: str
@@ -44,6 +45,7 @@ class KnobSpec:
     choices: tuple[str, ...] = ()
     entity: str = "system"
     sets: tuple[str, KnobValue] | None = None
+    weighs: bool = False
 
     def allowed(self) -> str:
         """The allowed values, as one phrase."""

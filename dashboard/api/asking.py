@@ -79,8 +79,8 @@ def preview(call: ApiCall) -> Preview:
 
 
 MARKET_PARAMS: Final = (
-    Param("knob", "string", "Name of a knob that limits a pool or bids.", required=True),
-    Param("value", "integer", "Bytes, as the knob takes them.", required=True, low=0),
+    Param("knob", "string", "Name of a knob that limits or prices bids.", required=True),
+    Param("value", "number", "Bytes, or a price, as the knob takes them.", required=True, low=0),
     Param("scope", "string", "Unit whose knob it is; default: the run.", default=""),
     AT,
 )
@@ -88,7 +88,7 @@ MARKET_PARAMS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class MarketAnswer:
-    """What the bids of a batch come to under another limit.
+    """What the bids of a batch come to under another limit or price.
 
     granted: bytes by bid, a consumer and what it bids for. price: the lowest bid served, saving for
     each tuple and KiB, null = nobody is short. words: who gives way and who gains.
@@ -107,7 +107,9 @@ def market(call: ApiCall) -> MarketAnswer:
         return MarketAnswer("Nobody bids for memory here.", {})
     told = found.tried(asked["knob"], asked["scope"], asked["value"])
     if told is None:
-        return MarketAnswer("The knob limits no bid.", by_bid(found.market), found.view.price)
+        return MarketAnswer(
+            "The knob neither limits nor prices a bid.", by_bid(found.market), found.view.price
+        )
     return MarketAnswer(told.words, dict(told.granted), told.price)
 
 

@@ -259,7 +259,7 @@ _NOTING = (
         "GET",
         f"{_RUN}/market",
         asking.market,
-        "What the bids for memory of a batch come to under another limit",
+        "What the bids for memory of a batch come to under another limit or price",
         asking.MarketAnswer,
         asking.MARKET_PARAMS,
         errors=(422,),

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from dashboard.base.face import HeldMemory, told
 from dashboard.components.formats import show
+from dashboard.components.names import words_of
 from dashboard.views.book import Book
 from dashboard.views.takes import BYTES, Values
 from storage.vocabulary.market import Consumer, Market, asked
@@ -58,6 +59,26 @@ class MemoryPool(NamedTuple):
     bids: tuple[str, ...]
 
 
+class Tie(NamedTuple):
+    """The price from which on ``over`` comes before another bid, by what they save on average."""
+
+    bid: str
+    name: str
+    over: str
+    value: float
+
+
+class BidPrice(NamedTuple):
+    """A knob that all that some consumers save is multiplied by. holders: what they are, in
+    words."""
+
+    id: str
+    name: str
+    holders: str
+    knob: Knob
+    ties: tuple[Tie, ...]
+
+
 class NoBid(NamedTuple):
     """What holds memory and does not bid for it. size: of what it holds, None = not told; limit:
     of its own, in ``unit``, None = none; knob: that sets it, ''."""
@@ -74,13 +95,14 @@ class NoBid(NamedTuple):
 class MarketView(NamedTuple):
     """Who shares memory. bids: those that are served before all others, then the highest first;
     price: cost for each tuple of all and KiB, None while memory is left; units: of what bids save;
-    others: those without a bid."""
+    others: those without a bid. prices: by which bids in one unit are held against others."""
 
     bids: tuple[MemoryBid, ...]
     pools: tuple[MemoryPool, ...]
     others: tuple[NoBid, ...]
     price: float | None
     units: tuple[str, ...]
+    prices: tuple[BidPrice, ...] = ()
 
 
 class TriedLimit(NamedTuple):
@@ -105,7 +127,8 @@ def build_market(
         return None
     units = tuple(dict.fromkeys(one.bid.unit for one in market.consumers.values() if one.bid.unit))
     price = market.price() if len(units) < 2 else None
-    return MarketView(tuple(bids), pools, tuple(others), price, units)
+    prices = tuple(_prices(book, knobs, market, bids))
+    return MarketView(tuple(bids), pools, tuple(others), price, units, prices)
 
 
 def tried(market: Market, names: Mapping[str, str], pool: MemoryPool, n_bytes: int) -> TriedLimit:
@@ -117,6 +140,15 @@ def tried(market: Market, names: Mapping[str, str], pool: MemoryPool, n_bytes: i
     price = after.price() if len(after.saved()) < 2 else None
     words = f"{_moves(market, names, before_by, after_by)}; {_effect(market, after)}."
     return TriedLimit(after_by, price, words)
+
+
+def repriced(market: Market, names: Mapping[str, str], price: BidPrice, value: float) -> TriedLimit:
+    """What the bids come to at another value of the knob of a price. What they save is not told:
+    it would be in another measure."""
+    after = market.turned(price.knob.name, price.knob.scope, value)
+    before_by, after_by = by_bid(market), by_bid(after)
+    lowest = after.price() if len(after.saved()) < 2 else None
+    return TriedLimit(after_by, lowest, f"{_moves(market, names, before_by, after_by)}.")
 
 
 def by_bid(market: Market) -> dict[str, int]:
@@ -192,6 +224,40 @@ def _pools(
             ids = {_id(name, part) for part in bid.wants}
             shared = [one for one in bids if one.id in ids]
             yield _pool(name, book.name(bid.entity), own, bid.endless, shared)
+
+
+def _prices(
+    book: Book, knobs: Sequence[Knob], market: Market, bids: Sequence[MemoryBid]
+) -> Iterator[BidPrice]:
+    by_knob: dict[tuple[str, str], list[str]] = {}
+    for name, (scope, bid) in market.consumers.items():
+        if bid.priced:
+            by_knob.setdefault((bid.priced, scope), []).append(name)
+    by_name = {(knob.name, knob.scope): knob for knob in knobs}
+    for key, names in by_knob.items():
+        knob = by_name.get(key)
+        if knob is None:
+            continue
+        ids = {_id(name, part): name for name in names for part in market.consumers[name].bid.wants}
+        own = [one for one in bids if one.id in ids and one.gain]
+        holders = dict.fromkeys(book.name(market.consumers[name].bid.entity) for name in names)
+        ties = tuple(_ties(own, [one for one in bids if one.id not in ids], market, ids))
+        id = "|".join((*key, "price"))
+        yield BidPrice(id, words_of(knob.name), ", ".join(holders), knob, ties)
+
+
+def _ties(
+    own: Sequence[MemoryBid], others: Sequence[MemoryBid], market: Market, ids: Mapping[str, str]
+) -> Iterator[Tie]:
+    """With the bid that is served first of those with the price."""
+    rates = {one.id: market.consumers[ids[one.id]].bid.rate for one in own}
+    if not own:
+        return
+    first = max(own, key=lambda one: (one.gain or 0.0) / rates[one.id])
+    for other in others:
+        if other.gain and other.unit == first.unit:
+            value = other.gain * rates[first.id] / (first.gain or 1.0)
+            yield Tie(other.id, other.name, first.name, value)
 
 
 def _pool(id: str, name: str, knob: Knob, endless: bool, bids: Sequence[MemoryBid]) -> MemoryPool:

@@ -71,6 +71,17 @@ CALS: Final = Vocabulary(
             "accuracy that drops were expected to leave, R1; of a sample 1 less half of the 95 % "
             "interval of its count, as a share",
         ),
+        "whole_from_tick": Property(
+            "ticks",
+            ("operator",),
+            "from which tick on answers are whole again if nothing more is shed; none while they "
+            "are, and of windows of rows",
+        ),
+        "whole_from_tuples": Property(
+            "tuples",
+            ("operator",),
+            "of windows of rows, with which tuple of the stream; none likewise",
+        ),
         "measured_accuracy": Property(
             "prob", ("operator",), "accuracy of the groups that are audited; none without any"
         ),

@@ -36,7 +36,7 @@ class Consumer(NamedTuple):
         """What a KiB saves for each tuple of all consumers; None: it is served before all bids."""
         if math.isinf(tier.priority):
             return None
-        return tier.priority * self.bid.weight / self.page_bytes * _KIB
+        return self.bid.in_run(tier.priority) / PAGE_BYTES * _KIB
 
     def served(self, part: str, n_bytes: int) -> list[tuple[Tier, int]]:
         """The tiers of a part with the bytes that each has, of so many."""
@@ -68,12 +68,10 @@ class Market(NamedTuple):
             for name, consumer in self.consumers.items()
         }
 
-    def turned(self, knob: str, scope: str, n_bytes: int) -> Market:
-        """With another limit of those that a knob of a unit limits."""
+    def turned(self, knob: str, scope: str, value: float) -> Market:
+        """With another limit, or price, of those that a knob of a unit sets."""
         consumers = {
-            name: one._replace(bid=one.bid.limited(n_bytes))
-            if (one.bid.limit, one.scope) == (knob, scope)
-            else one
+            name: one._replace(bid=_turned(one.bid, knob, value)) if one.scope == scope else one
             for name, one in self.consumers.items()
         }
         return self._replace(consumers=consumers)
@@ -99,6 +97,12 @@ class Market(NamedTuple):
                 is_short = is_short or n_bytes < asked(one, part)
                 gains += [one.gain(tier) for tier, n in one.served(part, n_bytes) if n]
         return min((gain for gain in gains if gain is not None), default=None) if is_short else None
+
+
+def _turned(bid: Bid, knob: str, value: float) -> Bid:
+    if knob and knob == bid.priced:
+        return bid._replace(rate=value)
+    return bid.limited(int(value)) if knob == bid.limit else bid
 
 
 def asked(consumer: Consumer, part: str) -> int:

@@ -28,6 +28,8 @@ class Bid(NamedTuple):
     weight: tuples it takes in a batch, lately; what it saves counts so often. entity: its pool.
     parts: of a part the entity it is for, of others its pool. unit: of what a page saves.
     limit: the knob behind n_pages, in bytes of all shards; '' = none. endless: 0 of it is no limit.
+    rate: what all priorities are multiplied by, of the knob ``priced``, '' = none. ranked: they
+    count for the run as they are, whatever tuples it takes and shards it is in.
     """
 
     wants: Mapping[str, Sequence[Tier]]
@@ -39,6 +41,15 @@ class Bid(NamedTuple):
     unit: str = ""
     limit: str = ""
     endless: bool = False
+    rate: float = 1.0
+    priced: str = ""
+    ranked: bool = False
+
+    def in_run(self, priority: float) -> float:
+        """A priority of its own as one among all consumers: for a page, per tuple of them all."""
+        if math.isinf(priority):
+            return priority
+        return priority * self.rate * (1.0 if self.ranked else self.weight / self.n_shards)
 
     def limited(self, n_bytes: int) -> Bid:
         """It with another limit of its own, in bytes of all shards."""
@@ -99,7 +110,7 @@ def divided(n_pages: int, bids: Mapping[str, Bid]) -> dict[str, int]:
     is what each of them has.
     """
     wants = {
-        (consumer, part): [_in_run(tier, bid) for tier in tiers]
+        (consumer, part): [Tier(n, bid.in_run(priority)) for n, priority in tiers]
         for consumer, bid in bids.items()
         for part, tiers in bid.wants.items()
     }
@@ -110,12 +121,6 @@ def divided(n_pages: int, bids: Mapping[str, Bid]) -> dict[str, int]:
         pages[consumer] += granted
         left -= granted * bid.n_shards
     return pages
-
-
-def _in_run(tier: Tier, bid: Bid) -> Tier:
-    if math.isinf(tier.priority):
-        return tier
-    return tier._replace(priority=tier.priority * bid.weight / bid.n_shards)
 
 
 def _by_priority(wants: Mapping[PartT, Sequence[Tier]]) -> list[tuple[PartT, Tier]]:

@@ -19,6 +19,7 @@ from backend.operators.network.shedding.options import ShedAlgorithm, ShedOption
 from backend.operators.network.temporal.shed_tuning import ShedProfile, ShedTuning
 from backend.systems.cals.knobs import AUTO, CalsKnobs
 from backend.systems.cals.lengths import answered_lengths
+from backend.systems.cals.memory import beside_bytes
 from backend.systems.cals.planning import planned
 from backend.systems.cals.published import shed_matrices, window_samples
 from backend.systems.cals.window import AdaptedWindow
@@ -49,6 +50,27 @@ def shedding(plan: NetworkPlan) -> list[PlannedOperator]:
     return [one for one in plan.operators if isinstance(one.work, ShedOp | SampleOp)]
 
 
+def _turn(
+    window: AdaptedWindow, planned_operator: PlannedOperator, plan: NetworkPlan, knobs: CalsKnobs
+) -> None:
+    """Other knobs for a window, or another plan."""
+    work, n_words = planned_operator.work, len(planned_operator.fields)
+    window.is_sample = isinstance(work, SampleOp)
+    window.turned = knobs.sampling if window.is_sample else knobs.options
+    if isinstance(work, ShedOp):
+        window.lengths = answered_lengths(plan, planned_operator.id)
+        window.time_unit = _TIME_UNITS.get(planned_operator.fields[-1].type, "")
+        window.by_rows = work.window.kind == "rows"
+        window.is_auto = knobs.shed_algorithm == AUTO
+    else:
+        n_words += _SAMPLE_WORDS
+    window.floor.turn(knobs.accuracy_floor)
+    pool = window.pool
+    pool.limit_bytes, pool.weight = knobs.state_pool_bytes, knobs.shed_weight
+    pool.price, pool.objective = knobs.accuracy_price, knobs.shed_objective
+    pool.row_bytes, pool.beside = _WORD * n_words, beside_bytes(window.options)
+
+
 class CalsCore(OperatorCore):
     """All windows of a network that may shed, by operator."""
 
@@ -70,21 +92,11 @@ class CalsCore(OperatorCore):
         knobs, self._version = CalsKnobs.of(settings), settings.version
         self._windows = {}
         for planned_operator in shedding(network.plan):
-            id, n_words = planned_operator.id, len(planned_operator.fields)
+            id = planned_operator.id
             window = before.get(id) or AdaptedWindow(network.names[id])
-            window.name, window.turned = network.names[id], knobs.options
-            window.is_sample = isinstance(planned_operator.work, SampleOp)
-            if window.is_sample:
-                window.turned, n_words = knobs.sampling, n_words + _SAMPLE_WORDS
-            else:
-                window.lengths = answered_lengths(network.plan, id)
-                window.time_unit = _TIME_UNITS.get(planned_operator.fields[-1].type, "")
-                window.is_auto = knobs.shed_algorithm == AUTO
-            window.floor.turn(knobs.accuracy_floor)
-            pool = window.pool
-            pool.limit_bytes, pool.weight = knobs.state_pool_bytes, knobs.shed_weight
-            pool.price, pool.row_bytes = knobs.accuracy_price, _WORD * n_words
-            pool.n_shards = settings.whole("shards") if keys_of(network.plan, id) else 1
+            window.name = network.names[id]
+            _turn(window, planned_operator, network.plan, knobs)
+            window.pool.n_shards = settings.whole("shards") if keys_of(network.plan, id) else 1
             self._windows[id] = window
         return ""
 
@@ -135,7 +147,10 @@ class CalsCore(OperatorCore):
 
     def memory_uses(self) -> Mapping[str, MemoryUse]:
         windows = self._windows.items()
-        return {id: window.pool.use(window.profile.n_resident) for id, window in windows}
+        return {
+            id: window.pool.use(window.profile.n_resident, window.profile.audit_bytes)
+            for id, window in windows
+        }
 
     # ------------------------------------------------------------------ what is published
 

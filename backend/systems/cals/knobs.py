@@ -13,6 +13,8 @@ ALGORITHMS: Final = get_args(ShedAlgorithm)
 #: The best on evidence.
 AUTO: Final = "auto"
 AUDITS: Final = get_args(Audit)
+#: By which windows bid: the sum of accuracies, or the lowest one.
+SUM, WORST = OBJECTIVES = "sum", "worst first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +47,26 @@ class CalsKnobs(Knobs):
         high=1 << 40,
         unit="bytes",
         scale="log",
-        help="Bytes that the tuples of a window may take in memory, over all its shards; 0 = no "
-        "limit of its own. As the pool of the run, it is obeyed within a batch: what does not fit "
-        "is shed.",
+        help="Bytes that the tuples of a window may take in memory, over all its shards, with the "
+        "starts that are kept of shed ones; 0 = no limit of its own. As the pool of the run, it is "
+        "obeyed within a batch: what does not fit is shed.",
     )
     shed_weight: float = knob(
         1.0,
         low=0,
         high=1000,
         scale="log",
+        weighs=True,
         help="What the accuracy of these answers is worth against that of others: the bids of "
-        "their windows for memory count so many times.",
+        "their windows for memory count so many times. 0: they give way to all others, of which "
+        "one has to count.",
+    )
+    shed_objective: str = knob(
+        "sum",
+        choices=OBJECTIVES,
+        help="What memory that is short is divided for: sum, a page goes where it adds most "
+        "accuracy, by weight and by tuples; worst first, to the window whose answers lack most "
+        "accuracy, by weight.",
     )
     accuracy_price: float = knob(
         1_000_000.0,

@@ -27,6 +27,7 @@ def window_samples(node: str, window: AdaptedWindow) -> Sequence[Sample]:
     profile, n_window = window.profile, window.profile.n_window
     ratio = profile.n_resident / n_window if n_window else None
     ratio = 1.0 if profile.is_whole else ratio
+    whole = {window.by_rows: profile.whole_from}
     values: Numbers = {
         "resident_tuples": (profile.n_resident, "tuples"),
         "limit_tuples": (window.options.memory_tuples, "tuples"),
@@ -38,6 +39,8 @@ def window_samples(node: str, window: AdaptedWindow) -> Sequence[Sample]:
         "shed_share": (None if ratio is None else 1 - ratio, "prob"),
         "tuples_bytes": (profile.tuple_bytes, "bytes"),
         "expected_accuracy": (profile.expected, "prob"),
+        "whole_from_tick": (whole.get(False), "ticks"),
+        "whole_from_tuples": (whole.get(True), "tuples"),
     }
     return samples_of(node, {**values, **_of_form(profile), **_compared(profile)})
 

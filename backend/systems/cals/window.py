@@ -26,13 +26,14 @@ _OTHER: Final = 0.125
 class AdaptedWindow:
     """name: of its operator; lengths: the condition on valid times of its answer. n_shed: tuples
     shed since the run began; n_begun, n_ended: how often shedding has begun, and ended. time_unit:
-    of valid times, '' = whole numbers. turned: options by its knobs; pool: what it has of the
-    memory that is shared; floor: the accuracy it is to have. is_auto: its algorithm is the one that
-    was chosen by the race. is_sample: it keeps a sample, and is aggregated;
-    looked: tuples of its window when its curve was made last."""
+    of valid times, '' = whole numbers. by_rows: tuples leave by the number of arrivals. turned:
+    options by its knobs; pool: what it has of the memory that is shared; floor: the accuracy it is
+    to have. is_auto: its algorithm is the one that was chosen by the race. is_sample: it keeps a
+    sample, and is aggregated; looked: tuples of its window when its curve was made last."""
 
     name: str
     time_unit: str = ""
+    by_rows: bool = False
     lengths: ValidCondition = EVERY_LENGTH
     turned: ShedOptions = field(default_factory=ShedOptions)
     pool: StatePool = field(default_factory=StatePool)
@@ -70,6 +71,14 @@ class AdaptedWindow:
         return self.n_begun > self.n_ended
 
     @property
+    def again(self) -> str:
+        """From when on its answers are whole, if nothing more is shed; '' where they are."""
+        whole = self.profile.whole_from
+        if whole is None:
+            return ""
+        return f"once {whole:,} tuples have come" if self.by_rows else f"from tick {whole:,} on"
+
+    @property
     def inexact(self) -> str:
         """Why its answers are not exact; '' where they are."""
         if not self.is_shedding:
@@ -79,10 +88,14 @@ class AdaptedWindow:
             most = f" of at most {limit} tuples" if limit else ""
             return f"{self.name} keeps a sample{most}, from which values are estimated"
         if not limit:
-            return f"{self.name} lacks tuples that were shed before it had no limit"
+            words = f"{self.name} lacks tuples that were shed before it had no limit"
+            return f"{words}; answers are whole again {self.again}" if self.again else words
         words = f"{self.name} keeps {limit} tuples and sheds the others"
         if self.pool.n_pages == 0:
             words = f"{self.name} keeps 1 tuple, as it was granted no page of memory"
+        elif self.pool.is_full_of_audit:
+            words = f"{self.name} keeps 1 tuple, as starts of shed ones take all of its memory"
+            words += "; audit = sampled with rho_basis = memory keeps fewer"
         if limit < self._floor_tuples:
             target = self.floor.target
             words += f"; for an accuracy of {target:g} it needed {self._floor_tuples}"
@@ -101,7 +114,13 @@ class AdaptedWindow:
             decisions.append(self._turned(is_shedding, batch_id, evaluations, version))
         decisions += self._choose(batch_id, evaluations, version)
         decisions += self._hold(batch_id, evaluations, version)
-        self.pool.observe(profile.curve, profile.n_arrived, self.floor.tuples)
+        self.pool.observe(
+            profile.curve,
+            profile.n_arrived,
+            self.floor.tuples,
+            profile.n_resident,
+            profile.audit_bytes,
+        )
         return decisions
 
     def _curved(self, profile: ShedProfile) -> ShedProfile:

@@ -12,8 +12,9 @@ from backend.operators.network.kinds.windows import WindowOp
 from backend.systems.contract import Refusal
 
 _READINGS: Final = (
-    "its tuples are readings of a key, whose ends are not known when they come; "
-    "give valid times by two attributes"
+    "its tuples are readings of a key, whose ends are not known when they come: each tick would "
+    "move runs, and what was shed of them would be accounted by ends that were never true; give "
+    "valid times by two attributes"
 )
 _COUNTED: Final = (
     "its condition on values takes tuples out before [Rows {size}], which counts them, as the "

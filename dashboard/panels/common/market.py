@@ -25,6 +25,7 @@ from dashboard.views.market import (
     NoBid,
     TriedLimit,
     build_market,
+    repriced,
     tried,
 )
 from storage.reader import Reader
@@ -53,12 +54,16 @@ class MarketRecord(NamedTuple):
     view: MarketView
     turned: dict[str, str]
 
-    def tried(self, knob: str, scope: str, n_bytes: int) -> TriedLimit | None:
-        """What the bids come to under another value of a knob; None where it limits none."""
+    def tried(self, knob: str, scope: str, value: float) -> TriedLimit | None:
+        """What the bids come to under another value of a knob; None where it neither limits nor
+        prices any."""
         names = {bid.id: bid.name for bid in self.view.bids}
         for pool in self.view.pools:
             if (pool.knob.name, pool.knob.scope) == (knob, scope):
-                return tried(self.market, names, pool, n_bytes)
+                return tried(self.market, names, pool, int(value))
+        for price in self.view.prices:
+            if (price.knob.name, price.knob.scope) == (knob, scope):
+                return repriced(self.market, names, price, value)
         return None
 
 
@@ -124,6 +129,14 @@ def _sent(found: MarketRecord, context: Context) -> dict[str, Any]:
         "price": view.price,
         "units": view.units,
         "pools": pools,
+        "prices": [
+            {
+                **price._asdict(),
+                "knob": knob_row(price.knob),
+                "ties": [tie._asdict() for tie in price.ties[:MOST_DRAWN]],
+            }
+            for price in view.prices
+        ],
         "bids": [_shown(bid, context) for bid in view.bids[:MOST_DRAWN]],
         "n_bids": len(view.bids),
         "asked": sum(bid.asked for bid in view.bids),

@@ -64,11 +64,24 @@ def shed_words(window: WindowShed) -> str:
     if not window.limit:
         limit = "It has no limit"
     if not window.shed:
-        return f"{limit}; nothing was shed in this batch."
+        return f"{limit}; nothing was shed in this batch.{_again(window)}"
     were = "was" if window.shed == 1 else "were"
     n = f"{show(window.shed, 'int')} {_tuples(window.shed)} {were}"
     why = " and ".join(REASONS.get(reason, reason) for reason in window.reasons)
-    return f"{limit}; {n} shed in this batch by {window.algorithm}{f': {why}' * bool(why)}."
+    by = f"{window.algorithm}{f': {why}' * bool(why)}"
+    return f"{limit}; {n} shed in this batch by {by}.{_again(window)}"
+
+
+def _again(window: WindowShed) -> str:
+    """From when on answers are whole, if that can be told."""
+    if window.whole_tick is not None:
+        when = f"from tick {show(window.whole_tick, 'int')} on"
+    elif window.whole_tuples is not None:
+        when = f"once {show(window.whole_tuples, 'int')} tuples have come"
+    else:
+        return ""
+    if_none = ", if nothing more is shed" if window.limit else ""
+    return f" Answers are whole again {when}{if_none}."
 
 
 def _tuples(n: float) -> str:

@@ -4,6 +4,7 @@
    the line changes nothing; applying is a turn of the knob like any other. */
 import { components } from "./dash.js";
 import { keyedLimit, limitAt, pointAt, wholeOf } from "./curve_points.js";
+import { byKeys, byPointer } from "./dragged.js";
 import { show } from "./format.js";
 import { answerChip, useTurns } from "./knob_card.js";
 import { send } from "./knob_turns.js";
@@ -27,23 +28,6 @@ function Figure({ window: own, limit, change }) {
   const whole = wholeOf(points);
   const tried = pointAt(points, limit);
   const place = limit ? Math.min(1, limit / whole) : 1;
-  const drag = (event) => {
-    const { left, width } = box.current.getBoundingClientRect();
-    change(limitAt(points, (event.clientX - left) / width));
-  };
-  const grab = (event) => {
-    event.currentTarget.setPointerCapture(event.pointerId);
-    event.currentTarget.dataset.held = "1";
-    drag(event);
-  };
-  const loose = (event) => delete event.currentTarget.dataset.held;
-  const onKeyDown = (event) => {
-    const next = keyedLimit(points, event.key, limit);
-    if (next === null) return;
-    event.preventDefault();
-    event.stopPropagation();
-    change(next);
-  };
   const edge = {
     className: "pw-curve-edge",
     role: "slider",
@@ -54,7 +38,7 @@ function Figure({ window: own, limit, change }) {
     "aria-valuenow": limit || whole,
     "aria-valuetext": `${limitText(limit)}: accuracy ${share(tried.accuracy)}`,
     style: { left: percent(place) },
-    onKeyDown,
+    ...byKeys((key) => keyedLimit(points, key, limit) ?? undefined, change),
   };
   const now = accuracy !== null && h("i", { className: "pw-curve-now", style: { left: percent(Math.min(1, resident / whole)), bottom: percent(accuracy) }, title: `now: ${tuplesText(resident)} kept, accuracy ${share(accuracy)}` });
   const held = h("i", { className: "pw-curve-tried", style: { left: percent(place), bottom: percent(tried.accuracy) } });
@@ -65,7 +49,7 @@ function Figure({ window: own, limit, change }) {
     h("div", { className: "pw-curve-scale", "aria-hidden": true }, [1, 0.75, 0.5, 0.25, 0].map((mark) => h("span", { key: mark, style: { bottom: percent(mark) } }, show(mark, "f2")))),
     h(
       "div",
-      { className: "pw-curve-box", ref: box, onPointerDown: grab, onPointerMove: (event) => event.currentTarget.dataset.held && drag(event), onPointerUp: loose, onPointerCancel: loose },
+      { className: "pw-curve-box", ref: box, ...byPointer(box, (at) => change(limitAt(points, at))) },
       lines(points, whole),
       now,
       held,

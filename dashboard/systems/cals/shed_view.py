@@ -40,7 +40,8 @@ class WindowShed(NamedTuple):
     that was measured, both R1, whatever the metric in force. fates: of FATES -> exact coalesced
     tuples, none where nothing was compared; stray: pieces whose exact tuple is not in the answer.
     reasons: of the newest receipts. inclusion: of a window that keeps a sample, the probability
-    with which the next tuple is kept."""
+    with which the next tuple is kept. whole_tick, whole_tuples: from when on it is whole again if
+    nothing more is shed, one of the two where it is not."""
 
     id: str
     name: str
@@ -63,6 +64,8 @@ class WindowShed(NamedTuple):
     stray: float
     reasons: tuple[str, ...]
     inclusion: float | None = None
+    whole_tick: float | None = None
+    whole_tuples: float | None = None
 
     @property
     def is_exact(self) -> bool:
@@ -129,6 +132,8 @@ def _window(
         stray=number("stray_coalesced") or 0.0,
         reasons=tuple(reasons),
         inclusion=number("inclusion_prob"),
+        whole_tick=number("whole_from_tick"),
+        whole_tuples=number("whole_from_tuples"),
     )
 
 

@@ -26,6 +26,8 @@ WORDS: Final[Mapping[str, str]] = {
     "inclusion_prob": "Probability that a tuple is kept",
     "expected_accuracy": "Expected accuracy",
     "measured_accuracy": "Measured accuracy",
+    "whole_from_tick": "Whole again from tick",
+    "whole_from_tuples": "Whole again with tuple",
     "accuracy_low": "Accuracy, at least",
     "accuracy_high": "Accuracy, at most",
     "value_similarity": "Value similarity",
@@ -44,6 +46,7 @@ WORDS: Final[Mapping[str, str]] = {
     "memory_tuples": "Memory of a window M",
     "state_pool_bytes": "Memory of windows",
     "shed_weight": "Weight of accuracy",
+    "shed_objective": "Memory is divided for",
     "accuracy_price": "Price of accuracy",
     "accuracy_floor": "Accuracy to be held",
     "low_water": "Low water",
@@ -59,7 +62,7 @@ UNREPLAYED: Final = dict.fromkeys(
     (
         *("shed_algorithm", "memory_tuples", "low_water", "rho_basis", "delta_weight"),
         *("accuracy_metric", "audit", "audit_groups", "shed_weight", "accuracy_price"),
-        *("accuracy_floor", "sample_prob"),
+        *("accuracy_floor", "sample_prob", "shed_objective"),
     ),
     BRANCH,
 ) | {"state_pool_bytes": MARKET}
@@ -77,6 +80,7 @@ GROUPS: Final[Mapping[str, str]] = {
             *("unchanged_coalesced", "shortened_coalesced", "split_coalesced"),
             *("lost_coalesced", "stray_coalesced", "extraneous_coalesced"),
             *("accuracy_remainder", "remainder_low", "remainder_high"),
+            *("whole_from_tick", "whole_from_tuples"),
         ),
         QUALITY,
     ),

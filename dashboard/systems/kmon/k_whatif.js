@@ -3,6 +3,7 @@
    Props: run, drawing {line, names, n, bins, rows, base, tried, budget, at} (see whatif.py), disabled (why the
    knob cannot be turned, or ''). Trying costs nothing; taking it is a turn of the knob behind it. */
 import { components } from "./dash.js";
+import { byKeys, byPointer } from "./dragged.js";
 import { show } from "./format.js";
 import { keyedK, kText, nearestK, parsedK, placeOf, rowOf, ticksOf, topOf, waitsAt } from "./k_axis.js";
 import { answerChip, useTurns } from "./knob_card.js";
@@ -48,23 +49,6 @@ function Bars({ bins, k, top }) {
 function Chart({ view, k, change, top }) {
   const box = useRef(null);
   const { line, rows, bins } = view;
-  const drag = (event) => {
-    const { left, width } = box.current.getBoundingClientRect();
-    change(nearestK(rows, (100 * (event.clientX - left)) / width, top));
-  };
-  const grab = (event) => {
-    event.currentTarget.setPointerCapture(event.pointerId);
-    event.currentTarget.dataset.held = "1";
-    drag(event);
-  };
-  const loose = (event) => delete event.currentTarget.dataset.held;
-  const onKeyDown = (event) => {
-    const next = keyedK(rows, event.key, k);
-    if (next === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    change(next);
-  };
   const row = rowOf(rows, k);
   const edge = {
     className: "pw-k-edge",
@@ -76,14 +60,14 @@ function Chart({ view, k, change, top }) {
     "aria-valuenow": k === null ? Math.ceil(top) + 1 : k,
     "aria-valuetext": `${kText(k)}: ${show(row.share, "pct")} of the distances above`,
     style: { left: at(k, top) },
-    onKeyDown,
+    ...byKeys((key) => keyedK(rows, key, k), change),
   };
   const tick = (number) => h("span", { key: kText(number), style: { left: at(number, top) } }, kText(number));
   const beside = Math.abs(placeOf(line.used, top) - placeOf(line.estimate, top)) < 10; // no room for both
   const mark = (name, number, words, y) => [h("line", { key: name, className: `pw-k-${name}`, x1: at(number, top), x2: at(number, top), y1: y, y2: FLOOR }), h("text", { key: `${name}-words`, className: "pw-k-mark", x: at(number, top), y: y + 8, dx: placeOf(number, top) > 60 ? -9 : 9, textAnchor: placeOf(number, top) > 60 ? "end" : "start" }, words)];
   return h(
     "div",
-    { className: "pw-k-chart", ref: box, onPointerDown: grab, onPointerMove: (event) => event.currentTarget.dataset.held && drag(event), onPointerUp: loose, onPointerCancel: loose },
+    { className: "pw-k-chart", ref: box, ...byPointer(box, (place) => change(nearestK(rows, 100 * place, top))) },
     h(
       "svg",
       { height: HEIGHT, "aria-hidden": "true" },

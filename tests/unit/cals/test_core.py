@@ -118,6 +118,31 @@ def test_a_window_without_a_limit_says_that_it_still_lacks_tuples() -> None:
     assert window.inexact == "w keeps 5 tuples and sheds the others"
     window.turned = ShedOptions()
     assert window.inexact == "w lacks tuples that were shed before it had no limit"
+    window.profile = replace(window.profile, whole_from=1200)
+    told = "w lacks tuples that were shed before it had no limit; answers are whole again "
+    assert window.inexact == told + "from tick 1,200 on"
+    assert published(window)["whole_from_tick"] == 1200
+    window.by_rows = True
+    assert window.inexact == told + "once 1,200 tuples have come"
+    assert published(window)["whole_from_tuples"] == 1200
+
+
+def published(window: AdaptedWindow) -> dict[str, float | None]:
+    return {sample.property: sample.value for sample in window_samples("n", window)}
+
+
+def test_a_pool_that_is_full_of_its_audit_is_said_to_be() -> None:
+    window = AdaptedWindow("w")
+    window.pool.row_bytes, window.pool.beside = 32, 16
+    window.pool.grant(2)
+    told = ShedProfile(n_arrived=40, n_resident=9, n_dropped=31, audit_bytes=8000, is_whole=False)
+    window.observe(0, told, Evaluations(), 1)
+    assert window.inexact == (
+        "w keeps 1 tuple, as starts of shed ones take all of its memory; "
+        "audit = sampled with rho_basis = memory keeps fewer"
+    )
+    window.pool.grant(4)
+    assert window.inexact == "w keeps 406 tuples and sheds the others"
 
 
 def test_what_was_shed_is_published_with_its_value_and_unit() -> None:
@@ -151,8 +176,7 @@ def test_what_was_shed_is_published_with_its_value_and_unit() -> None:
 
 def test_a_window_that_is_whole_has_shed_no_share_of_it() -> None:
     def shares(profile: ShedProfile) -> list[float | None]:
-        window = AdaptedWindow("w", profile=profile)
-        named = {sample.property: sample.value for sample in window_samples("n", window)}
+        named = published(AdaptedWindow("w", profile=profile))
         return [named["memory_ratio"], named["shed_share"]]
 
     assert shares(ShedProfile()) == [1, 0]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
+from itertools import accumulate, pairwise, product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.operators.network.shedding.curve import AccuracyCurve, CurvePoint
+from backend.systems.cals.knobs import WORST
 from backend.systems.cals.memory import StatePool
 from storage.vocabulary.memory import PAGE_BYTES, Bid, Tier, divided, served
 
@@ -55,6 +56,103 @@ def test_tiers_fall_and_hold_the_whole_window(
     if max(accuracies) > accuracies[0]:
         best = whole.envelope[-1][0]
         assert known * PAGE_BYTES * n_shards >= best * ROW > (known - 1) * PAGE_BYTES * n_shards
+
+
+@st.composite
+def shared(draw: st.DrawFn, concave: bool) -> dict[str, StatePool]:
+    """Windows with a point of their curve at each page; their tuples count alike."""
+    found = {}
+    for name in "abc"[: draw(st.integers(2, 3))]:
+        steps = draw(st.lists(st.integers(1, 20), min_size=1, max_size=4))
+        steps = sorted(steps, reverse=True) if concave else steps
+        levels = [each / sum(steps) for each in accumulate(steps, initial=0)]
+        found[name] = pool(*levels, weight=draw(st.sampled_from([0.5, 1.0, 4.0])))
+    return found
+
+
+def accuracy(own: StatePool, n_pages: int) -> float:
+    assert own.curve is not None
+    return own.curve.between(n_pages * A_PAGE).accuracy
+
+
+def divisions(pools: dict[str, StatePool], n_pages: int) -> list[dict[str, int]]:
+    """All ways to give so many pages."""
+    ways = product(range(n_pages + 1), repeat=len(pools))
+    return [dict(zip(pools, way, strict=True)) for way in ways if sum(way) <= n_pages]
+
+
+def bought(pools: dict[str, StatePool], n_pages: int) -> dict[str, int]:
+    """Pages by the market, which gives no more than there are."""
+    pages = divided(n_pages, {name: own.bid(name, "kept") for name, own in pools.items()})
+    assert sum(pages.values()) <= n_pages
+    return pages
+
+
+@given(shared(concave=True), st.integers(1, 8))
+def test_the_sum_is_the_most_that_pages_can_come_to(
+    pools: dict[str, StatePool], n_pages: int
+) -> None:
+    """Of concave curves, by all divisions; there is no answer without a page, so that the first is
+    worth all of one."""
+
+    def worth(pages: dict[str, int]) -> float:
+        return sum(
+            own.weight * (1 - accuracy(own, 1) + accuracy(own, pages[name]))
+            for name, own in pools.items()
+            if pages[name]
+        )
+
+    best = max(map(worth, divisions(pools, n_pages)))
+    assert worth(bought(pools, n_pages)) == pytest.approx(best)
+
+
+@given(shared(concave=False), st.integers(1, 8))
+def test_worst_first_leaves_the_least_lack(pools: dict[str, StatePool], n_pages: int) -> None:
+    """Of any curves, and whatever tuples come: the largest lack, by weight, is the least that a
+    division comes to."""
+    for n, own in enumerate(pools.values()):
+        own.objective, own.arrivals = WORST, 10.0 + 90 * n
+
+    def lack(pages: dict[str, int]) -> float:
+        return max(own.weight * (1 - accuracy(own, pages[name])) for name, own in pools.items())
+
+    least = min(map(lack, divisions(pools, n_pages)))
+    assert lack(bought(pools, n_pages)) == pytest.approx(least)
+
+
+@given(
+    st.integers(1, 60),
+    st.integers(0, 6000),
+    st.integers(0, 400),
+    st.sampled_from([16, 0.25, 0]),
+    st.integers(1, 3),
+)
+def test_what_is_kept_beside_has_its_part_of_the_pages(
+    n_pages: int, n_window: int, n_arrived: int, beside: float, n_shards: int
+) -> None:
+    """After the next batch, whatever was in memory before, tuples and what is beside of all others
+    fit; else a tuple is kept and it is said why."""
+    found = StatePool(row_bytes=ROW, n_shards=n_shards, beside=beside)
+    found.observe(None, n_arrived, 0, n_window // 3, int(beside * (n_window - n_window // 3)))
+    found.grant(n_pages)
+    kept = n_shards * found.limited(0)
+    most = n_window + n_arrived
+    used = min(kept, most) * ROW + max(0, most - kept) * beside
+    assert found.is_full_of_audit or used <= n_pages * n_shards * PAGE_BYTES
+    assert not found.is_full_of_audit or kept == n_shards
+    if not found.is_full_of_audit and kept < most and beside:
+        assert (kept + 2 * n_shards) * (ROW - beside) + 1.2 * most * beside > (
+            n_pages * n_shards * PAGE_BYTES
+        ), "not much less than there is room for"
+
+
+def test_bids_ask_for_what_is_kept_beside() -> None:
+    plain, exact = pool(0, 0.5, 0.8, 0.9, 1), pool(0, 0.5, 0.8, 0.9, 1)
+    exact.beside = ROW / 2
+    assert [tier.n_pages for tier in plain.tiers] == [1, 1, 2]
+    assert [tier.n_pages for tier in exact.tiers] == [3, 1], "half of a tuple once it went"
+    assert sum(tier.n_pages for tier in exact.tiers) == 4
+    assert exact.use(100, 50).used_bytes == 100 * ROW + 50
 
 
 def test_before_a_curve_is_known_room_is_asked_for() -> None:

@@ -107,6 +107,17 @@ class TestWindows:
         assert window.is_exact
         assert shed_words(window).endswith("nothing was shed in this batch.")
 
+    def test_it_is_said_from_when_on_answers_are_whole(self) -> None:
+        quiet = {**OWN, "shed_tuples": 0, "shed_share": 0.2}
+        (ranges,) = windows({**quiet, "whole_from_tick": 1234}, [], 0)
+        assert shed_words(ranges).endswith(
+            "in this batch. Answers are whole again from tick 1\u202f234 on."
+        )
+        (rows,) = windows({**quiet, "whole_from_tuples": 900}, [])
+        assert shed_words(rows).endswith(
+            " Answers are whole again once 900 tuples have come, if nothing more is shed."
+        )
+
     def test_all_values_are_said_to_be_compared(self) -> None:
         (window,) = windows({**OWN, "accuracy_low": 0.61, "accuracy_high": 0.61}, [])
         assert interval_text(window) == "of all 34 values"

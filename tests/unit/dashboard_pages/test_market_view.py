@@ -9,7 +9,16 @@ from typing import Final
 import pytest
 
 from dashboard.views.book import Book
-from dashboard.views.market import RUN_KNOB, MarketView, MemoryPool, build_market, by_bid, tried
+from dashboard.views.market import (
+    RUN_KNOB,
+    MarketView,
+    MemoryPool,
+    Tie,
+    build_market,
+    by_bid,
+    repriced,
+    tried,
+)
 from storage.vocabulary.market import Consumer, Market, bids_matrix
 from storage.vocabulary.memory import PAGE_BYTES, Bid, Tier
 from storage.vocabulary.records import Entity, Knob
@@ -140,3 +149,32 @@ def test_savings_in_other_units_have_no_price_together() -> None:
     assert told.words.endswith("% of ns, −100\u2009% of probes.")
     nothing = tried(Market(None, {"v k": MARKET.consumers["v k"]}), {}, pool_of(""), PAGE)
     assert nothing.words.endswith("; what that saves is not known yet.")
+
+
+#: A window beside the caches: its first page is worth 6 at a price of 1, a second one 1.
+WINDOW: Final = Bid(
+    {"window": [Tier(1, 6.0), Tier(1, 1.0)]}, 2, 1, 0.5, "w", unit="ns", rate=1.0, priced="worth"
+)
+
+
+def test_a_price_has_marks_where_bids_change_places_and_divides_them_again() -> None:
+    """On average the window saves 3.5 a page, one cache 8, the other 3."""
+    caches = Consumer("u", CACHES)
+    mixed = Market(3 * PAGE, {"u j": caches, "c w": Consumer("c", WINDOW)})
+    worth = Knob("worth", "float", 1.0, 1.0, "us/tuple", "", low=0, high=100, scope="c")
+    view = build_market(BOOK, VALUES, [*KNOBS, worth], mixed, bids_matrix(mixed, {}))
+    assert view is not None
+    (price,) = view.prices
+    assert (price.knob, price.holders) == (worth, "[Range 8 Hours]")
+    first, second = sorted(price.ties, key=lambda tie: tie.value)
+    assert first == Tie("u j|2", "S ⋈ T", "[Range 8 Hours]", 3 / 3.5)
+    assert second == Tie("u j|1", "R ⋈ S", "[Range 8 Hours]", 8 / 3.5)
+    names = {**NAMES, "c w|window": "[Range 8 Hours]"}
+    assert by_bid(mixed) == {"u j|1": 2 * PAGE, "u j|2": 0, "c w|window": PAGE}
+    free = repriced(mixed, names, price, 0)
+    assert free.granted == {"u j|1": 2 * PAGE, "u j|2": PAGE, "c w|window": 0}
+    assert free.words == "[Range 8 Hours] goes, with 4\u2009KiB, then S ⋈ T comes, with 4\u2009KiB."
+    dear = repriced(mixed, names, price, 100)
+    assert dear.granted == {"u j|1": PAGE, "u j|2": 0, "c w|window": 2 * PAGE}
+    assert dear.words == "R ⋈ S gives 4\u2009KiB, then [Range 8 Hours] gets 4\u2009KiB."
+    assert view_of(MARKET).prices == ()

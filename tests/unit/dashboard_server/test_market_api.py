@@ -66,7 +66,7 @@ def test_other_knobs_limit_nothing_and_what_is_no_size_is_refused(
 ) -> None:
     _, browser = recorded
     told = asked(browser, "knob=interval_tuples&value=5")
-    assert told["words"] == "The knob limits no bid."
+    assert told["words"] == "The knob neither limits nor prices a bid."
     assert told["granted"] == asked(browser, "knob=run_pool_bytes&value=0")["granted"]
     asked(browser, f"{OWN}&value=-1", status=422)
     asked(browser, f"{OWN}&value=many", status=422)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.vocabulary.market import BIDS, Consumer, Market, asked, bids_matrix, consumers_in
-from storage.vocabulary.memory import PAGE_BYTES, Bid, Tier
+from storage.vocabulary.memory import PAGE_BYTES, Bid, Tier, divided
 from storage.vocabulary.records import Matrix
 
 _tiers = st.builds(Tier, st.integers(1, 9), st.sampled_from([math.inf, 4.0, 2.0, 1.0, -1.0]))
@@ -31,6 +31,8 @@ _bids = st.builds(
     unit=st.just("ns"),
     limit=st.sampled_from(["", "own"]),
     endless=st.booleans(),
+    rate=st.sampled_from([0.0, 1.0, 3.0]),
+    ranked=st.booleans(),
 )
 _consumers = st.dictionaries(st.sampled_from(["u j", "u k", "v j"]), _bids).map(
     lambda bids: {name: Consumer(name[0], bid) for name, bid in bids.items()}
@@ -115,3 +117,21 @@ def test_no_limit_of_its_own_is_all_that_is_wanted() -> None:
     free = JOIN._replace(endless=True)
     assert (free.limited(0).n_pages, JOIN.limited(0).n_pages) == (5, 0)
     assert JOIN.limited(4 * PAGE_BYTES).n_pages == 2
+
+
+@given(_markets, st.sampled_from([0.0, 1.0, 3.0]))
+def test_another_price_divides_as_bids_at_it_would(market: Market, price: float) -> None:
+    """A bid without that knob stays as it is."""
+    priced = {
+        name: one._replace(bid=one.bid._replace(priced="worth" if name == "u j" else ""))
+        for name, one in market.consumers.items()
+    }
+    bids = {name: one.bid for name, one in priced.items()}
+    if "u j" in bids:
+        bids["u j"] = bids["u j"]._replace(rate=price)
+    turned = market._replace(consumers=priced).turned("worth", "u", price)
+    assert {name: one.bid for name, one in turned.consumers.items()} == bids
+    if market.limit_bytes is not None:
+        pages = divided(market.limit_bytes // PAGE_BYTES, bids)
+        given = {name: sum(parts.values()) for name, parts in turned.granted().items()}
+        assert given == {name: n * priced[name].page_bytes for name, n in pages.items()}

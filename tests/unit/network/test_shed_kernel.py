@@ -203,6 +203,27 @@ def test_arrays_drop_what_the_slow_twin_drops(data: st.DataObject) -> None:
         same_sample(sample, twin.sample)
 
 
+@settings(max_examples=60)
+@given(st.sampled_from(WINDOWS), st.integers(1, 8), st.integers(8, 20))
+def test_it_is_foretold_when_a_window_is_whole_again(window: str, limit: int, raised: int) -> None:
+    """A tuple and a batch a tick; the limit goes with batch ``raised``. What was said of the tick,
+    or the arrival, from then on came true, no sooner and no later."""
+    rows: Elements = [((tick % 2, "x", tick, tick + 1), tick) for tick in range(90)]
+    beats = range(1, 91)
+    limits = [limit if beat < raised else 0 for beat in beats]
+    tunings = [ShedTuning(ShedOptions("oldest", each)) for each in limits]
+    Recorded.profiles, Recorded.receipts, Recorded.samples = [], [], []
+    played(Recorded, f"Select a, Valid(x) From G (a) {window} As x", rows, beats, tunings)
+    after = Recorded.profiles[raised:]
+    foretold = {each.whole_from for each in after if not each.is_whole}
+    event("was short" if foretold else "never short")
+    assert len(foretold) <= 1
+    if foretold:
+        whole = next(n for n, each in enumerate(after) if each.is_whole) + raised
+        assert foretold == {whole + ("Rows" in window)}
+        assert all(each.whole_from is None for each in Recorded.profiles[whole:])
+
+
 def test_a_state_of_another_version_is_refused() -> None:
     regions, window = MemoryRegions(), WindowOp("rows", 5)
     regions.array("facts", "int64", 5)

@@ -30,6 +30,9 @@ def test_accuracies_of_shards_are_weighed_by_what_was_compared() -> None:
     assert whole.measured.accuracy.high - whole.measured.accuracy.value == pytest.approx(half)
     assert (whole.parts.exact, whole.n_window, whole.n_resident) == (40, 16, 10)
     assert first.merged([ShedProfile()]).measured == first.measured
+    short = [ShedProfile(whole_from=when) for when in (None, 40, 70)]
+    assert short[0].merged(short[1:]).whole_from == 70
+    assert first.merged([second]).whole_from is None
     assert first.merged([ShedProfile()]).n_window is None
     assert first.merged([]) == first
 

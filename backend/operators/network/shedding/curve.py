@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -94,12 +95,17 @@ class AccuracyCurve(NamedTuple):
         """The least concave curve above it, as (tuples, accuracy): each further tuple adds no more
         than the one before."""
         hull: list[tuple[float, float]] = []
-        for point in self.points:
-            new = point.tuples, max([point.accuracy, *(own for _, own in hull[-1:])])
+        for new in self.rising:
             while len(hull) > 1 and _slope(hull[-2], new) >= _slope(hull[-2], hull[-1]):
                 hull.pop()
             hull.append(new)
         return tuple(hull)
+
+    @property
+    def rising(self) -> tuple[tuple[float, float], ...]:
+        """The points, as (tuples, accuracy), none below the one before."""
+        most = accumulate((point.accuracy for point in self.points), max)
+        return tuple((point.tuples, own) for point, own in zip(self.points, most, strict=True))
 
 
 def _slope(one: tuple[float, float], other: tuple[float, float]) -> float:

@@ -40,3 +40,8 @@ class WindowExtent(NamedTuple):
         """The first position that is still needed once this one has been reached."""
         moved = position // self.slide * self.slide
         return moved - self.size + (self.kind == "rows")
+
+    def passed(self, position: int) -> int:
+        """The first position with which this one is no longer needed."""
+        behind = position + self.size + (self.kind == "range")
+        return -(-behind // self.slide) * self.slide

@@ -6,7 +6,8 @@ What the last look found lies in the regions with the window, so that a killed r
 from __future__ import annotations
 
 import json
-from typing import Final
+import math
+from typing import Final, get_args
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from backend.operators.network.shedding.curve import (
     looked_at,
     read_curve,
 )
+from backend.operators.network.shedding.options import ShedAlgorithm
 from backend.operators.network.shedding.race import Raced, race
 from backend.operators.network.shedding.words import (
     BESIDE,
@@ -47,8 +49,16 @@ from backend.operators.network.temporal.shed_state import ShedState
 _FIRST: Final = 4096
 #: Of ``facts``: bytes of the text, arrivals since the last look.
 _BYTES, _SINCE = range(2)
-#: Arrivals of small windows between two looks.
-_MOST_BETWEEN: Final = 6000
+#: Of ``pace``: batches since the last look, work that has to be done before the next, and the most
+#: tuples that the window has had at a look.
+_BATCHES, _DUE, _MOST = range(3)
+#: Between two looks, unless there is a reason that does not wait.
+LEAST_BATCHES: Final = 8
+#: Of the work, that looks may be.
+LOOKED_SHARE: Final = 0.01
+#: Work is counted in tuples or runs that a drop of a look goes through: an arrival is so much, and
+#: a batch besides. Measured; by the clock decisions would differ from run to run.
+ARRIVAL_WORK, BATCH_WORK = 300, 300_000
 _AUDITED: Final = 2
 
 
@@ -58,6 +68,7 @@ class ShedLooks:
     def __init__(self, regions: Regions) -> None:
         self._regions = regions
         self._facts: Ints = regions.array("facts", "int64", 2)
+        self._pace: Ints = regions.array("pace", "int64", 3)
         self._text = regions.array("text", "uint8", _FIRST)
         self.curve: AccuracyCurve | None = None
         self.race: tuple[Raced, ...] = ()
@@ -66,26 +77,41 @@ class ShedLooks:
             self.curve, self.race = read_curve(curve), tuple(Raced(*one) for one in raced)
 
     def look(self, state: ShedState, table: KeyTable, n_arrived: int) -> None:
-        """Make both anew once much of the window is another, or options are, or it has another
-        size, or sheds now and did not."""
+        """Make both anew at once where options are others, or it sheds now and did not, or is
+        larger than it ever was; else once the window is another and that takes little of all
+        work."""
         self._facts[_SINCE] += n_arrived
+        self._pace[_BATCHES] += 1
         curve = self.curve
-        if curve is None or state.is_turned or self._is_other(curve, state):
-            sample, options = sample_of(state, table), state.options
-            self.curve = curve_of(sample, options, state.lengths)
-            is_raced = options.audit != "off" and sample.is_exact
-            self.race = race(sample, options, state.lengths) if is_raced else ()
-            self._facts[_SINCE] = 0
-            self._write()
+        if curve is None or self._cannot_wait(curve, state) or self._is_worth_it(curve, state):
+            self._look(state, table)
         elif curve.is_new:
             self.curve = curve._replace(is_new=False)
 
-    def _is_other(self, curve: AccuracyCurve, state: ShedState) -> bool:
-        """Whether the window is another than that of the curve."""
+    def _look(self, state: ShedState, table: KeyTable) -> None:
+        sample, options = sample_of(state, table), state.options
+        self.curve = curve_of(sample, options, state.lengths)
+        is_raced = options.audit != "off" and sample.is_exact
+        self.race = race(sample, options, state.lengths) if is_raced else ()
+        self._facts[_SINCE] = self._pace[_BATCHES] = 0
+        self._pace[_DUE] = looked_work(sample, bool(self.race)) / LOOKED_SHARE
+        self._pace[_MOST] = max(self._pace[_MOST], math.ceil(_known_tuples(state)))
+        self._write()
+
+    def _cannot_wait(self, curve: AccuracyCurve, state: ShedState) -> bool:
+        """Whether options are others, or it sheds now and did not, or fills: it is a quarter larger
+        than at any look."""
+        grows = 4 * _known_tuples(state) > 5 * self._pace[_MOST]
+        return state.is_turned or bool(grows or (curve.is_whole and not state.is_whole))
+
+    def _is_worth_it(self, curve: AccuracyCurve, state: ShedState) -> bool:
+        """Whether most of the window, or its size, is another, and so much has been done since that
+        a look takes little of it."""
+        since, batches = self._facts[_SINCE], self._pace[_BATCHES]
+        done = ARRIVAL_WORK * since + BATCH_WORK * batches
         grown = abs(_known_tuples(state) - curve.n_window)
-        begins = curve.is_whole and not state.is_whole
-        is_old = self._facts[_SINCE] >= _between_looks(curve.n_window)
-        return bool(begins or is_old or 4 * grown > curve.n_window)
+        is_other = since >= curve.n_window or 4 * grown > curve.n_window
+        return bool(is_other and batches >= LEAST_BATCHES and done >= self._pace[_DUE])
 
     def _write(self) -> None:
         text = json.dumps([self.curve, self.race], separators=(",", ":")).encode()
@@ -94,10 +120,12 @@ class ShedLooks:
         self._facts[_BYTES] = len(text)
 
 
-def _between_looks(n_window: float) -> float:
-    """Arrivals after which a window of so many tuples is looked at again: a look takes longer than
-    an arrival, of a small window by more times its size."""
-    return max(n_window, min(2 * n_window, _MOST_BETWEEN))
+def looked_work(sample: RunSample, is_raced: bool) -> int:
+    """Of a look: each drop goes through all runs and a run's tuples. Drops are those of the curve,
+    of all tuples and of those in memory, and where there is a race those of all algorithms."""
+    n, kept, runs = len(sample.values), int(sample.in_memory.sum()), len(sample.looked.bases)
+    drops = n + (kept if kept < n else 0) + is_raced * len(get_args(ShedAlgorithm)) * (n - kept)
+    return drops * (runs + n // max(1, runs))
 
 
 def _known_tuples(state: ShedState) -> float:

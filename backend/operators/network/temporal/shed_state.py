@@ -249,6 +249,12 @@ class ShedState:
         return self._has_left(HAS_DROPPED, DROPPED)
 
     @property
+    def whole_from(self) -> int | None:
+        """The tick, or the arrival, with which it is whole again if nothing more is dropped; None:
+        it is."""
+        return None if self.is_whole else self._extent.passed(int(self.facts[DROPPED]))
+
+    @property
     def is_measurable(self) -> bool:
         """Whether what is beside goes back as far as the window."""
         return self._has_left(HAS_UNSEEN, UNSEEN)

@@ -54,7 +54,8 @@ class ShedProfile:
     is_whole: nothing that was dropped would be in the window still. receipts: of some drops;
     groups: those of which most was dropped; values of both as people read them. curve: accuracy
     over memory, and race: of the algorithms, as they were made last. inclusion: of a sample, the
-    probability with which the next tuple is kept.
+    probability with which the next tuple is kept. whole_from: the tick, or of a window of rows the
+    arrival, with which it is whole again if nothing more is dropped, None: it is.
     """
 
     n_arrived: int = 0
@@ -74,6 +75,7 @@ class ShedProfile:
     curve: AccuracyCurve | None = None
     race: tuple[Raced, ...] = ()
     inclusion: float | None = None
+    whole_from: int | None = None
 
     @property
     def parts(self) -> AccuracyParts:
@@ -114,6 +116,7 @@ class ShedProfile:
             merged((one.curve, one.n_expected) for one in every if one.curve is not None),
             merged_races([(one.race, one.n_expected) for one in every]),
             min((one.inclusion for one in every if one.inclusion is not None), default=None),
+            max((one.whole_from for one in every if one.whole_from is not None), default=None),
         )
 
 
