@@ -16,6 +16,7 @@ from backend.operators.network.kinds.distinct import DistinctOp
 from backend.operators.network.kinds.eddy import EddyOp
 from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.kinds.kmon import KMonOp
+from backend.operators.network.kinds.retention import RetainedOp
 from backend.operators.network.kinds.select_project import ProjectOp, SelectOp
 from backend.operators.network.kinds.set_operations import SetOp
 from backend.operators.network.kinds.shedding import ShedOp
@@ -28,6 +29,7 @@ from backend.operators.network.relational.distinct import DuplicateEliminate
 from backend.operators.network.relational.select_project import ProjectOperator, SelectOperator
 from backend.operators.network.relational.set_operations import set_operator
 from backend.operators.network.relational.to_stream import stream_operator
+from backend.operators.network.stores.retaining_window import RetainingWindow
 from backend.operators.network.stores.windows import SeqWindow
 from backend.operators.network.temporal.coalesce import CoalesceOperator
 from backend.operators.network.temporal.readings import ReadingsOperator
@@ -39,6 +41,7 @@ _MAKERS: Final[
     SelectOp: SelectOperator,
     ProjectOp: ProjectOperator,
     WindowOp: SeqWindow,
+    RetainedOp: RetainingWindow,
     JoinOp: WindowJoin,
     EddyOp: EddyJoin,
     KMonOp: KMonJoin,
