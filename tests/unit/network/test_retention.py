@@ -8,17 +8,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
 from backend.cql import parse_query
 from backend.model.schema import Schema
-from backend.operators.network.core.blocks import Column64
+from backend.operators.network.core.blocks import Block, Column64
 from backend.operators.network.core.key_groups import N_GROUPS, KeyGroups
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.regions import MemoryRegions
 from backend.operators.network.core.strings import Strings
 from backend.operators.network.core.work import JoinTrees
+from backend.operators.network.joins.sampled_results import SampledResults
 from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.kinds.retention import RetainedKey, retained_key
 from backend.operators.network.stores.retaining import RetainTuning
@@ -84,8 +86,10 @@ def histories(draw: Any) -> Elements:
 
 
 WINDOWS = st.sampled_from(
-    ["[Range 2 Seconds]", "[Range 9 Seconds]", "[Rows 3]", "[Range 4 Seconds Slide 3 Seconds]"]
-    + ["[Now]", "[Rows Unbounded]", "[Partition By k Rows 1]"]
+    [
+        *("[Range 2 Seconds]", "[Range 9 Seconds]", "[Rows 3]", "[Now]"),
+        *("[Range 4 Seconds Slide 3 Seconds]", "[Rows Unbounded]", "[Partition By k Rows 1]"),
+    ]
 )
 
 
@@ -127,3 +131,60 @@ def test_it_is_a_subset_and_whole_again_once_windows_are(data: st.DataObject) ->
     )
     assert all(part <= every for part, every in zip(kept, whole, strict=True))
     assert kept[9:] == whole[9:]
+
+
+def results_of(rng: np.random.Generator) -> tuple[Block, int]:
+    """Results that come of keys, some of which have many; and how many."""
+    n_keys = int(rng.integers(300, 3000))
+    counts = np.minimum(rng.geometric(0.2, n_keys), 12)
+    keys = np.repeat(rng.integers(-(2**62), 2**62, n_keys), counts)
+    n = len(keys)
+    return Block(np.zeros(n, np.int64), np.ones(n, np.int8), (Column64(keys),)), n
+
+
+@pytest.mark.parametrize("share", [0.75, 0.5, 0.1])
+def test_numbers_of_results_are_unbiased_and_their_intervals_hold(share: float) -> None:
+    """Over 600 sets of keys; of a sample of a tenth 102 groups are left."""
+    n_missing, errors, covered = round((1 - share) * N_GROUPS), [], 0
+    groups, n_sets = KeyGroups(None), 600
+    for seed in range(n_sets):
+        whole, n = results_of(np.random.default_rng(seed))
+        kept = whole.take(groups.of(whole.columns[0]) >= n_missing)
+        sampled = SampledResults(0, groups, n_missing, -1)
+        sampled.count(kept)
+        told = sampled.counters()
+        assert told["kept_results"] == len(kept)
+        error, half = told["estimated_results"] - n, 1.96 * told["results_variance"] ** 0.5
+        errors.append(error / n)
+        covered += abs(error) <= half
+    mean, spread = np.mean(errors), np.std(errors) / n_sets**0.5
+    assert abs(mean) < 3 * spread
+    assert 0.92 <= covered / n_sets <= 0.98
+
+
+def test_of_all_groups_the_number_of_results_is_what_it_is() -> None:
+    results, n = results_of(np.random.default_rng(1))
+    sampled = SampledResults(0, KeyGroups(None), 0, -1)
+    sampled.count(results)
+    sampled.count(Block(results.tau, -results.sign, results.columns))
+    assert sampled.counters() == {
+        "kept_results": n,
+        "estimated_results": n,
+        "results_variance": 0,
+    }
+
+
+def test_groups_are_even_and_those_of_text_go_by_what_it_says() -> None:
+    numbers = np.arange(200_000)
+    sizes = np.bincount(KeyGroups(None).of(Column64(numbers)), minlength=N_GROUPS)
+    expected = len(numbers) / N_GROUPS
+    assert 0.8 * N_GROUPS < ((sizes - expected) ** 2 / expected).sum() < 1.2 * N_GROUPS
+    one, other = Strings(MemoryRegions()), Strings(MemoryRegions())
+    texts = [f"t{n}" for n in range(50)]
+    codes = np.array([one.code(text) for text in texts])
+    turned = np.array([other.code(text) for text in reversed(texts)])[::-1]
+    assert (codes != turned).all()
+    found = KeyGroups(one).of(Column64(codes))
+    assert (found == KeyGroups(other).of(Column64(turned))).all()
+    nulls = Column64(np.zeros(2, np.int64), np.array([False, True]))
+    assert KeyGroups(one).of(nulls).tolist() == [0, found[0]]

@@ -21,9 +21,9 @@ from backend.operators.network.stores.retaining import Retained, RetainTuning
 
 
 class SampledResults:
-    """Counts results that come in a batch, by key group. column: of the join, with the key; n_missing:
-    groups that are no part of the sample; after: the tick from the end of which on results are
-    counted, as at its end some come again that had been there; -1: all are."""
+    """Counts results that come in a batch, by key group. column: of the join, with the key.
+    n_missing: groups that are no part of the sample. after: results of ticks after this one are
+    counted; -1: all. At a tick at which groups are dropped, results come again that were there."""
 
     def __init__(self, column: int, groups: KeyGroups, n_missing: int, after: int) -> None:
         self._column, self._groups = column, groups

@@ -1,4 +1,4 @@
-"""seq-window of some key groups: tuples of the others are not taken in, or go when their group does.
+"""seq-window of some key groups: tuples of others are not taken in, or go when their group does.
 
 A group that is dropped takes its tuples with it at the first tick of the batch. As tuples leave a
 window in the order they came, all go then and those that stay come again, behind each other, at
