@@ -63,7 +63,7 @@ class RetentionCore(OperatorCore):
         here = {operator.id for operator in network.plan.operators}
         self._places = {id: place for id, place in self._places.items() if id in here}
         self._missed = {id: n for id, n in self._missed.items() if id in here}
-        planned = [] if knobs.retention == OFF else _planned(network, knobs)[0]
+        planned = [] if knobs.retention == OFF else self._keyed(_planned(network, knobs)[0])
         wanted = {join.id: before.get(join.id) or AdaptedRetention(join) for join in planned}
         left = {id: join for id, join in before.items() if id in here and join.lacks}
         self._joins = {**left, **wanted}
@@ -72,14 +72,24 @@ class RetentionCore(OperatorCore):
             self._places |= dict(join.windows)
         for id, adapted in self._joins.items():
             adapted.name, (adapted.key, adapted.whole) = network.names[id], _words(network, adapted)
-            share = knobs.retained_share if id in wanted else 1.0
-            adapted.turned = min(N_GROUPS - 1, round((1 - share) * N_GROUPS))
-            adapted.limit_bytes = knobs.retained_bytes if id in wanted else 0
             adapted.is_wanted = id in wanted
+            may_drop = adapted.is_wanted and bool(adapted.join.windows)
+            share = knobs.retained_share if may_drop else 1.0
+            adapted.turned = min(N_GROUPS - 1, round((1 - share) * N_GROUPS))
+            adapted.limit_bytes = knobs.retained_bytes if may_drop else 0
         shown = {id: join.join.windows for id, join in self._joins.items()}
         is_same = shown == self._shown
         self._shown = shown
         return "" if is_same else f"retention of joins: {knobs.retention}"
+
+    def _keyed(self, joins: Sequence[RetainedJoin]) -> list[RetainedJoin]:
+        """With windows alone that had no other key before: what they lack is of that one."""
+        return [
+            join._replace(
+                windows=tuple(own for own in join.windows if self._places.get(*own) == own[1])
+            )
+            for join in joins
+        ]
 
     @property
     def _tunings(self) -> dict[str, RetainTuning]:
@@ -102,7 +112,10 @@ class RetentionCore(OperatorCore):
             n = profile.n_refused + profile.n_taken
             self._missed[id] = n, total + n
         for join in self._joins.values():
-            windows = [_told(ran.report, id) for id, _ in join.join.windows]
+            windows = [
+                (keyed in join.join.windows, *_told(ran.report, keyed[0]))
+                for keyed in join.join.key.windows
+            ]
             counts = ran.report.operators.get(join.join.id, OperatorCounts())
             seen = seen_join(join.seen, windows, counts.counters)
             records += join.observe(ran.batch_id, seen, self._evaluations, self._version)
@@ -120,7 +133,7 @@ class RetentionCore(OperatorCore):
         if network is None:
             return ()
         return [
-            *(self._entity(network, id, "retained window", {}) for id in self._missed_of),
+            *(self._entity(network, id, "retained window", {}) for id in self._windows),
             *(
                 self._entity(
                     network,
@@ -133,7 +146,7 @@ class RetentionCore(OperatorCore):
         ]
 
     @property
-    def _missed_of(self) -> list[str]:
+    def _windows(self) -> list[str]:
         """Windows that may drop tuples."""
         return list(dict.fromkeys(id for j in self._joins.values() for id, _ in j.join.windows))
 
@@ -145,8 +158,8 @@ class RetentionCore(OperatorCore):
         return Entity(self._monitor(id), "monitor", name, own, unit_id=network.unit_id, role=role)
 
     def samples(self, report: NetworkReport) -> Sequence[Sample]:
-        tunings, found = self._tunings, list[Sample]()
-        for id in self._missed_of:
+        tunings, samples = self._tunings, list[Sample]()
+        for id in self._windows:
             missing = share_of(N_GROUPS - tunings[id].n_dropped)
             last, total = self._missed.get(id, (0, 0))
             values: dict[str, tuple[float | None, str]] = {
@@ -155,7 +168,7 @@ class RetentionCore(OperatorCore):
                 "missed_tuples": (last, "tuples"),
                 "missed_total": (total, "tuples"),
             }
-            found += samples_of(self._monitor(id), values)
+            samples += samples_of(self._monitor(id), values)
         for join in self._joins.values():
             share, estimate = share_of(join.seen.n_missing), join.seen.estimate
             value, low, high = estimate or (None, None, None)
@@ -168,8 +181,8 @@ class RetentionCore(OperatorCore):
                 "estimated_low": (low, "tuples"),
                 "estimated_high": (high, "tuples"),
             }
-            found += samples_of(self._monitor(join.join.id), values)
-        return found
+            samples += samples_of(self._monitor(join.join.id), values)
+        return samples
 
     # ------------------------------------------------------------------ kills
 

@@ -140,14 +140,14 @@ class AdaptedRetention:
 
 def seen_join(
     before: SeenJoin,
-    windows: Sequence[tuple[int, int, RetainProfile]],
+    windows: Sequence[tuple[bool, int, int, RetainProfile]],
     counters: Mapping[str, float],
 ) -> SeenJoin:
-    """A batch of a join. windows: of each bytes, tuples and profile."""
-    n_bytes = sum(n for n, _, _ in windows)
+    """A batch of a join. windows: of each whether it drops tuples, bytes, tuples and profile."""
+    n_bytes = sum(n for drops, n, _, _ in windows if drops)
     sizes = np.zeros(N_GROUPS, np.int64)
-    for n, n_tuples, profile in windows:
-        if len(profile.sizes) and n_tuples:
+    for drops, n, n_tuples, profile in windows:
+        if drops and len(profile.sizes) and n_tuples:
             sizes += profile.sizes * (n // n_tuples)
-    missing = max((profile.n_missing for _, _, profile in windows), default=0)
+    missing = max((profile.n_missing for *_, profile in windows), default=0)
     return SeenJoin(n_bytes, n_bytes - before.n_bytes, missing, sizes, counters)

@@ -41,7 +41,7 @@ def retained_joins(
                 whole.append(WholeJoin(query, id, _why(plan, id)))
     above, joins = _above(plan), list[RetainedJoin]()
     for id, key in keys.items():
-        free = tuple(one for one in key.windows if _is_free(one, one[0], above, keys))
+        free = tuple(own for own in key.windows if _is_free(own, own[0], above, keys))
         joins.append(RetainedJoin(id, key, free))
     return joins, whole
 

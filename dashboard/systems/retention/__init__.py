@@ -13,5 +13,6 @@ FACE: Final = Face(
     words=words.WORDS,
     marks=words.MARKS,
     groups=words.GROUPS,
+    follows=words.FOLLOWS,
     unreplayed=words.UNREPLAYED,
 )

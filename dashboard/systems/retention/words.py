@@ -35,6 +35,7 @@ MARKS: Final[Mapping[str, CardMark]] = {
     "retained window": CardMark("missing_share", "✂", "—", "pct"),
     "retained join": CardMark("sample_share", "≈", "—", "pct"),
 }
+FOLLOWS: Final = ("missing_share", "sample_share")
 GROUPS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("key_share", "missing_share", "missed_tuples", "missed_total"), STORE),
     "windows_bytes": STORE,

@@ -76,7 +76,11 @@ def test_without_a_limit_the_share_decides() -> None:
 def test_bytes_of_groups_are_those_of_all_windows() -> None:
     one, two = np.zeros((2, N_GROUPS), np.int64)
     one[3], two[3], two[5] = 2, 1, 1
-    windows = [(80, 2, RetainProfile(n_missing=7, sizes=one)), (48, 2, RetainProfile(sizes=two))]
+    windows = [
+        (True, 80, 2, RetainProfile(n_missing=7, sizes=one)),
+        (True, 48, 2, RetainProfile(sizes=two)),
+        (False, 99, 3, RetainProfile(n_missing=6)),
+    ]
     found = seen_join(SeenJoin(100), windows, {"kept_results": 1.0})
     assert (found.n_bytes, found.growth, found.n_missing) == (128, 28, 7)
     assert (found.sizes[3], found.sizes[5], found.sizes.sum()) == (104, 24, 128)

@@ -33,7 +33,7 @@ class SampledResults:
     @classmethod
     def of(cls, planned: PlannedOperator, surroundings: Surroundings) -> Self | None:
         """None: no window of the join may drop tuples."""
-        if not any(isinstance(one, RetainTuning) for one in surroundings.tunings.values()):
+        if not any(isinstance(tuning, RetainTuning) for tuning in surroundings.tunings.values()):
             return None
         plan, n_missing, after = surroundings.plan, 0, -1
         key = retained_key(plan, planned.id)
