@@ -50,7 +50,8 @@ class RetentionCore(OperatorCore):
         knobs = RetentionKnobs.of(settings)
         for whole in () if knobs.retention == OFF else _planned(network, knobs)[1]:
             raise Refused(
-                f"retention = {knobs.retention} refused: in query {whole.query!r} the join "
+                f"retention = {knobs.retention} refused: in query {whole.query!r} the join of "
+                f"{' and '.join(_read(network.plan, whole.id))} on "
                 f"{network.names[whole.id]!r} {whole.why}, so no key says which tuples stay; "
                 f"allowed: off, or retained_queries with the names of others"
             )
@@ -230,6 +231,13 @@ def _words(network: LaidOutNetwork, adapted: AdaptedRetention) -> tuple[str, lis
         if not ids & windows
     ]
     return " = ".join(names), whole
+
+
+def _read(plan: NetworkPlan, id: str) -> list[str]:
+    """What the inputs of a join read."""
+    below = [sorted(_below(plan, input)) for input in plan.operator(id).inputs]
+    reads = [dict.fromkeys(plan.operator(own).work.reads for own in ids) for ids in below]
+    return ["+".join(filter(None, names)) for names in reads]
 
 
 def _below(plan: NetworkPlan, id: str) -> set[str]:

@@ -131,7 +131,7 @@ def test_a_join_without_a_key_is_refused_while_joins_keep_less(tmp_path: Path) -
     run.step()
     answer = run.answer(asked)
     assert answer.state == "refused"
-    assert "in query 'less' the join 'a < a' has no equal attributes" in answer.answer
+    assert "in query 'less' the join of S and S on 'a < a' has no equal attributes" in answer.answer
     run.turn(retained_queries="pairs; others")
     again = run.ask("query_add", {"name": "less", "text": LESS})
     run.step()

@@ -63,7 +63,7 @@ def test_more_is_kept_once_there_is_room_and_nothing_older_is_missing() -> None:
 def test_without_a_limit_the_share_decides() -> None:
     join = join_of(0, turned=256)
     join.held = 700
-    assert join.observe(0, seen(np.full(N_GROUPS, 99)), Evaluations(), 1) != []
+    assert join.observe(0, seen(np.full(N_GROUPS, 99)), Evaluations(), 1) == []
     assert join.n_dropped == 256
     assert join.inexact == "J has the results of 0.75 of the values of k"
     join.turned, join.whole = 0, ("T",)
