@@ -107,6 +107,7 @@ class RetentionCore(OperatorCore):
         return job.executed(self._tunings)
 
     def observe(self, ran: NetworkRan) -> CoreNews:
+        self._joins = {id: j for id, j in self._joins.items() if j.is_wanted or j.lacks}
         before, records = self._tunings, list[Decision]()
         for id in self._places:
             profile, (_, total) = _told(ran.report, id)[2], self._missed.get(id, (0, 0))
@@ -120,7 +121,6 @@ class RetentionCore(OperatorCore):
             counts = ran.report.operators.get(join.join.id, OperatorCounts())
             seen = seen_join(join.seen, windows, counts.counters)
             records += join.observe(ran.batch_id, seen, self._evaluations, self._version)
-        self._joins = {id: j for id, j in self._joins.items() if j.is_wanted or j.lacks}
         return CoreNews(tuple(records), self._tunings != before)
 
     # ------------------------------------------------------------------ what is published
