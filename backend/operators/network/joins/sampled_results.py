@@ -53,8 +53,8 @@ class SampledResults:
 
     def count(self, results: Block) -> None:
         """Results that come or go."""
-        came = results.take((results.sign > 0) & (results.tau > self._after))
-        groups = self._groups.of(came.columns[self._column])
+        came = np.flatnonzero((results.sign > 0) & (results.tau > self._after))
+        groups = self._groups.of(results.columns[self._column].take(came))
         self._counts += np.bincount(groups, minlength=N_GROUPS)
 
     def counters(self) -> Mapping[str, float]:
