@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from dashboard.base.face import Face
-from dashboard.systems import agreedy, amri, asc, cals, joins, kmon, stream
+from dashboard.systems import agreedy, amri, asc, cals, joins, kmon, retention, stream
 
 FACES: Final[tuple[Face, ...]] = (
     asc.FACE,
     agreedy.FACE,
     stream.FACE,
     joins.FACE,
+    retention.FACE,
     kmon.FACE,
     amri.FACE,
     cals.FACE,

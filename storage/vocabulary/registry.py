@@ -12,9 +12,13 @@ from storage.vocabulary.core import CORE
 from storage.vocabulary.joins import JOINS
 from storage.vocabulary.kmon import KMON
 from storage.vocabulary.properties import Vocabulary, joined
+from storage.vocabulary.retention import RETENTION
 from storage.vocabulary.stream import STREAM
 
-VOCABULARIES: Final[tuple[Vocabulary, ...]] = (CORE, ASC, AGREEDY, STREAM, JOINS, KMON, AMRI, CALS)
+VOCABULARIES: Final[tuple[Vocabulary, ...]] = (
+    *(CORE, ASC, AGREEDY, STREAM, JOINS, RETENTION),
+    *(KMON, AMRI, CALS),
+)
 
 #: All of them together. It is read through this module.
 KNOWN: Vocabulary = joined(VOCABULARIES)

@@ -12,6 +12,8 @@ from backend.operators.network.core.reports import (
     NetworkReport,
     OperatorCounts,
     QueueCurve,
+    StoreReport,
+    StubReport,
 )
 from backend.systems.publishing import Values, samples_of
 from backend.systems.stream.holdings import Holding
@@ -133,6 +135,13 @@ def _special(layout: NetworkLayout, id: str, counts: OperatorCounts) -> Values:
     return values
 
 
+def _stub_of(store: StoreReport | None, kept: Holding) -> StubReport | None:
+    """Of a synopsis, in a store."""
+    stubs = () if store is None else store.stubs
+    own = (kept.operators[0], kept.port)
+    return next((stub for stub in stubs if (stub.operator, stub.port) == own), None)
+
+
 def _held(kept: Holding, report: NetworkReport) -> Values:
     """What a synopsis, a store or a stub holds; nothing of a store that is not laid out yet."""
     if not kept.store:
@@ -143,6 +152,8 @@ def _held(kept: Holding, report: NetworkReport) -> Values:
         }
         return sizes
     store = report.stores.get(kept.store)
+    if kept.role != "store" and _stub_of(store, kept) is None:  # as it drops tuples, it shares none
+        store = next((s for s in report.stores.values() if _stub_of(s, kept) is not None), None)
     if store is None:
         return {}
     if kept.role == "store":
@@ -151,8 +162,7 @@ def _held(kept: Holding, report: NetworkReport) -> Values:
             "state_bytes": (store.n_bytes, "bytes"),
             "saved_bytes": (store.n_bytes_saved, "bytes"),
         }
-    stubs = {(stub.operator, stub.port): stub for stub in store.stubs}
-    stub = stubs.get((kept.operators[0], kept.port))
+    stub = _stub_of(store, kept)
     if stub is None:
         return {}
     values: dict[str, tuple[float | None, str]] = {"size_tuples": (stub.n_tuples, "tuples")}

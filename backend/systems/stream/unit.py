@@ -68,7 +68,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._sizes = {query.start: 0 for query in self._queries.values()}
         self._version, self._evaluations = 0, Evaluations()
         self.cores = [kind.core(self._evaluations) for kind in cores]
-        self._check(settings)
+        self._check(self.layout, settings)
         self._lay_out_cores()
         self._made: NetworkJob | None = None
         self._digest: str | None = None
@@ -169,7 +169,9 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             stays = known is not None and known.query.plan == query.plan
             start = known.since if known is not None and stays else event.batch_id
             queries[query.name] = RegisteredQuery(query, start)
-        self.layout, self._claims = self._laid_out(queries, self._knobs)
+        layout, claims = self._laid_out(queries, self._knobs)
+        self._check(layout, self._settings)
+        self.layout, self._claims = layout, claims
         known_before = {query.start for query in self._queries.values()}
         self._sizes = {
             query.start: self._sizes.get(query.start, 0)
@@ -242,7 +244,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         """Other values of the knobs. Raises Refused."""
         before, knobs = self._knobs, StreamKnobs.of(settings)
         _check_fixed(before.shards, before.join_trees, knobs)
-        self._check(settings)
+        self._check(self.layout, settings)
         reasons = []
         if (knobs.sharing, knobs.implicit_istream) != (before.sharing, before.implicit_istream):
             self.layout, self._claims = self._laid_out(self._queries, knobs)
@@ -257,11 +259,11 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             return Recorded()
         return self._recorded([self._adopt(batch_id, ", ".join(reasons))])
 
-    def _check(self, settings: KnobSettings) -> None:
+    def _check(self, layout: NetworkLayout, settings: KnobSettings) -> None:
         """Raises Refused for values of knobs that a core cannot do with."""
         for core in self.cores:
             if isinstance(core, ChecksKnobs):
-                core.check(self.layout, settings)
+                core.check(layout, settings)
 
     def _laid_out(
         self, queries: Mapping[str, RegisteredQuery], knobs: StreamKnobs

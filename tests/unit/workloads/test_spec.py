@@ -364,7 +364,7 @@ def test_built_in_streams_may_leave_out_or_narrow_their_schema(tmp_path: Path) -
 def test_the_shipped_workloads_load() -> None:
     shipped = shipped_workloads()
     n_queries = {
-        **{"amri": 4, "cals": 4, "drift": 50, "flights": 50},
+        **{"amri": 4, "cals": 5, "drift": 50, "flights": 50},
         "joins": 2,
         "kmon": 4,
         "linear_road": 10,

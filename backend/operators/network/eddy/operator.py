@@ -253,7 +253,8 @@ class EddyJoin(StoredJoin):
         """Search requests, tuples compared and matches."""
         sums = self._counts.sum(axis=(0, 1)).tolist()
         names = {"probes": kernel.PROBES, "matches": kernel.MATCHES, "pairs": kernel.SCANNED}
-        return {name: float(sums[place]) for name, place in names.items()}
+        own = {name: float(sums[place]) for name, place in names.items()}
+        return {**own, **self.sample_counters}
 
     def profile(self) -> EddyProfile:
         """What it saw since it was made."""

@@ -51,7 +51,7 @@ class WindowJoin(StoredJoin):
         counters = dict(zip(names, by_input.sum(axis=0).tolist(), strict=True))
         for port, row in enumerate(by_input.tolist()):
             counters |= {f"{name}_{port}": n for name, n in zip(names, row, strict=True)}
-        return counters
+        return {**counters, **self.sample_counters}
 
     @property
     def selectivities(self) -> tuple[float | None, ...]:

@@ -3,7 +3,7 @@ come into stores, and how results get their columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from backend.operators.network.core.layouts import OWN_INDEX
 from backend.operators.network.core.merging import Came, merged_inputs
 from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.expressions.expressions import compile_expression
+from backend.operators.network.joins.sampled_results import SampledResults
 from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.stores import store_kernels
 from backend.operators.network.stores.synopses import Synopsis, synopses
@@ -30,6 +31,7 @@ class StoredJoin:
         self._synopses = synopses(surroundings, planned.id)
         self._came = np.zeros((n, 2), np.int64)
         self._processor_ns = 0
+        self._sampled = SampledResults.of(planned, surroundings)
         self._residual = None
         if work.residual is not None:
             self._residual = compile_expression(
@@ -58,9 +60,17 @@ class StoredJoin:
             n_go = int(np.count_nonzero(block.sign < 0))
             self._came[port] += len(block) - n_go, n_go
         came = merged_inputs(inputs, seqs)
-        return concat(
+        results = concat(
             [self._block(came.tau[e], came.signs[e], places) for e, places in self._probe(came)]
         )
+        if self._sampled is not None:
+            self._sampled.count(results)
+        return results
+
+    @property
+    def sample_counters(self) -> Mapping[str, float]:
+        """Of results, where windows below may have dropped tuples."""
+        return {} if self._sampled is None else self._sampled.counters()
 
     def _enter(self, port: int, block: Block) -> Ints:
         """Have the tuples of elements in the store; returns the number of each one's."""

@@ -17,6 +17,7 @@ from backend.operators.network.kinds.eddy import EddyOp
 from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.kinds.kmon import KMonOp
 from backend.operators.network.kinds.sampling import EstimateOp, SampleOp
+from backend.operators.network.kinds.retention import RetainedOp
 from backend.operators.network.kinds.select_project import ProjectOp, SelectOp
 from backend.operators.network.kinds.set_operations import SetOp
 from backend.operators.network.kinds.shedding import ShedOp
@@ -31,6 +32,7 @@ from backend.operators.network.relational.set_operations import set_operator
 from backend.operators.network.relational.to_stream import stream_operator
 from backend.operators.network.sampling.estimate import EstimateOperator
 from backend.operators.network.sampling.sample import SampleOperator
+from backend.operators.network.stores.retaining_window import RetainingWindow
 from backend.operators.network.stores.windows import SeqWindow
 from backend.operators.network.temporal.coalesce import CoalesceOperator
 from backend.operators.network.temporal.readings import ReadingsOperator
@@ -42,6 +44,7 @@ _MAKERS: Final[
     SelectOp: SelectOperator,
     ProjectOp: ProjectOperator,
     WindowOp: SeqWindow,
+    RetainedOp: RetainingWindow,
     JoinOp: WindowJoin,
     EddyOp: EddyJoin,
     KMonOp: KMonJoin,

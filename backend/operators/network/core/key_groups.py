@@ -1,0 +1,59 @@
+"""Key groups: values fall into so many groups by a hash, evenly, and the same in every shard."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Final
+
+import numpy as np
+
+from backend.operators.network.core.blocks import Column64, Ints
+from backend.operators.network.core.strings import Strings
+from backend.operators.selection.bits import kernel
+
+#: Groups there are.
+N_GROUPS: Final = 1024
+_BITS: Final = np.uint64(64 - 10)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_THIRTY, _TWENTY_SEVEN, _THIRTY_ONE = np.uint64(30), np.uint64(27), np.uint64(31)
+_SALT: Final = np.uint64(0x9E3779B97F4A7C15)
+
+
+@kernel
+def group_words(words: Ints, groups: Ints) -> None:
+    """groups[i]: that of a word of 64 bits."""
+    for i in range(len(words)):
+        x = np.uint64(words[i]) + _SALT
+        x = (x ^ (x >> _THIRTY)) * _FIRST
+        x = (x ^ (x >> _TWENTY_SEVEN)) * _SECOND
+        groups[i] = np.int64((x ^ (x >> _THIRTY_ONE)) >> _BITS)
+
+
+class KeyGroups:
+    """The groups of a column's values; NULL is in group 0. strings: of columns of text, whose codes
+    are others in other shards; None: values are numbers."""
+
+    def __init__(self, strings: Strings | None) -> None:
+        self._strings = strings
+        self._known: dict[int, int] = {}
+
+    def of(self, column: Column64) -> Ints:
+        """int64[n]."""
+        words = column.values.view(np.int64)
+        if self._strings is not None:
+            codes, places = np.unique(words, return_inverse=True)
+            words = np.array([self._word(code) for code in codes.tolist()], np.int64)[places]
+        groups = np.empty(len(words), np.int64)
+        group_words(np.ascontiguousarray(words), groups)
+        if column.valid is not None:
+            groups[~column.valid] = 0
+        return groups
+
+    def _word(self, code: int) -> int:
+        """Of a string, by what it says."""
+        if code not in self._known:
+            assert self._strings is not None
+            text = self._strings.text(code).encode("utf-8", "surrogatepass")
+            digest = blake2b(text, digest_size=8).digest()
+            self._known[code] = int.from_bytes(digest, signed=True)
+        return self._known[code]

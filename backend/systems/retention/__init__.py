@@ -1,0 +1,1 @@
+"""Joins short of memory: which tuples of their windows are kept. Card B8"""

@@ -1,0 +1,280 @@
+"""Joins that keep less than all as an operator core: their windows drop tuples by a key. Card B8"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from backend.adaptive.core import Evaluations
+from backend.model.ids import entity_id
+from backend.model.knobs import KnobSettings, KnobSpec
+from backend.operators.network.core.job import NetworkJob
+from backend.operators.network.core.key_groups import N_GROUPS
+from backend.operators.network.core.plan import NetworkPlan
+from backend.operators.network.core.reports import NetworkReport, OperatorCounts
+from backend.operators.network.core.tuning import Tuning
+from backend.operators.network.kinds.retention import Keyed, RetainedKey
+from backend.operators.network.kinds.windows import WindowOp
+from backend.operators.network.stores.retaining import RetainProfile, RetainTuning, share_of
+from backend.systems.contract import Refusal, Refused, UnitState
+from backend.systems.cores import CoreKind, CoreNews, LaidOutNetwork, NetworkRan, OperatorCore
+from backend.systems.publishing import samples_of
+from backend.systems.retention.join import AdaptedRetention, seen_join
+from backend.systems.retention.knobs import OFF, RetentionKnobs
+from backend.systems.retention.planning import RetainedJoin, WholeJoin, retained_joins
+from storage.vocabulary.records import Decision, Entity, Json, Sample
+from storage.vocabulary.retention import RETENTION as VOCABULARY
+
+_STATE: Final = "retention"
+
+
+class RetentionCore(OperatorCore):
+    """All joins of a network that keep less. places: the column with the key of each window that
+    does, or did: its tuples have had numbers of their own since."""
+
+    def __init__(self, evaluations: Evaluations) -> None:
+        self._evaluations = evaluations
+        self._joins: dict[str, AdaptedRetention] = {}
+        self._places: dict[str, int] = {}
+        self._missed: dict[str, tuple[int, int]] = {}
+        self._shown: dict[str, tuple[Keyed, ...]] = {}
+        self._network: LaidOutNetwork | None = None
+        self._version = 0
+
+    @property
+    def inexact(self) -> str:
+        return "; ".join(filter(None, (join.inexact for join in self._joins.values())))
+
+    def check(self, network: LaidOutNetwork, settings: KnobSettings) -> None:
+        """Raises Refused for a join that has no key."""
+        knobs = RetentionKnobs.of(settings)
+        for whole in () if knobs.retention == OFF else _planned(network, knobs)[1]:
+            raise Refused(
+                f"retention = {knobs.retention} refused: in query {whole.query!r} the join of "
+                f"{' and '.join(_read(network.plan, whole.id))} on "
+                f"{network.names[whole.id]!r} {whole.why}, so no key says which tuples stay; "
+                f"allowed: off, or retained_queries with the names of others"
+            )
+
+    def lay_out(self, network: LaidOutNetwork, settings: KnobSettings) -> str:
+        """Another plan or other knobs: joins that lack tuples are looked after until they do not,
+        whether or not they are to keep less from now on."""
+        knobs, before, self._network = RetentionKnobs.of(settings), self._joins, network
+        self._version = settings.version
+        here = {operator.id for operator in network.plan.operators}
+        self._places = {id: place for id, place in self._places.items() if id in here}
+        self._missed = {id: n for id, n in self._missed.items() if id in here}
+        planned = [] if knobs.retention == OFF else self._keyed(_planned(network, knobs)[0])
+        wanted = {join.id: before.get(join.id) or AdaptedRetention(join) for join in planned}
+        left = {id: join for id, join in before.items() if id in here and join.lacks}
+        self._joins = {**left, **wanted}
+        for join in planned:
+            wanted[join.id].join = join
+            self._places |= dict(join.windows)
+        for id, adapted in self._joins.items():
+            adapted.name, (adapted.key, adapted.whole) = network.names[id], _words(network, adapted)
+            adapted.is_wanted = id in wanted
+            may_drop = adapted.is_wanted and bool(adapted.join.windows)
+            share = knobs.retained_share if may_drop else 1.0
+            adapted.turned = min(N_GROUPS - 1, round((1 - share) * N_GROUPS))
+            adapted.limit_bytes = knobs.retained_bytes if may_drop else 0
+        shown = {id: join.join.windows for id, join in self._joins.items()}
+        is_same = shown == self._shown
+        self._shown = shown
+        return "" if is_same else f"retention of joins: {knobs.retention}"
+
+    def _keyed(self, joins: Sequence[RetainedJoin]) -> list[RetainedJoin]:
+        """With windows alone that had no other key before: what they lack is of that one."""
+        return [
+            join._replace(
+                windows=tuple(own for own in join.windows if self._places.get(*own) == own[1])
+            )
+            for join in joins
+        ]
+
+    @property
+    def _tunings(self) -> dict[str, RetainTuning]:
+        """Of each window, by the join that drops most."""
+        tunings = {id: RetainTuning(place) for id, place in self._places.items()}
+        for join in self._joins.values():
+            for id, place in join.join.windows:
+                n = max(join.n_dropped, tunings[id].n_dropped)
+                tells = tunings[id].tells_sizes or bool(join.limit_bytes)
+                tunings[id] = RetainTuning(place, n, tells)
+        return tunings
+
+    def tuned(self, job: NetworkJob) -> NetworkJob:
+        return job.executed(self._tunings)
+
+    def observe(self, ran: NetworkRan) -> CoreNews:
+        self._joins = {id: j for id, j in self._joins.items() if j.is_wanted or j.lacks}
+        before, records = self._tunings, list[Decision]()
+        for id in self._places:
+            profile, (_, total) = _told(ran.report, id)[2], self._missed.get(id, (0, 0))
+            n = profile.n_refused + profile.n_taken
+            self._missed[id] = n, total + n
+        for join in self._joins.values():
+            windows = [
+                (keyed in join.join.windows, *_told(ran.report, keyed[0]))
+                for keyed in join.join.key.windows
+            ]
+            counts = ran.report.operators.get(join.join.id, OperatorCounts())
+            seen = seen_join(join.seen, windows, counts.counters)
+            records += join.observe(ran.batch_id, seen, self._evaluations, self._version)
+        return CoreNews(tuple(records), self._tunings != before)
+
+    # ------------------------------------------------------------------ what is published
+
+    def _monitor(self, id: str) -> str:
+        assert self._network is not None
+        return entity_id(self._network.unit_id, "monitor", f"retention of {id}")
+
+    def entities(self) -> Sequence[Entity]:
+        network = self._network
+        if network is None:
+            return ()
+        return [
+            *(self._entity(network, id, "retained window", {}) for id in self._windows),
+            *(
+                self._entity(
+                    network,
+                    join.join.id,
+                    "retained join",
+                    {"key": join.key, "kept_whole": list(join.whole)},
+                )
+                for join in self._joins.values()
+            ),
+        ]
+
+    @property
+    def _windows(self) -> list[str]:
+        """Windows that may drop tuples."""
+        return list(dict.fromkeys(id for j in self._joins.values() for id, _ in j.join.windows))
+
+    def _entity(
+        self, network: LaidOutNetwork, id: str, role: str, facts: Mapping[str, Json]
+    ) -> Entity:
+        own = {"node": network.node(id), **facts}
+        name = f"Retention of {network.names[id]}"
+        return Entity(self._monitor(id), "monitor", name, own, unit_id=network.unit_id, role=role)
+
+    def samples(self, report: NetworkReport) -> Sequence[Sample]:
+        tunings, samples = self._tunings, list[Sample]()
+        for id in self._windows:
+            missing = share_of(N_GROUPS - tunings[id].n_dropped)
+            last, total = self._missed.get(id, (0, 0))
+            values: dict[str, tuple[float | None, str]] = {
+                "key_share": (1 - missing, "prob"),
+                "missing_share": (missing, "prob"),
+                "missed_tuples": (last, "tuples"),
+                "missed_total": (total, "tuples"),
+            }
+            samples += samples_of(self._monitor(id), values)
+        for join in self._joins.values():
+            share, estimate = share_of(join.seen.n_missing), join.seen.estimate
+            value, low, high = estimate or (None, None, None)
+            values = {
+                "sample_share": (share, "prob"),
+                "result_scale": (1 / share, ""),
+                "windows_bytes": (join.seen.n_bytes, "bytes"),
+                "sampled_results": (join.seen.counters.get("kept_results"), "tuples"),
+                "estimated_results": (value, "tuples"),
+                "estimated_low": (low, "tuples"),
+                "estimated_high": (high, "tuples"),
+            }
+            samples += samples_of(self._monitor(join.join.id), values)
+        return samples
+
+    # ------------------------------------------------------------------ kills
+
+    def state(self) -> Mapping[str, Json]:
+        if not self._places:
+            return {}
+        joins = {id: join.state() for id, join in self._joins.items()}
+        missed = {id: list(n) for id, n in self._missed.items()}
+        return {_STATE: {"places": self._places, "missed": missed, "joins": joins}}
+
+    def restore(self, state: UnitState) -> None:
+        known = state.facts.get(_STATE)
+        if known is None:
+            return
+        assert self._network is not None
+        here = {operator.id for operator in self._network.plan.operators}
+        self._places |= {id: place for id, place in known["places"].items() if id in here}
+        self._missed = {id: (n, total) for id, (n, total) in known["missed"].items() if id in here}
+        for id, own in known["joins"].items():
+            if id in here:
+                windows = tuple((window, place) for window, place in own["windows"])
+                join = RetainedJoin(id, RetainedKey(0, windows), windows)
+                adapted = self._joins.setdefault(id, AdaptedRetention(join, is_wanted=False))
+                adapted.restore(own)
+                adapted.name = self._network.names[id]
+                adapted.key, adapted.whole = _words(self._network, adapted)
+
+
+def _planned(
+    network: LaidOutNetwork, knobs: RetentionKnobs
+) -> tuple[list[RetainedJoin], list[WholeJoin]]:
+    names = [name for name in network.queries if name in knobs.names or not knobs.names]
+    return retained_joins(network.plan, names)
+
+
+def _words(network: LaidOutNetwork, adapted: AdaptedRetention) -> tuple[str, list[str]]:
+    """The attributes of the key, and the inputs that are kept whole."""
+    plan, join = network.plan, adapted.join
+    planned, windows = plan.operator(join.id), {id for id, _ in join.windows}
+    names = dict.fromkeys(plan.operator(id).fields[place].name for id, place in join.windows)
+    below = [_below(plan, input) for input in planned.inputs]
+    whole = [
+        network.names[input]
+        for input, ids in zip(planned.inputs, below, strict=True)
+        if not ids & windows
+    ]
+    return " = ".join(names), whole
+
+
+def _read(plan: NetworkPlan, id: str) -> list[str]:
+    """What the inputs of a join read."""
+    below = [sorted(_below(plan, input)) for input in plan.operator(id).inputs]
+    reads = [dict.fromkeys(plan.operator(own).work.reads for own in ids) for ids in below]
+    return ["+".join(filter(None, names)) for names in reads]
+
+
+def _below(plan: NetworkPlan, id: str) -> set[str]:
+    return {id}.union(*(_below(plan, input) for input in plan.operator(id).inputs))
+
+
+def _told(report: NetworkReport, id: str) -> tuple[int, int, RetainProfile]:
+    """Of a window bytes, tuples and profile."""
+    counts = report.operators.get(id, OperatorCounts())
+    profile = counts.profile if isinstance(counts.profile, RetainProfile) else RetainProfile()
+    return counts.n_bytes, counts.n_tuples, profile
+
+
+class RetentionCores:
+    """What windows of joins keep."""
+
+    name = "retention"
+    title = "Retention"
+    vocabulary = VOCABULARY
+    knobs: tuple[KnobSpec, ...] = RetentionKnobs.specs()
+
+    def claims(self, plan: NetworkPlan) -> frozenset[str] | Refusal:
+        windows = frozenset(operator.id for operator, _ in plan.working(WindowOp))
+        return windows or Refusal("it joins no windows, so there is nothing to keep less of")
+
+    def core(self, evaluations: Evaluations) -> OperatorCore:
+        return RetentionCore(evaluations)
+
+    def rehearsals(self, plan: NetworkPlan) -> list[Mapping[str, Tuning]]:
+        """Half of the values of the key."""
+        joins, _ = retained_joins(plan, plan.answers)
+        half = {
+            id: RetainTuning(place, N_GROUPS // 2, tells_sizes=True)
+            for join in joins
+            for id, place in join.windows
+        }
+        return [half] if half else []
+
+
+RETENTION: Final[CoreKind] = RetentionCores()

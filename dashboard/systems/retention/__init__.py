@@ -1,0 +1,18 @@
+"""What joins that keep less than all show: shares of keys on the cards of windows, in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from dashboard.base.face import Face
+from dashboard.systems.retention import words
+
+FACE: Final = Face(
+    folder=Path(__file__).parent,
+    words=words.WORDS,
+    marks=words.MARKS,
+    groups=words.GROUPS,
+    follows=words.FOLLOWS,
+    unreplayed=words.UNREPLAYED,
+)

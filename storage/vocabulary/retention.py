@@ -1,0 +1,39 @@
+"""What joins publish that keep less than all: which share, what went, what all results come to."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from storage.vocabulary.properties import Property, Vocabulary
+
+RETENTION: Final = Vocabulary(
+    roles=("retained window", "retained join"),
+    properties={
+        "key_share": Property(
+            "prob", ("monitor",), "share of the values of the key whose tuples are kept"
+        ),
+        "missing_share": Property(
+            "prob", ("monitor",), "share of the values whose tuples are not kept"
+        ),
+        "missed_tuples": Property(
+            "tuples", ("monitor",), "tuples that were not kept, or no more, in the batch"
+        ),
+        "missed_total": Property("tuples", ("monitor",), "the same since the run began"),
+        "sample_share": Property(
+            "prob",
+            ("monitor",),
+            "share of the values whose results are all there: the least that a window with tuples "
+            "of that time kept",
+        ),
+        "result_scale": Property("", ("monitor",), "results there would be for each that is there"),
+        "windows_bytes": Property("bytes", ("monitor",), "bytes of the windows that keep less"),
+        "sampled_results": Property("tuples", ("monitor",), "results of these values in the batch"),
+        "estimated_results": Property(
+            "tuples", ("monitor",), "results that the batch would have had, estimated"
+        ),
+        "estimated_low": Property(
+            "tuples", ("monitor",), "lower end of the 95 % interval of that, by groups of values"
+        ),
+        "estimated_high": Property("tuples", ("monitor",), "upper end of that interval"),
+    },
+)

@@ -1,0 +1,1 @@
+"""Joins that keep less than all: what is decided, and on which windows."""
