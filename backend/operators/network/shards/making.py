@@ -16,8 +16,8 @@ from backend.operators.network.kinds.distinct import DistinctOp
 from backend.operators.network.kinds.eddy import EddyOp
 from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.kinds.kmon import KMonOp
-from backend.operators.network.kinds.sampling import EstimateOp, SampleOp
 from backend.operators.network.kinds.retention import RetainedOp
+from backend.operators.network.kinds.sampling import EstimateOp, SampleOp
 from backend.operators.network.kinds.select_project import ProjectOp, SelectOp
 from backend.operators.network.kinds.set_operations import SetOp
 from backend.operators.network.kinds.shedding import ShedOp
