@@ -7,9 +7,9 @@ over the candidates.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -27,9 +27,7 @@ from storage.vocabulary.amri_costs import (
 )
 from storage.vocabulary.amri_counts import NO_COUNTS, StateCounts
 from storage.vocabulary.amri_patterns import Pattern, attributes_of, pattern_of
-
-#: Requests of a pattern from which what they compared corrects the model.
-LEAST_MEASURED: Final = 200
+from storage.vocabulary.amri_ranges import LEAST_MEASURED, chain_lengths, range_shares
 
 
 def window_load(
@@ -60,29 +58,52 @@ def window_model(
     least: requests of a pattern from which they say something."""
     if not is_refined:
         return IndexCosts()
-    reach = capped_reach(distinct_values(load, counts), MOST_BITS, load.ordered)
+    distinct = distinct_values(load, counts, bits, by_modules)
+    reach = capped_reach(distinct, MOST_BITS, load.ordered)
     model = IndexCosts(REFINED, reach=reach, segments=max(1, n_segments), visits=True)
     measured = {
         pattern: (requests, compared - codes)
-        for pattern, (requests, _, compared, _, codes) in counts.by_pattern.items()
+        for pattern, (requests, _, compared, _, codes, *_) in counts.by_pattern.items()
         if pattern not in by_modules
     }
     factors = corrections(load, model, bits, measured, least)
     return replace(model, corrections=factors)
 
 
-def distinct_values(load: SearchLoad, counts: StateCounts) -> list[float]:
+def distinct_values(
+    load: SearchLoad, counts: StateCounts, bits: Bits, by_modules: Collection[Pattern] = ()
+) -> list[float]:
     """By attribute how many values requests told apart, as those that asked for it alone saw:
-    stored tuples for each one that matched, by order as well. Infinite where that is not known
-    (card A14.2)."""
-    values = []
+    stored tuples for each one that matched (card A14.2), or, beside ranges, agreed. By order one of
+    the share in range, see ``range_shares``. Infinite where that is not known."""
+    values, in_range = [], range_shares(load, counts, bits, by_modules)
+    stored = load.arrivals * load.window
     for attribute in range(load.n):
-        alone = counts.by_pattern.get(pattern_of([attribute], load.n), NO_COUNTS)
-        requests, matched = alone[:2]
-        is_known = requests >= LEAST_MEASURED and matched
-        stored = load.arrivals * load.window
-        values.append(stored * requests / matched if is_known else math.inf)
+        own = pattern_of([attribute], load.n)
+        if load.ordered & own:
+            values.append(1 / in_range[attribute] if attribute in in_range else math.inf)
+            continue
+        requests, matched = counts.by_pattern.get(own, NO_COUNTS)[:2]
+        alike: float = matched
+        if requests < LEAST_MEASURED or not matched:
+            requests, alike = _beside_ranges(load, counts, own, in_range)
+        values.append(stored * requests / alike if alike else math.inf)
     return values
+
+
+def _beside_ranges(
+    load: SearchLoad, counts: StateCounts, own: Pattern, in_range: Mapping[int, float]
+) -> tuple[int, float]:
+    """Requests for an attribute by its value and for others by order alone, and tuples that agreed:
+    those that matched, by the shares that were in range."""
+    n_requests, agreed = 0, 0.0
+    for pattern, (requests, matched, *_) in counts.by_pattern.items() if load.ordered else ():
+        ranges = attributes_of(pattern & load.ordered, load.n)
+        is_own = pattern & ~load.ordered == own and pattern != own
+        if is_own and requests >= LEAST_MEASURED and in_range.keys() >= {*ranges}:
+            n_requests += requests
+            agreed += matched / math.prod(in_range[a] for a in ranges)
+    return n_requests, agreed
 
 
 def corrections(
@@ -110,7 +131,7 @@ class PassedWindow(NamedTuple):
     requests; n_moved: tuples bucketed anew in it; n_searched: that a request finds, n_tuples: of
     the state, n_segments: indexes that a request searches, at its end. modules: hash modules beside
     the bits; served: patterns that go to these. ordered: attributes that are asked for by order
-    alone."""
+    alone. sizes: bytes of an index by bits and of a hash module; 0: not known."""
 
     bits: Bits
     counts: StateCounts
@@ -121,6 +142,7 @@ class PassedWindow(NamedTuple):
     modules: tuple[Pattern, ...] = ()
     served: tuple[Pattern, ...] = ()
     ordered: Pattern = 0
+    sizes: tuple[int, int] = (0, 0)
 
     @property
     def priced(self) -> tuple[SearchLoad, IndexCosts]:
@@ -150,22 +172,33 @@ class PassedWindow(NamedTuple):
         hashed += sum(counts.by_pattern.get(p, (0,))[0] * p.bit_count() for p in self.served)
         return of_each, hashed + counts.cost(model.costs) + moved
 
-    def module_cost(self, modules: Collection[Pattern]) -> float:
-        """What the requests would have cost by hash modules alone, each by the one that serves it
-        for least; of those that none serves a scan."""
-        counts, (load, model) = self.counts, self.priced
-        costs = model.request_costs(load, np.zeros((1, load.n), dtype=np.int64))[0]
-        for module in modules:
-            requests, matched = counts.by_pattern.get(module, NO_COUNTS)[:2]
-            chain = matched / requests if requests else self.n_searched
-            costs = np.minimum(costs, model.chained(load, module, chain))
-        spent = sum(model.linked(load, module) for module in modules)
-        return load.requests * float(costs @ load.shares) + spent
+    def mix_costs(self, candidates: Candidates, sets: Sequence[tuple[Pattern, ...]]) -> Floats:
+        """float64[sets, candidates]: what the requests would have cost by bits beside each set of
+        hash modules, each by what serves it for least."""
+        load, model = self.priced
+        priced, asked = model.priced(load, candidates), load.requests * load.shares
+        lengths = chain_lengths(load, self.counts, self.bits, self.served)
+        costs = np.zeros((len(sets), len(candidates)))
+        for row, modules in enumerate(sets):
+            requests = priced.requests
+            for module in modules:
+                chain = model.chained(load, module, lengths.get(module, self.n_searched))
+                requests = np.minimum(requests, chain)
+            linked = sum(model.linked(load, module) for module in modules)
+            costs[row] = priced.upkeep + requests @ asked + linked
+        load.forget()
+        return costs
+
+    def module_cost(self, modules: tuple[Pattern, ...]) -> float:
+        """What the requests would have cost by hash modules alone; of those that none serves a
+        scan."""
+        none = np.zeros((1, len(self.bits)), dtype=np.int64)
+        return float(self.mix_costs(none, [modules])[0, 0])
 
 
 class StateSeen(NamedTuple):
     """A state at the end of a batch, as a record has it: its access methods as in PassedWindow, and
-    all that it was asked, and moved, since its run began."""
+    all that it was asked, and moved, since its run began. Older records have no sizes."""
 
     counts: StateCounts
     n_moved: int
@@ -176,6 +209,7 @@ class StateSeen(NamedTuple):
     modules: tuple[Pattern, ...] = ()
     served: tuple[Pattern, ...] = ()
     ordered: Pattern = 0
+    sizes: tuple[int, int] = (0, 0)
 
     def json(self) -> list[Any]:
         """As JSON-typed data."""
@@ -184,17 +218,19 @@ class StateSeen(NamedTuple):
     @classmethod
     def read(cls, known: list[Any]) -> Self:
         """As ``json`` has it."""
-        counts, n_moved, n_searched, n_tuples, n_segments, *methods, ordered = known
-        bits, modules, served = map(tuple, methods)
+        counts, n_moved, n_searched, n_tuples, n_segments, *methods = known
+        bits, modules, served, ordered, sizes = [*methods, (0, 0)][:5]
         numbers = (n_moved, n_searched, n_tuples, n_segments)
-        return cls(StateCounts.restored(counts), *numbers, bits, modules, served, ordered)
+        access = tuple(bits), tuple(modules), tuple(served)
+        return cls(StateCounts.restored(counts), *numbers, *access, ordered, (sizes[0], sizes[1]))
 
     def until(self, end: StateSeen) -> PassedWindow:
         """What passed from then on."""
         counts, n_moved = end.counts.since(self.counts), end.n_moved - self.n_moved
         return PassedWindow(
-            self.bits, counts, n_moved, *end[2:5], self.modules, self.served, self.ordered
-        )
+            self.bits, counts, n_moved, *end[2:5], self.modules, self.served, self.ordered,
+            end.sizes,
+        )  # fmt: skip
 
 
 class RegretTotals(NamedTuple):

@@ -6,13 +6,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, permutations
 
-from tests.oracles.amri_patterns import Predicate, pattern
+from tests.oracles.amri_patterns import Predicate, join_attributes, partners, pattern
 
 FanOuts = Mapping[tuple[int, int], float]
 
 
-def allowed(predicates: Sequence[Predicate], n: int, origin: int) -> list[tuple[int, ...]]:
-    """Orders in which a Cartesian step is taken only when nothing else is joined."""
+def allowed(
+    predicates: Sequence[Predicate], n: int, origin: int, values_first: bool = False
+) -> list[tuple[int, ...]]:
+    """Orders in which a Cartesian step is taken only when nothing else is joined, and, if values go
+    first, one by order alone only when nothing else is joined by a value."""
     found = []
     for order in permutations([s for s in range(n) if s != origin]):
         here, good = [origin], True
@@ -20,10 +23,20 @@ def allowed(predicates: Sequence[Predicate], n: int, origin: int) -> list[tuple[
             rest = [s for s in range(n) if s not in here]
             if not pattern(predicates, here, state):
                 good &= not any(pattern(predicates, here, other) for other in rest)
+            if values_first and not by_value(predicates, here, state):
+                good &= not any(by_value(predicates, here, other) for other in rest)
             here.append(state)
         if good:
             found.append(order)
     return found
+
+
+def by_value(predicates: Sequence[Predicate], here: Sequence[int], state: int) -> bool:
+    """Whether a composite has a value that an attribute of the state is equal to."""
+    return any(
+        partners(predicates, (state, place), "=") & set(here)
+        for place in join_attributes(predicates, state)
+    )
 
 
 def price(

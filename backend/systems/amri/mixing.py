@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from backend.operators.network.joins.join_kernel import MATCHES, PROBES
 from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.migration import SliceChoice, moving_cost
 from backend.systems.amri.portfolio import (
@@ -14,11 +13,10 @@ from backend.systems.amri.portfolio import (
     PortfolioProblem,
     best_portfolio,
 )
-from backend.systems.amri.pricing import PricedWindow
+from backend.systems.amri.pricing import PatternCosts, PricedWindow
 from backend.systems.amri.sides import Sides
 from backend.systems.amri.switching import by_window
 from storage.vocabulary.amri_costs import Bits, IndexCosts
-from storage.vocabulary.amri_counts import StateCounts
 from storage.vocabulary.amri_patterns import Pattern
 
 
@@ -43,29 +41,19 @@ class AccessMethods(NamedTuple):
 
 class ChosenMix(NamedTuple):
     """What an assessment led to. sides: of the change; old, new: access methods; costs: of a
-    request with both; report: what was assessed; moved: the choice for each partition; basis: what
-    costs were worked out from, as JSON-typed data; is_greedy: not all mixes were tried."""
+    request with both, by_pattern: what they follow from; report: what was assessed; moved: the
+    choice for each partition; basis: what costs were worked out from, as JSON-typed data;
+    is_greedy: not all mixes were tried."""
 
     sides: Sides
     old: AccessMethods
     new: AccessMethods
     costs: tuple[float, float]
+    by_pattern: tuple[PatternCosts, ...]
     report: AssessmentReport
     moved: tuple[SliceChoice, ...]
     basis: Mapping[str, Any]
     is_greedy: bool
-
-
-def chains_of(counts: StateCounts, ordered: Pattern = 0) -> dict[Pattern, float]:
-    """By pattern that was asked for how many tuples agreed with a request in all it specifies.
-    ordered: attributes that are asked for by order alone; a pattern that was never asked for
-    without them had twice as many tuples as matched for each of them."""
-    beside = {p: (p & ordered).bit_count() for p in counts.by_pattern if p & ~ordered}
-    chains: dict[Pattern, float] = {}
-    for p in sorted(beside, key=lambda p: -beside[p]):
-        row = counts.by_pattern[p]
-        chains[p & ~ordered] = row[MATCHES] / row[PROBES] * 2 ** beside[p]
-    return chains
 
 
 def building_cost(model: IndexCosts, n_tuples: float, old: AccessMethods, new: Mix) -> float:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from backend.operators.network.core.work import OperatorTree
-from backend.operators.network.kinds.eddy import MOST_ATTRIBUTES, EddyOp, join_attributes
+from backend.operators.network.kinds.eddy import (
+    MOST_ATTRIBUTES,
+    EddyOp,
+    SearchTerms,
+    join_attributes,
+    search_terms,
+)
 from backend.operators.network.kinds.inputs import StreamInput
 from backend.operators.network.kinds.joins import JoinOp
 from backend.systems.amri.routing import MOST_PRICED
@@ -41,12 +47,6 @@ def _refusal(tree: OperatorTree, work: JoinOp) -> Refusal | None:
         )
     for port, input in enumerate(tree.inputs):
         n = len(join_attributes(work, port))
-        if n == 0:
-            return Refusal(
-                f"{_input(tree, port)} has no attribute equal to another input's, so no state of "
-                "it can be searched but by a scan; allowed are joins with an equality for each "
-                "input, beside which others may be compared by order"
-            )
         if n > MOST_ATTRIBUTES:
             return Refusal(
                 f"{_input(tree, port)} has {n} join attributes; {MOST_ATTRIBUTES} are the most"
@@ -56,12 +56,14 @@ def _refusal(tree: OperatorTree, work: JoinOp) -> Refusal | None:
                 f"{_input(tree, port)} has an unbounded window, so its state never ends; allowed "
                 "are windows by Rows and by Range, and Now"
             )
-    apart = _apart(len(tree.inputs), work)
+    terms = search_terms(work, [input.fields for input in tree.inputs])
+    apart = _apart(len(tree.inputs), terms)
     if apart is None:
         return None
     return Refusal(
-        f"no equality joins {_input(tree, apart)} with input 1, directly or by way of others, so "
-        "every route would pair all their tuples; allowed are joins whose inputs hang together"
+        f"neither = nor < <= > >= joins {_input(tree, apart)} with input 1, directly or by way of "
+        "others, so every route would pair all their tuples; allowed are joins whose inputs hang "
+        "together by attributes that are equal or, but for strings, compared by order"
     )
 
 
@@ -70,11 +72,12 @@ def _input(tree: OperatorTree, port: int) -> str:
     return f"input {port + 1} of its join ({names})"
 
 
-def _apart(n: int, work: JoinOp) -> int | None:
-    """The first input that no equalities lead to from the first one."""
+def _apart(n: int, terms: SearchTerms) -> int | None:
+    """The first input that no equality and no order leads to from the first one."""
+    ports = [{port for port, _ in members} for members in terms.equal]
+    near = ports + [ports[low] | ports[high] for low, high, _ in terms.conditions]
     reached, grew = {0}, True
     while grew:
-        near = [{port for port, _ in members} for members in work.equal]
-        more = reached.union(*(ports for ports in near if ports & reached))
+        more = reached.union(*(some for some in near if some & reached))
         grew, reached = more != reached, more
     return next((port for port in range(n) if port not in reached), None)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.migration import Partition
@@ -12,19 +14,34 @@ from backend.systems.amri.portfolio import IndexBytes
 from backend.systems.amri.selection import bounds
 from storage.vocabulary.amri_costs import (
     Bits,
+    Floats,
     IndexCosts,
     SearchLoad,
 )
-from storage.vocabulary.amri_counts import StateCounts
-from storage.vocabulary.amri_patterns import pattern_text
+from storage.vocabulary.amri_counts import NO_COUNTS, StateCounts
+from storage.vocabulary.amri_patterns import Pattern, pattern_text
+from storage.vocabulary.amri_ranges import chain_lengths
 from storage.vocabulary.amri_windows import distinct_values
+
+
+class PatternCosts(NamedTuple):
+    """Of a pattern, None: of all that nothing asked for. requests, compared: counted; share: F that
+    a cost weighs; old, new: of a request, under the access methods in force and under others."""
+
+    pattern: Pattern | None
+    requests: int
+    compared: int
+    share: float
+    old: float
+    new: float
 
 
 @dataclass(frozen=True, slots=True)
 class PricedWindow:
     """A state between two selections. asked, load: what was asked of it, without and with the
     prior; model: that it is priced by; assessed: what the assessor reports; bits, partitions,
-    n_stored: of the state; names: of its attributes; sizes: of its access methods."""
+    n_stored: of the state; served: patterns that hash modules answer; names: of its attributes;
+    sizes: of its access methods."""
 
     asked: SearchLoad
     load: SearchLoad
@@ -34,6 +51,7 @@ class PricedWindow:
     bits: Bits
     partitions: tuple[Partition, ...]
     n_stored: int
+    served: tuple[Pattern, ...]
     names: tuple[str, ...]
     sizes: IndexBytes
 
@@ -48,13 +66,35 @@ class PricedWindow:
         _, cost = bounds(self.load, self.model, n_bits, self.assessed)
         return cost / max(self.load.requests, 1e-300)
 
+    def by_pattern(self, old: Floats, new: Floats) -> tuple[PatternCosts, ...]:
+        """What the costs of a request follow from, what was asked for most first. old, new:
+        float64[patterns], of a request."""
+        asked, prior = list[PatternCosts](), np.zeros(3)
+        rows = zip(self.load.patterns, self.load.shares.tolist(), old, new, strict=True)
+        for pattern, share, *costs in rows:
+            requests, _, compared, *_ = self.counts.by_pattern.get(pattern, NO_COUNTS)
+            if requests:
+                asked.append(PatternCosts(pattern, requests, compared, share, *map(float, costs)))
+            else:
+                prior += share, share * costs[0], share * costs[1]
+        asked.sort(key=lambda of: -of.requests)
+        share, *sums = prior.tolist()
+        if share:
+            asked.append(PatternCosts(None, 0, 0, share, *(cost / share for cost in sums)))
+        return tuple(asked)
+
+    @property
+    def chains(self) -> dict[Pattern, float]:
+        """By pattern how many tuples a hash module on it has for a request."""
+        return chain_lengths(self.asked, self.counts, self.bits, self.served)
+
     @property
     def basis(self) -> dict[str, Any]:
         """What costs are worked out from, as JSON-typed data."""
         load, model = self.load, self.model
         distinct = [math.inf] * load.n
         if model.reach is not None:
-            distinct = distinct_values(self.asked, self.counts)
+            distinct = distinct_values(self.asked, self.counts, self.bits, self.served)
         return {
             "arrivals": load.arrivals,
             "requests": load.requests,

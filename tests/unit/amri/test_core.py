@@ -10,6 +10,7 @@ import pytest
 
 from backend.adaptive.core import Evaluations
 from backend.operators.network.core.reports import NetworkReport
+from backend.operators.network.eddy.tuning import StateTuning
 from backend.systems.amri.core import (
     check_pins,
     check_routes,
@@ -17,7 +18,7 @@ from backend.systems.amri.core import (
     pins_of,
 )
 from backend.systems.amri.eddy import AdaptedEddy
-from backend.systems.contract import Refusal, Refused
+from backend.systems.contract import Claim, Refusal, Refused
 from backend.systems.registry import AMRI as SYSTEM
 from storage.vocabulary.amri_counts import StateCounts
 from tests.systems.running import Bench, tuples
@@ -39,13 +40,17 @@ from tests.unit.amri.running_eddies import (
         ("Select a From S [Rows 5]", "it joins nothing, so no route and no index"),
         (
             "Select S.a From S [Rows 5], T [Rows 5], U [Rows 5] Where S.a = T.a",
-            "has no attribute equal to another input's",
+            "neither = nor < <= > >= joins input 3 of its join (a) with input 1, directly or by",
         ),
-        ("Select S.a From S [Rows 5], T [Rows 5] Where S.a < T.a", "allowed are joins with an equ"),
+        (
+            "Select S.a From S [Rows 5], T [Rows 5] Where S.a <> T.a",
+            "allowed are joins whose inputs hang together by attributes that are equal or, but for "
+            "strings, compared by order",
+        ),
         (
             "Select S.a From S [Rows 5], T [Rows 5], U [Rows 5], S [Rows 5] As S2 "
             "Where S.a = T.a and S2.b = U.b",
-            "no equality joins input 3 of its join (",
+            "joins input 3 of its join (",
         ),
         (
             "Select S0.a From "
@@ -64,6 +69,25 @@ def test_what_no_eddy_can_run_is_refused_with_the_reason(text: str, reason: str)
     refusal = claim(text)
     assert isinstance(refusal, Refusal)
     assert reason in refusal.reason
+
+
+def test_inputs_that_orders_alone_hold_together_have_bits_and_no_hash_index() -> None:
+    text = "Select S.a From S [Rows 5], T [Rows 5], U [Rows 5] Where S.a < T.a and T.b >= U.c"
+    assert isinstance(claim(text), Claim)
+    view = view_of(text)
+    assert view.attributes == (("a",), ("a", "b"), ("c",))
+    assert [view.graph.orders(port) for port in range(3)] == [
+        ((1, 2),),
+        ((0, 2), (2, 0)),
+        ((1, 0),),
+    ]
+    eddy = AdaptedEddy(view, Evaluations())
+    assert [state.ordered for state in eddy.states] == [0b1, 0b11, 0b1]
+    eddy.turn(knobs_of(index_bits=4), {})
+    assert [state.bits for state in eddy.states] == [(4,), (2, 2), (4,)]
+    for access in ("hash", "scan"):
+        eddy.turn(knobs_of(access=access), {})
+        assert [state.tuning for state in eddy.states] == [StateTuning(None)] * 3
 
 
 def test_attributes_that_are_compared_by_order_are_searched_by_too() -> None:

@@ -16,6 +16,7 @@ from backend.operators.network.shards.timed import Arrived
 from backend.systems.amri.eddy import AdaptedEddy
 from backend.systems.contract import SystemUnit
 from backend.systems.registry import AMRI as SYSTEM
+from backend.systems.registry import STREAM
 from tests.core_kills import KilledUnit
 from tests.unit.amri.running_eddies import core_of
 from tests.unit.network.test_shard_kills import answers
@@ -36,6 +37,11 @@ TEXT: Final = (
 )
 #: Of attributes that are compared by order alone, and of some that are equal to others, too.
 ORDERED: Final = f"{TEXT} and A.t <= B.t and A.ac < D.bd"
+#: Nothing is equal: bands of rising numbers, each with a condition that few combinations fulfil.
+BY_ORDER: Final = (
+    f"Select A.ab, B.bc, C.cd From {', '.join(f'{s} [Rows 12]' for s in 'ABC')} "
+    "Where A.t < B.t and A.ab > B.bd and B.bc >= C.cd and C.ac > A.ad"
+)
 SOON: Final = {
     "router": "greedy",
     "period_requests": 700,
@@ -139,16 +145,29 @@ def test_kills_cost_nothing(
     check(tmp_path, monkeypatch, 7, 15, knobs)
 
 
+@pytest.mark.parametrize("text", [ORDERED, BY_ORDER], ids=["too", "alone"])
 def test_kills_cost_nothing_where_attributes_are_compared_by_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
-    check(tmp_path, monkeypatch, 3, 10, AT_ONCE, ORDERED)
+    check(tmp_path, monkeypatch, 3, 10, AT_ONCE, text)
+
+
+@pytest.mark.parametrize("access", ["bitmap", "hash", "portfolio"])
+@pytest.mark.parametrize("text", [ORDERED, BY_ORDER], ids=["too", "alone"])
+def test_answers_are_those_of_the_plain_join(tmp_path: Path, text: str, access: str) -> None:
+    """While bits, routes and partitions change."""
+    found = []
+    for system, knobs in ((SYSTEM, SOON | AT_ONCE | {"access": access}), (STREAM, {})):
+        unit = KilledUnit(system, text, SCHEMAS, knobs, arrived, lambda _: None, restore, 12)
+        found.append(unit.alone(tmp_path / system.name, lambda _: None)[0])
+    assert found[0] == found[1]
+    assert sum(found[0].values()) > 1000
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("knobs", [AT_ONCE, SPREAD, MIXED], ids=["at once", "spread", "mixed"])
-@pytest.mark.parametrize("text", [TEXT, ORDERED], ids=["equal", "ordered"])
+@pytest.mark.parametrize("text", [TEXT, ORDERED, BY_ORDER], ids=["equal", "ordered", "by order"])
 def test_more_kills_cost_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, knobs: dict[str, object], text: str
 ) -> None:

@@ -80,8 +80,15 @@ def star(
     kind: type[JoinOp], n: int, conditions: Sequence[Compare], more: Classes = ()
 ) -> NetworkPlan:
     """Streams joined on their keys and on more classes, under some conditions."""
+    return joined(kind, n, conditions, (tuple((k, 0) for k in range(n)), *more))
+
+
+def joined(
+    kind: type[JoinOp], n: int, conditions: Sequence[Compare], equal: Classes = ()
+) -> NetworkPlan:
+    """Streams joined on some classes, under some conditions."""
     sources = [stream(f"s{k}", COLUMNS) for k in range(n)]
-    work = kind((tuple((k, 0) for k in range(n)), *more))
+    work = kind(equal)
     ids = tuple(source.id for source in sources)
     plan = NetworkPlan((*sources, PlannedOperator("j", work, ids, COLUMNS * n)))
     return with_residual(plan, conditions)

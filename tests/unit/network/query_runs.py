@@ -18,8 +18,7 @@ from backend.operators.network.core.job import NetworkJob, Schedule, StreamTime
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.regions import MemoryRegions
 from backend.operators.network.core.strings import Strings
-from backend.operators.network.core.tuning import as_tuned
-from backend.operators.network.joins.join_tuning import JoinTuning
+from backend.operators.network.core.tuning import Tuning, as_tuned
 from backend.operators.network.kinds.inputs import RelationInput, StreamInput
 from backend.operators.network.relational.netting import net
 from backend.operators.network.shards.keyed import shards_of
@@ -40,7 +39,7 @@ def run_plan(
     n_shards: int = 1,
     schedule: Schedule | None = None,
     functions: Functions | None = None,
-    tunings: Sequence[Mapping[str, JoinTuning]] = (),
+    tunings: Sequence[Mapping[str, Tuning]] = (),
 ) -> dict[str, Answer]:
     """Query -> its elements (row, τ, sign), of all shards. heartbeats: where batches end; tunings:
     of the joins in each batch."""
@@ -85,7 +84,7 @@ class ShardRun:
         )
 
     def run(
-        self, heartbeats: Sequence[int], tunings: Sequence[Mapping[str, JoinTuning]] = ()
+        self, heartbeats: Sequence[int], tunings: Sequence[Mapping[str, Tuning]] = ()
     ) -> dict[str, Answer]:
         found: dict[str, Answer] = {}
         begin = 0
@@ -96,9 +95,7 @@ class ShardRun:
             begin = heartbeat
         return found
 
-    def _batch(
-        self, begin: int, heartbeat: int, tuned: Mapping[str, JoinTuning]
-    ) -> dict[str, Answer]:
+    def _batch(self, begin: int, heartbeat: int, tuned: Mapping[str, Tuning]) -> dict[str, Answer]:
         plan = as_tuned(self._plan, tuned)
         strings = Strings(self._regions.scope("strings"))
         arrived = {}
