@@ -16,6 +16,7 @@ DEAR = {
     "tests/systems/test_contract.py": "every system against all that the engine asks of one",
     "tests/systems/test_records.py": "every system's records, whole runs",
     "tests/unit/cql/test_hostile.py": "texts at the limits of size and depth",
+    "tests/unit/engine/test_sample_kills.py": "a whole run, killed 34 times at random instants",
     "tests/unit/storage/test_sql.py": "questions that are ended at their limits of time",
     "tests/web/test_accessibility.py": "axe on every page, in two sizes and two themes",
     "tests/web/test_demo.py": "the demo as it is started by a user, twice, with Spark",

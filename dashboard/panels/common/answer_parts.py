@@ -99,12 +99,13 @@ def _estimate(value: str | None, low: str | None, high: str | None) -> CellData:
     if value is None:
         return _text(value)
     number = float(value)
+    told = f"{number:.5g}" if "." in value else value
     if low is None or high is None:
-        return {"text": f"≈ {value}", "sort": number, "title": "too few tuples for an interval"}
+        return {"text": f"≈ {told}", "sort": number, "title": "too few tuples for an interval"}
     if float(low) == float(high):
         return {"text": value, "sort": number, "title": "exact"}
     ends = f"[{float(low):.4g}, {float(high):.4g}]"
-    return {"text": f"≈ {value} {ends}", "sort": number, "title": "with its 95 % interval"}
+    return {"text": f"≈ {told} {ends}", "sort": number, "title": "with its 95 % interval"}
 
 
 def _text(cell: str | None) -> CellData:

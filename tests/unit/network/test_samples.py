@@ -248,7 +248,7 @@ def normal(rng: np.random.Generator) -> float:
 def test_intervals_cover_exact_aggregates_in_95_per_cent_of_ticks(draw: Any) -> None:
     """Over 200 seeds, in a window of 1 000 tuples of which 200 are kept at the most and whose rate
     changes; a value is nowhere off on average."""
-    rng, n_ticks, size, step = np.random.default_rng(28), 120, 50, 23
+    rng, n_ticks, size, step = np.random.default_rng(28), 470, 50, 51
     rates = [20 + 12 * (tick // 40 % 2) for tick in range(n_ticks)]
     rows: Elements = [
         ((int(rng.integers(0, 50)), draw(rng), str(rng.choice(["x", "x", "y"]))), tick)
