@@ -90,7 +90,7 @@ class AdaptedRetention:
             self.held = max(before, self._holding())
         elif seen.n_missing <= before and seen.n_bytes < _ROOM * self.limit_bytes:
             kept = (N_GROUPS - before) * _TARGET * self.limit_bytes / max(1, seen.n_bytes)
-            self.held = max(0, N_GROUPS - math.floor(min(N_GROUPS, kept)))
+            self.held = min(before, N_GROUPS - math.floor(min(N_GROUPS, kept)))
         if self.n_dropped == before:
             return []
         return [self._decision(batch_id, before, evaluations.count(), version)]

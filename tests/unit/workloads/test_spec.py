@@ -374,7 +374,7 @@ def test_the_shipped_workloads_load() -> None:
         "temporal": 6,
     }
     n_streams = {"amri": 6, "joins": 6, "kmon": 5, "mixed": 3, "packets": 2, "recurring": 2}
-    n_streams |= {"sensors": 4, "stream": 2, "temporal": 2}
+    n_streams |= {"cals": 3, "sensors": 4, "stream": 2, "temporal": 2}
     assert {*n_queries, *n_streams, "correlated", "flight_filters"} == set(shipped)
     for name, path in shipped.items():
         workload = load_workload(path)
