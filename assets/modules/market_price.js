@@ -3,7 +3,7 @@
 import { byKeys, byPointer } from "./dragged.js";
 import { answerChip, useTurns } from "./knob_card.js";
 import { send } from "./knob_turns.js";
-import { keyedPrice, placeOf, priceAt, priceText } from "./price_scale.js";
+import { keyedPrice, pricePlace, priceAt, priceText } from "./price_scale.js";
 import { h, useRef } from "./react.js";
 
 const percent = (value) => `${(100 * value).toFixed(2)}%`;
@@ -14,7 +14,7 @@ export function Price({ run, price, draft, change, preview }) {
   const { request, queue, row: knob, wanted } = useTurns(run, price.knob, null);
   const box = useRef(null);
   const value = draft === null ? Number(wanted) : draft;
-  const place = placeOf(knob, value);
+  const place = pricePlace(knob, value);
   const asks = draft !== null && draft !== Number(wanted);
   const apply = () => {
     send(run, knob, draft, "dragged on the market", knob.version);
@@ -32,7 +32,7 @@ export function Price({ run, price, draft, change, preview }) {
     style: { left: percent(place) },
     ...byKeys((key) => keyedPrice(knob, key, value), change),
   };
-  const tie = ({ bid, name, over, value: at }) => h("i", { key: bid, className: `pw-price-tie${at < value ? " pw-price-passed" : ""}`, "data-bid": bid, title: `from ${priceText(knob, at)} on ${over} comes before ${name}`, style: { left: percent(placeOf(knob, at)) } }, h("b", null, name));
+  const tie = ({ bid, name, over, value: at }) => h("i", { key: bid, className: `pw-price-tie${at < value ? " pw-price-passed" : ""}`, "data-bid": bid, title: `from ${priceText(knob, at)} on ${over} comes before ${name}`, style: { left: percent(pricePlace(knob, at)) } }, h("b", null, name));
   const shift = place > 0.8 ? "-100%" : place < 0.2 ? "0" : "-50%";
   return h(
     "section",

@@ -6,7 +6,7 @@ const even = (knob) => ({ ...knob, default: knob.low });
 
 /** @param {any} knob
     @param {number} value */
-export const placeOf = (knob, value) => knobPosition(even(knob), value) / 1000;
+export const pricePlace = (knob, value) => knobPosition(even(knob), value) / 1000;
 
 /** @param {any} knob
     @param {number} place */
@@ -23,7 +23,7 @@ export function keyedPrice(knob, key, value) {
   if (key === "Home") return knob.low;
   if (key === "End") return knob.high;
   if (STEPS[key]) return knobStep(even(knob), value, STEPS[key]);
-  return JUMPS[key] ? priceAt(knob, placeOf(knob, value) + JUMPS[key]) : undefined;
+  return JUMPS[key] ? priceAt(knob, pricePlace(knob, value) + JUMPS[key]) : undefined;
 }
 
 /** @param {any} knob

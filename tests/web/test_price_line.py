@@ -52,6 +52,7 @@ def test_the_price_is_dragged_a_cache_gives_way_and_it_is_applied(
     line = page.locator(LINE)
     expect(line).to_have_attribute("data-price", "0")
     edge = line.get_by_role("slider")
+    line.locator(".pw-price").scroll_into_view_if_needed()
     box = line.locator(".pw-price").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + 4, box["y"] + 20)
@@ -89,8 +90,8 @@ def test_keys_and_places_of_a_price(ask: Ask) -> None:
     assert ask("price_scale", keyed, knob=KNOB, key="ArrowRight", value=5) == 5.5
     assert ask("price_scale", keyed, knob=KNOB, key="PageDown", value=1e6) < 3e5
     assert ask("price_scale", f"{keyed} === undefined", knob=KNOB, key="x", value=5)
-    places = "[0, 1, 100, 1e6].map((value) => m.placeOf(knob, value))"
+    places = "[0, 1, 100, 1e6].map((value) => m.pricePlace(knob, value))"
     found = ask("price_scale", places, knob=KNOB)
     assert found == sorted(found)
     assert (found[0], found[-1]) == (0, 1)
-    assert ask("price_scale", "m.priceAt(knob, m.placeOf(knob, 12))", knob=KNOB) == 12
+    assert ask("price_scale", "m.priceAt(knob, m.pricePlace(knob, 12))", knob=KNOB) == 12

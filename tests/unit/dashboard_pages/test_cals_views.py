@@ -107,7 +107,7 @@ class TestWindows:
         quiet = {**OWN, "shed_tuples": 0, "shed_share": 0.2}
         (ranges,) = windows({**quiet, "whole_from_tick": 1234}, [], 0)
         assert shed_words(ranges).endswith(
-            "in this batch. Answers are whole again from tick 1\u202f234 on."
+            "in this batch. Answers are whole again from tick 1\u2009234 on."
         )
         (rows,) = windows({**quiet, "whole_from_tuples": 900}, [])
         assert shed_words(rows).endswith(
