@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import add, sub
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Self, TypeAlias, cast
+from typing import Any, Final, NamedTuple, Self, TypeAlias
 
 from storage.vocabulary.amri_costs import WorkCosts
 from storage.vocabulary.amri_patterns import Pattern
 
 #: Of a pattern: requests, tuples matched, tuples compared, buckets visited, of the tuples compared
-#: those of which no more than the code was read.
-PatternCounts: TypeAlias = tuple[int, int, int, int, int]
+#: those of which no more than the code was read. Of states that are asked by order, too, tuples
+#: that agreed in all that was asked for by a value, and of these by attribute those in its range.
+PatternCounts: TypeAlias = tuple[int, ...]
 NO_COUNTS: Final[PatternCounts] = (0, 0, 0, 0, 0)
+#: Where in these the last two are.
+AGREED: Final = 5
+IN_RANGE: Final = 6
 
 
 class StateCounts(NamedTuple):
@@ -25,17 +30,17 @@ class StateCounts(NamedTuple):
         """With those of a batch."""
         added = dict(self.by_pattern)
         for pattern, row in counts.items():
-            a, b, c, d, e = added.get(pattern, NO_COUNTS)
-            added[pattern] = a + row[0], b + row[1], c + row[2], d + row[3], e + row[4]
+            before = added.get(pattern)
+            added[pattern] = row if before is None else tuple(map(add, before, row))
         return StateCounts(self.arrivals + arrivals, added)
 
     def since(self, before: StateCounts) -> StateCounts:
         """Without what was counted before, where counting went on from there."""
         left = {
-            pattern: (row[0] - a, row[1] - b, row[2] - c, row[3] - d, row[4] - e)
+            pattern: row if known is None else tuple(map(sub, row, known))
             for pattern, row in self.by_pattern.items()
-            for a, b, c, d, e in [before.by_pattern.get(pattern, NO_COUNTS)]
-            if row[0] > a
+            for known in [before.by_pattern.get(pattern)]
+            if known is None or row[0] > known[0]
         }
         return StateCounts(self.arrivals - before.arrivals, left)
 
@@ -59,11 +64,11 @@ class StateCounts(NamedTuple):
     def restored(cls, state: Sequence[Any]) -> Self:
         """As ``state`` has it; what older records did not count is 0."""
         arrivals, rows = state
-        counts = {p: cast(PatternCounts, (*row, *NO_COUNTS[len(row) :])) for p, *row in rows}
+        counts = {p: (*row, *NO_COUNTS[len(row) :]) for p, *row in rows}
         return cls(arrivals, counts)
 
 
 def searched(row: PatternCounts, costs: WorkCosts) -> float:
     """What the requests of a pattern took: comparisons, buckets visited, codes read in vain."""
-    _, _, compared, buckets, codes = row
+    _, _, compared, buckets, codes = row[:5]
     return (compared - codes) * costs.compare + buckets * costs.bucket + codes * costs.code

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -27,9 +27,7 @@ from storage.vocabulary.amri_costs import (
 )
 from storage.vocabulary.amri_counts import NO_COUNTS, StateCounts
 from storage.vocabulary.amri_patterns import Pattern, attributes_of, pattern_of
-
-#: Requests of a pattern from which what they compared corrects the model.
-LEAST_MEASURED: Final = 200
+from storage.vocabulary.amri_ranges import LEAST_MEASURED, range_shares
 
 
 def window_load(
@@ -60,29 +58,52 @@ def window_model(
     least: requests of a pattern from which they say something."""
     if not is_refined:
         return IndexCosts()
-    reach = capped_reach(distinct_values(load, counts), MOST_BITS, load.ordered)
+    distinct = distinct_values(load, counts, bits, by_modules)
+    reach = capped_reach(distinct, MOST_BITS, load.ordered)
     model = IndexCosts(REFINED, reach=reach, segments=max(1, n_segments), visits=True)
     measured = {
         pattern: (requests, compared - codes)
-        for pattern, (requests, _, compared, _, codes) in counts.by_pattern.items()
+        for pattern, (requests, _, compared, _, codes, *_) in counts.by_pattern.items()
         if pattern not in by_modules
     }
     factors = corrections(load, model, bits, measured, least)
     return replace(model, corrections=factors)
 
 
-def distinct_values(load: SearchLoad, counts: StateCounts) -> list[float]:
+def distinct_values(
+    load: SearchLoad, counts: StateCounts, bits: Bits, by_modules: Collection[Pattern] = ()
+) -> list[float]:
     """By attribute how many values requests told apart, as those that asked for it alone saw:
-    stored tuples for each one that matched, by order as well. Infinite where that is not known
-    (card A14.2)."""
-    values = []
+    stored tuples for each one that matched (card A14.2), or, beside ranges, agreed. By order one of
+    the share in range, see ``range_shares``. Infinite where that is not known."""
+    values, in_range = [], range_shares(load, counts, bits, by_modules)
+    stored = load.arrivals * load.window
     for attribute in range(load.n):
-        alone = counts.by_pattern.get(pattern_of([attribute], load.n), NO_COUNTS)
-        requests, matched = alone[:2]
-        is_known = requests >= LEAST_MEASURED and matched
-        stored = load.arrivals * load.window
-        values.append(stored * requests / matched if is_known else math.inf)
+        own = pattern_of([attribute], load.n)
+        if load.ordered & own:
+            values.append(1 / in_range[attribute] if attribute in in_range else math.inf)
+            continue
+        requests, matched = counts.by_pattern.get(own, NO_COUNTS)[:2]
+        alike: float = matched
+        if requests < LEAST_MEASURED or not matched:
+            requests, alike = _beside_ranges(load, counts, own, in_range)
+        values.append(stored * requests / alike if alike else math.inf)
     return values
+
+
+def _beside_ranges(
+    load: SearchLoad, counts: StateCounts, own: Pattern, in_range: Mapping[int, float]
+) -> tuple[int, float]:
+    """Requests for an attribute by its value and for others by order alone, and tuples that agreed:
+    those that matched, by the shares that were in range."""
+    n_requests, agreed = 0, 0.0
+    for pattern, (requests, matched, *_) in counts.by_pattern.items() if load.ordered else ():
+        ranges = attributes_of(pattern & load.ordered, load.n)
+        is_own = pattern & ~load.ordered == own and pattern != own
+        if is_own and requests >= LEAST_MEASURED and in_range.keys() >= {*ranges}:
+            n_requests += requests
+            agreed += matched / math.prod(in_range[a] for a in ranges)
+    return n_requests, agreed
 
 
 def corrections(

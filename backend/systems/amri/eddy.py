@@ -32,7 +32,7 @@ from backend.systems.amri.states import StateIndex
 from backend.systems.amri.telling import EddyLook
 from backend.systems.amri.view import EddyView
 from storage.vocabulary.amri_costs import REFINED, Bits
-from storage.vocabulary.amri_counts import PatternCounts, searched
+from storage.vocabulary.amri_counts import AGREED, IN_RANGE, PatternCounts, searched
 from storage.vocabulary.amri_patterns import Pattern
 from storage.vocabulary.memory import Bid, MemoryUse
 from storage.vocabulary.records import Decision, DecisionOutcome
@@ -42,7 +42,7 @@ SETTLING: Final = 2
 #: Routes of an origin that elements take, those that are explored among them.
 MOST_ROUTES: Final = 24
 #: Of what is kept of an eddy between runs; one of another form says nothing to this one.
-FORM: Final = 6
+FORM: Final = 7
 
 
 class AdaptedEddy:
@@ -227,12 +227,10 @@ class AdaptedEddy:
         return tuple(dict.fromkeys(orders))[:MOST_ROUTES]
 
     def _counts(self, profile: EddyProfile, port: int) -> dict[Pattern, PatternCounts]:
-        rows = profile.requests[port, : 1 << len(self.view.attributes[port])]
-        return {
-            pattern: cast(PatternCounts, tuple(row))
-            for pattern, row in enumerate(rows.tolist())
-            if row[PROBES]
-        }
+        n = len(self.view.attributes[port])
+        n_counts = IN_RANGE + n if self.states[port].ordered else AGREED
+        rows = profile.requests[port, : 1 << n, :n_counts]
+        return {pattern: tuple(row) for pattern, row in enumerate(rows.tolist()) if row[PROBES]}
 
     def _scheduled(
         self, look: EddyLook, counts: list[dict[Pattern, PatternCounts]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from backend.operators.network.joins.join_kernel import MATCHES, PROBES
 from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.migration import SliceChoice, moving_cost
 from backend.systems.amri.portfolio import (
@@ -18,7 +17,6 @@ from backend.systems.amri.pricing import PricedWindow
 from backend.systems.amri.sides import Sides
 from backend.systems.amri.switching import by_window
 from storage.vocabulary.amri_costs import Bits, IndexCosts
-from storage.vocabulary.amri_counts import StateCounts
 from storage.vocabulary.amri_patterns import Pattern
 
 
@@ -54,18 +52,6 @@ class ChosenMix(NamedTuple):
     moved: tuple[SliceChoice, ...]
     basis: Mapping[str, Any]
     is_greedy: bool
-
-
-def chains_of(counts: StateCounts, ordered: Pattern = 0) -> dict[Pattern, float]:
-    """By pattern that was asked for how many tuples agreed with a request in all it specifies.
-    ordered: attributes that are asked for by order alone; a pattern that was never asked for
-    without them had twice as many tuples as matched for each of them."""
-    beside = {p: (p & ordered).bit_count() for p in counts.by_pattern if p & ~ordered}
-    chains: dict[Pattern, float] = {}
-    for p in sorted(beside, key=lambda p: -beside[p]):
-        row = counts.by_pattern[p]
-        chains[p & ~ordered] = row[MATCHES] / row[PROBES] * 2 ** beside[p]
-    return chains
 
 
 def building_cost(model: IndexCosts, n_tuples: float, old: AccessMethods, new: Mix) -> float:

@@ -16,7 +16,8 @@ from storage.vocabulary.amri_costs import (
     SearchLoad,
 )
 from storage.vocabulary.amri_counts import StateCounts
-from storage.vocabulary.amri_patterns import pattern_text
+from storage.vocabulary.amri_patterns import Pattern, pattern_text
+from storage.vocabulary.amri_ranges import chain_lengths
 from storage.vocabulary.amri_windows import distinct_values
 
 
@@ -24,7 +25,8 @@ from storage.vocabulary.amri_windows import distinct_values
 class PricedWindow:
     """A state between two selections. asked, load: what was asked of it, without and with the
     prior; model: that it is priced by; assessed: what the assessor reports; bits, partitions,
-    n_stored: of the state; names: of its attributes; sizes: of its access methods."""
+    n_stored: of the state; served: patterns that hash modules answer; names: of its attributes;
+    sizes: of its access methods."""
 
     asked: SearchLoad
     load: SearchLoad
@@ -34,6 +36,7 @@ class PricedWindow:
     bits: Bits
     partitions: tuple[Partition, ...]
     n_stored: int
+    served: tuple[Pattern, ...]
     names: tuple[str, ...]
     sizes: IndexBytes
 
@@ -49,12 +52,17 @@ class PricedWindow:
         return cost / max(self.load.requests, 1e-300)
 
     @property
+    def chains(self) -> dict[Pattern, float]:
+        """By pattern how many tuples a hash module on it has for a request."""
+        return chain_lengths(self.asked, self.counts, self.bits, self.served)
+
+    @property
     def basis(self) -> dict[str, Any]:
         """What costs are worked out from, as JSON-typed data."""
         load, model = self.load, self.model
         distinct = [math.inf] * load.n
         if model.reach is not None:
-            distinct = distinct_values(self.asked, self.counts)
+            distinct = distinct_values(self.asked, self.counts, self.bits, self.served)
         return {
             "arrivals": load.arrivals,
             "requests": load.requests,

@@ -55,11 +55,13 @@ class BitSelection(NamedTuple):
 
 
 def with_prior(load: SearchLoad, share: float) -> SearchLoad:
-    """F' = (1 - l)F + l·uniform over all patterns (card A14.1)."""
+    """F' = (1 - l)F + l·uniform over all patterns (card A14.1), but for those by order that nothing
+    asks for: the prior splits bits evenly between what is asked for by values (ours)."""
     if not share:
         return load
-    everything = load.n <= MOST_SPREAD
-    patterns = range(1, 1 << load.n) if everything else [p for p in load.patterns if p]
+    asked = [p for p in load.patterns if p]
+    every = range(1, 1 << load.n) if load.n <= MOST_SPREAD else asked
+    patterns = [p for p in every if not p & load.ordered or p in load.frequencies]
     mixed = {pattern: (1 - share) * f for pattern, f in load.frequencies.items()}
     for pattern in patterns:
         mixed[pattern] = mixed.get(pattern, 0.0) + share / len(patterns)

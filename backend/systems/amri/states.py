@@ -24,7 +24,7 @@ from backend.systems.amri.migration import (
     slice_choices,
     slices_to_move,
 )
-from backend.systems.amri.mixing import AccessMethods, ChosenMix, best_mix, chains_of, mix_sides
+from backend.systems.amri.mixing import AccessMethods, ChosenMix, best_mix, mix_sides
 from backend.systems.amri.partition_size import PartitionSize
 from backend.systems.amri.portfolio import (
     IndexBytes,
@@ -261,7 +261,7 @@ class StateIndex:
         none, self._has_modules = (0,) * self.n, True
         self.access = AccessMethods(self.bits, modules)
         problem = PortfolioProblem(
-            window.load, window.model, SelectionSettings(0), chains_of(self.counts, self.ordered),
+            window.load, window.model, SelectionSettings(0), window.chains,
             self.sizes, (none, modules), self.report.n_tuples,
         )  # fmt: skip
         self.wants = portfolio_tiers(problem.growing(modules), window.load.arrivals)
@@ -272,12 +272,12 @@ class StateIndex:
         asked = window_load(n, frequencies, self.counts, n_searched, self.ordered)
         self._per_arrival = asked.requests / asked.arrivals
         is_refined = self.knobs.cost_model == "refined"
-        by_modules = [p for p, module in self.access.serves.items() if module is not None]
-        model = window_model(asked, is_refined, self.bits, self.n_segments, self.counts, by_modules)
+        served = tuple(p for p, module in self.access.serves.items() if module is not None)
+        model = window_model(asked, is_refined, self.bits, self.n_segments, self.counts, served)
         model = self.took.priced(model) if self.knobs.index_costs == "measured" else model
         return PricedWindow(
             asked, with_prior(asked, self.knobs.prior), model, report, self.counts, self.bits,
-            live_partitions(self.report, self._reported_size), self.report.n_tuples,
+            live_partitions(self.report, self._reported_size), self.report.n_tuples, served,
             tuple(self.names), self.sizes,
         )  # fmt: skip
 
@@ -296,7 +296,7 @@ class StateIndex:
 
     def _mixed(self, window: PricedWindow) -> ChosenMix:
         """The mix of bits and hash modules after an assessment."""
-        load, now, chains = window.load, self.access, chains_of(self.counts, self.ordered)
+        load, now, chains = window.load, self.access, window.chains
         problem = PortfolioProblem(
             load, window.model, SelectionSettings(self.budget), chains, self.sizes,
             (now.bits, now.modules), self.report.n_tuples, self.pinned,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.systems.amri.mixing import AccessMethods, building_cost, chains_of
+from backend.systems.amri.mixing import AccessMethods, building_cost
 from backend.systems.amri.portfolio import (
     ROOM,
     IndexBytes,
@@ -24,6 +24,7 @@ from storage.vocabulary.amri_configurations import EQUAL
 from storage.vocabulary.amri_costs import IndexCosts, SearchLoad, WorkCosts
 from storage.vocabulary.amri_counts import StateCounts
 from storage.vocabulary.amri_patterns import module_for
+from storage.vocabulary.amri_ranges import chain_lengths
 from storage.vocabulary.memory import PAGE_BYTES
 from tests.oracles import amri_routes as twin
 from tests.unit.amri.cases import SHARES_2
@@ -244,8 +245,13 @@ def test_no_module_has_an_attribute_that_is_asked_for_by_order() -> None:
 
 
 def test_chains_of_an_index_are_what_agrees_by_value() -> None:
-    """A range is taken for a half where its pattern was asked for alone."""
+    """A range whose pattern was asked for alone leaves a half, or as much as was measured."""
     counts = StateCounts(1, {p: (10, n, 0, 0, 0) for p, n in ((6, 30), (7, 10), (5, 20))})
-    assert chains_of(counts) == {6: 3.0, 7: 1.0, 5: 2.0}
-    assert chains_of(counts, 1) == {6: 3.0, 4: 4.0}
-    assert chains_of(StateCounts(1, {1: (10, 20, 0, 0, 0)}), 1) == {}
+    load, by_order = SearchLoad(3, {}), SearchLoad(3, {}, ordered=1)
+    bits = (0, 0, 1)
+    assert chain_lengths(load, counts, bits) == {6: 3.0, 7: 1.0, 5: 2.0}
+    assert chain_lengths(by_order, counts, bits) == {6: 3.0, 4: 4.0}
+    assert chain_lengths(by_order, StateCounts(1, {1: (10, 20, 0, 0, 0)}), bits) == {}
+    few = StateCounts(1, {5: (1000, 0, 5000, 0, 0, 5998, 0, 0, 1999)})  # 2000 of 6000: one in five
+    assert chain_lengths(by_order, few, bits) == {4: pytest.approx(5.998 / 0.6)}
+    assert chain_lengths(by_order, few, bits, [5]) == {4: 5.998}

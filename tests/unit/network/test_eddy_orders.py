@@ -19,7 +19,7 @@ from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.eddy import bit_index, code_kernel
 from backend.operators.network.eddy.bit_index import bit_index_bytes
 from backend.operators.network.eddy.tuning import EddyTuning, StateTuning
-from backend.operators.network.eddy.words import CODES_READ, N_CUT
+from backend.operators.network.eddy.words import AGREED, CODES_READ, IN_RANGE, N_CUT
 from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
 from backend.operators.network.kinds.eddy import EddyOp
 from backend.operators.network.kinds.joins import JoinOp
@@ -27,7 +27,7 @@ from backend.operators.network.stores import stores
 from storage.vocabulary.amri_configurations import even_split
 from storage.vocabulary.amri_costs import ORDERED_BITS
 from tests.oracles.network_joins import join_at
-from tests.oracles.network_windows import bag_at
+from tests.oracles.network_windows import Row, bag_at
 from tests.unit.network.elements import fields, stream
 from tests.unit.network.join_cases import Case, joins
 from tests.unit.network.ordered_joins import (
@@ -312,3 +312,32 @@ def test_an_index_takes_the_bytes_that_are_said_of_it() -> None:
     report = routed.operator.profile().states[1]
     assert report.index_bytes == bit_index_bytes(report.span, 64, 2, 1)
     assert bit_index_bytes(300, 64, 2, 1) > bit_index_bytes(300, 64, 2)
+
+
+def counted(rows: Sequence[Row], asked: Row, bounds: Sequence[tuple[int, str, int]]) -> list[int]:
+    """Of the tuples with the key of a request how many there are, and are within each bound: of an
+    attribute, compared with one of the request."""
+    alike = [row for row in rows if row[0] == asked[0] is not None]
+    alike = [row for row in alike if all(row[own] is not None for own, _, _ in bounds)]
+    inside = [sum(HOLDS[op](row[own], asked[other]) for row in alike) for own, op, other in bounds]
+    return [len(alike), *inside]
+
+
+@pytest.mark.parametrize(
+    "access", [StateTuning(None), StateTuning(None, (0b100,)), StateTuning((3, 0, 0))]
+)
+def test_what_agrees_and_what_is_in_each_range_is_counted(access: StateTuning) -> None:
+    """By scans, by a hash index and by bits of the key alone: of each attribute apart, whether it
+    is the other one's range that a tuple is not in."""
+    rng, bounds = random.Random(3), [(2, ">=", 2), (3, "<", 3)]
+    conditions = [compared("<=", 2, WIDTH + 2), compared(">", 3, WIDTH + 3)]
+    routed = Routed(star(EddyOp, 2, conditions))
+    routed.retune(EddyTuning(states=(StateTuning(None), access)))
+    rows = [row for row, _, _ in numbers(rng, 200, 200)]
+    routed.run([[], [(row, 0, 1) for row in rows]], 1)
+    asked = [row for row, _, _ in numbers(rng, 50, 50) if row[2] is not None]
+    routed.run([[(row, 1, 1) for row in asked], []], 2)
+    found = routed.operator.profile().requests[1, 0b111]
+    expected = np.sum([counted(rows, row, bounds) for row in asked], axis=0)
+    assert found[[AGREED, IN_RANGE + 1, IN_RANGE + 2]].tolist() == expected.tolist()
+    assert found[IN_RANGE] == 0 < found[MATCHES] < min(expected[1:])

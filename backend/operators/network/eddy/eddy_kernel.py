@@ -23,12 +23,14 @@ from backend.operators.network.core.blocks import Ints, Signs
 from backend.operators.network.eddy.bit_kernel import link_bits
 from backend.operators.network.eddy.search_kernel import begin_search, next_by_bits
 from backend.operators.network.eddy.words import (
+    AGREED,
     BUCKETS,
     BY_BITS,
     CODES_READ,
     COMPARED,
     ELEMENTS,
     HIGH,
+    IN_RANGE,
     IN_VAIN,
     IS_FLOAT,
     IS_STRICT,
@@ -36,11 +38,13 @@ from backend.operators.network.eddy.words import (
     N_REQUEST,
     ORDERED,
     PATTERN,
+    RANGES,
     REQUESTS,
     VISITED,
     A,
 )
 from backend.operators.network.joins import join_kernel as joins
+from backend.operators.network.kinds.eddy import MOST_ATTRIBUTES
 from backend.operators.network.stores.store_kernels import mixed
 from backend.operators.selection.bits import called, inlined, kernel
 
@@ -90,12 +94,19 @@ def is_ordered(at: Pointer, condition: Pointer) -> Any:
 
 
 @called
-def are_ordered(at: Pointer, conditions: int) -> bool:
-    """Whether all of these conditions, as bits, are true for the values at work."""
+def are_ordered(at: Pointer, step: Pointer, tally: Ints, level: int) -> Any:
+    """Whether all conditions of a step are true for the values at work. Counts the tuple, which
+    agrees in all that is equal, and of each attribute whether it is in its range."""
+    asked, held = step[ORDERED], np.int64(0)
     for k in range(size(at, A.conditions, 0)):
-        if conditions >> k & 1 and not is_ordered(at, row(at, A.conditions, k)):
-            return False
-    return True
+        if asked >> k & 1 and is_ordered(at, row(at, A.conditions, k)):
+            held |= np.int64(1) << k
+    tally[level, AGREED] += 1
+    for a in range(MOST_ATTRIBUTES):
+        range_of = step[RANGES + a]
+        if range_of != 0 and held & range_of == range_of:
+            tally[level, IN_RANGE + a] += 1
+    return held == asked
 
 
 @inlined
@@ -112,7 +123,7 @@ def combine(at: Pointer, steps: int, tally: Ints, out: Ints, n_out: int) -> Any:
             level -= 1
             continue
         chosen[step[joins.TARGET]] = seq
-        if step[ORDERED] != 0 and not are_ordered(at, step[ORDERED]):
+        if step[ORDERED] != 0 and not are_ordered(at, step, tally, level):
             continue
         tally[level, joins.MATCHES] += 1
         if level < last:
@@ -139,7 +150,7 @@ def count_requests(at: Pointer, port: int, route: int, steps: int, tally: Ints) 
         routes[port, route, COMPARED] += tally[level, joins.SCANNED]
         routes[port, route, VISITED] += tally[level, BUCKETS]
         routes[port, route, IN_VAIN] += tally[level, CODES_READ]
-        for what in range(N_REQUEST):
+        for what in range(N_REQUEST if tally[level, AGREED] else AGREED):
             counts[target, pattern, what] += tally[level, what]
 
 

@@ -155,7 +155,9 @@ class EddyJoin(StoredJoin):
                     asked = terms.asked(known, with_target, level == 0)
                     pattern = requested_pattern(self._jas[target], known | terms.bounded(known))
                     method = self._method(target, pattern, known)
-                    table[port, place, level] = target, known, method, pattern, asked
+                    ranges = terms.ranges(self._jas[target], known, asked)
+                    table[port, place, level, : w.RANGES] = target, known, method, pattern, asked
+                    table[port, place, level, w.RANGES : w.RANGES + len(ranges)] = ranges
                     known = with_target
         return table
 

@@ -98,8 +98,10 @@ class EddyProfile:
 
     came: int64[n, 2], elements with sign + and - of each input. requests: int64[n, 2^N, N_REQUEST],
     of the search requests to each state by access pattern: how many, tuples matched, tuples
-    compared, buckets visited, tuples of which the code alone was read. routes: int64[n, routes, 5],
-    by origin and route: elements, requests, then the last three. processor_ns: what all took.
+    compared, buckets visited, tuples of which the code alone was read; where something is compared
+    by order tuples that agreed in all that is equal, and of these by attribute those in its range.
+    routes: int64[n, routes, 5], by origin and route: elements, requests, tuples compared, buckets
+    visited, codes read. processor_ns: what all took.
     """
 
     came: Ints

@@ -39,9 +39,10 @@ N_RANGE: Final = 3
 N_SEARCH: Final = FIRST_RANGE + N_RANGE * MOST_ATTRIBUTES
 IN_CODES, IN_STRETCHES, IN_CHAINS = range(3)
 #: Of steps, behind those of join_kernel: the access pattern, and conditions by order that can be
-#: looked at there, as bits. STEP_INDEX: a hash index, or these.
-PATTERN, ORDERED = 3, 4
-N_STEP: Final = 5
+#: looked at there, as bits; then of each join attribute those that make the range it is asked for
+#: by. STEP_INDEX: a hash index, or these.
+PATTERN, ORDERED, RANGES = 3, 4, 5
+N_STEP: Final = RANGES + MOST_ATTRIBUTES
 #: Of conditions by order: the class of the lower value and of the higher one, whether these may not
 #: be equal, whether they are floating-point numbers.
 LOW, HIGH, IS_STRICT, IS_FLOAT = range(4)
@@ -51,9 +52,10 @@ N_CONDITION: Final = 4
 ORDER_PLACE, KEY_IS_FLOAT = 3, 4
 SCAN, BY_BITS = -1, -2
 #: Of what is counted of requests, behind those of join_kernel: buckets visited; of the tuples
-#: compared those of which no more than the code was read. Of routes.
-BUCKETS, CODES_READ = 3, 4
-N_REQUEST: Final = 5
+#: compared those of which no more than the code was read; where some are compared by order those
+#: that agree in all that is equal, and of these by join attribute those in its range. Of routes.
+BUCKETS, CODES_READ, AGREED, IN_RANGE = 3, 4, 5, 6
+N_REQUEST: Final = IN_RANGE + MOST_ATTRIBUTES
 ELEMENTS, REQUESTS, COMPARED, VISITED, IN_VAIN = range(5)
 N_ROUTE: Final = 5
 

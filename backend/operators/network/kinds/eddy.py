@@ -91,6 +91,20 @@ class SearchTerms:
                 asked |= 1 << k
         return asked
 
+    def ranges(self, attributes: Sequence[int], known: int, asked: int) -> list[int]:
+        """Of each join attribute of an input the conditions, of those that are asked, that a
+        composite without its value compares it by. known: the classes that have a value."""
+        return [
+            sum(
+                1 << k
+                for k, (low, high, _) in enumerate(self.conditions)
+                for other in [high if low == own else low]
+                if asked >> k & 1 and own in (low, high) and known >> other & 1
+            )
+            * (not known >> own & 1)
+            for own in attributes
+        ]
+
 
 def join_attributes(terms: ProbedJoin, port: int) -> tuple[int, ...]:
     """JAS of an input: the classes of its join attributes, in the order of its columns (A1)."""
