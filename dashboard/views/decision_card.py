@@ -3,7 +3,8 @@
 Keys of ``Decision.detail`` with a place of their own: ``visits`` and ``dropping_ratio`` {now, init,
 change, unbounded} with ``mu`` and ``trigger``; ``plans`` [{kind, order, cost, incumbent, chosen}]
 and ``saving``, costs being {mean, low, high, n}; ``cost_unit``; ``steps`` [{phase, chosen,
-candidates [{attribute, score}]}] and ``cover_prefix``. Other numbers and words are listed as is.
+candidates [{attribute, score}]}] and ``cover_prefix``; ``counted`` [{about, columns, rows}]. Other
+numbers and words are listed as is.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from dashboard.views.decision_costs import (
 from dashboard.views.decisions import (
     OF_JOINS,
     RELATIONS,
+    CountedTable,
     DecisionCard,
     Inequality,
     MacroStepLine,
@@ -97,6 +99,7 @@ def build_card(
         + _rolled_up(detail),
         algorithm=decision.algorithm,
         pair=_mapping(detail["pair"]) if isinstance(detail.get("pair"), Mapping) else None,
+        counted=tuple(CountedTable(**table) for table in detail.get("counted") or ()),
     )
 
 

@@ -112,12 +112,21 @@ class MacroStepLine(NamedTuple):
     candidates: list[tuple[str, float | None]]
 
 
+class CountedTable(NamedTuple):
+    """Rows of words and numbers."""
+
+    about: str
+    columns: list[str]
+    rows: list[list[str | float | None]]
+
+
 class DecisionCard(NamedTuple):
     """Everything known of one evaluation; dashboard.views.decision_card builds it.
 
     tested: what the inequalities are about. saving: the predicted saving in words, '' = not
     predicted. pair: of a check of filters, the deciding pair as recorded. knobs: (name, value,
-    unit) in force. further: numbers without a place of their own.
+    unit) in force. counted: tables of what the costs follow from. further: numbers without a place
+    of their own.
     """
 
     seq: int
@@ -147,6 +156,7 @@ class DecisionCard(NamedTuple):
     further: list[tuple[str, str]]
     algorithm: str
     pair: Mapping[str, Any] | None = None
+    counted: tuple[CountedTable, ...] = ()
 
 
 def build_list(

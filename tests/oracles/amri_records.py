@@ -33,6 +33,7 @@ def _bits(d: Decision) -> Sides:
         follows = request_cost(basis, bits)
         assert predicted is not None
         assert abs(predicted - follows) <= 1e-6 * max(1.0, follows), f"{predicted} of {bits}"
+    _check_counted(d, old, new)
     if d.metric.startswith("accumulated"):
         return basis["advantage"], 2 * _price(basis, new)
     if d.metric.startswith("measured"):
@@ -42,6 +43,22 @@ def _bits(d: Decision) -> Sides:
     saved = request_cost(basis, old) - request_cost(basis, new) + upkeep
     least = d.detail["min_gain"] * request_cost(basis, old)
     return basis["requests"] * saved, basis["requests"] * least
+
+
+def _check_counted(d: Decision, old: Sequence[int], new: Sequence[int]) -> None:
+    """What is on its card comes to its costs, and adds up by attribute."""
+    attributes, patterns = (table["rows"] for table in d.detail["counted"])
+    names = d.detail["attributes"]
+    asking = dict.fromkeys(names, 0)
+    for pattern, requests, *_ in patterns if len({*names}) == len(names) else ():
+        for name in asking.keys() & {*pattern.strip("<>").split(",")}:
+            asking[name] += requests
+    assert [row[:3] for row in attributes] == [list(of) for of in zip(names, old, new, strict=True)]
+    if len({*names}) == len(names):
+        assert [row[3] for row in attributes] == [*asking.values()]
+    for place, predicted in ((4, d.predicted_old), (5, d.predicted_new)):
+        follows = sum(row[3] * row[place] for row in patterns)
+        assert abs((predicted or 0.0) - follows) <= 1e-6 * max(1.0, follows)
 
 
 def request_cost(
@@ -131,6 +148,7 @@ def _move(basis: Mapping[str, Any], old: Sequence[int], new: Sequence[int]) -> f
 def _mix(d: Decision) -> Sides:
     """A mix of bits and hash indexes against the one in force, with what building it costs."""
     basis, before, after = d.detail["basis"], d.old, d.new
+    _check_counted(d, before["bits"], after["bits"])
     costs = [request_cost(basis, of["bits"], of["modules"]) for of in (before, after)]
     for predicted, cost in zip((d.predicted_old, d.predicted_new), costs, strict=True):
         assert predicted is not None

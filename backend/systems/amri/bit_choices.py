@@ -16,7 +16,7 @@ from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.knobs import AmriKnobs
 from backend.systems.amri.migration import SliceChoice, switching_prices
 from backend.systems.amri.portfolio import Mix
-from backend.systems.amri.pricing import PricedWindow
+from backend.systems.amri.pricing import PatternCosts, PricedWindow
 from backend.systems.amri.selection import (
     BitSelection,
     SelectionSettings,
@@ -41,7 +41,8 @@ TOLERANCE: Final = 1.1
 
 class ChosenBits(NamedTuple):
     """What an assessment led to. sides: of the change of bits; selection: the cheapest bits of the
-    window; old, new: bits; costs: of a request under both; report: what was assessed; basis: what
+    window; old, new: bits; costs: of a request under both, by_pattern: what they
+    follow from; report: what was assessed; basis: what
     costs were worked out from, as JSON-typed data; mixes: no bits and the cheapest, for bids;
     rolled_back: the old bits are taken up again; moved: the choice for each partition."""
 
@@ -50,6 +51,7 @@ class ChosenBits(NamedTuple):
     old: Bits
     new: Bits
     costs: tuple[float, float]
+    by_pattern: tuple[PatternCosts, ...]
     report: AssessmentReport
     basis: Mapping[str, Any]
     mixes: tuple[Mix, Mix]
@@ -101,10 +103,11 @@ class BitChoices:
             new, sides = self._accumulated(self._advantage, window, knobs.min_gain, basis)
         else:
             new, sides = _by_window(window, selection, knobs)
-        pair = model.one(load, window.bits), model.one(load, new)
-        costs = [float(priced.requests[0] @ load.shares) for priced in pair]
+        old, other = (model.one(load, bits).requests[0] for bits in (window.bits, new))
+        costs = float(old @ load.shares), float(other @ load.shares)
         return ChosenBits(
-            sides, selection, window.bits, new, (costs[0], costs[1]), window.assessed, basis,
+            sides, selection, window.bits, new, costs, window.by_pattern(old, other),
+            window.assessed, basis,
             _mixes(window, selection.bits), back is not None,
         )  # fmt: skip
 

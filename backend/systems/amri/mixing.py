@@ -13,7 +13,7 @@ from backend.systems.amri.portfolio import (
     PortfolioProblem,
     best_portfolio,
 )
-from backend.systems.amri.pricing import PricedWindow
+from backend.systems.amri.pricing import PatternCosts, PricedWindow
 from backend.systems.amri.sides import Sides
 from backend.systems.amri.switching import by_window
 from storage.vocabulary.amri_costs import Bits, IndexCosts
@@ -41,13 +41,15 @@ class AccessMethods(NamedTuple):
 
 class ChosenMix(NamedTuple):
     """What an assessment led to. sides: of the change; old, new: access methods; costs: of a
-    request with both; report: what was assessed; moved: the choice for each partition; basis: what
-    costs were worked out from, as JSON-typed data; is_greedy: not all mixes were tried."""
+    request with both, by_pattern: what they follow from; report: what was assessed; moved: the
+    choice for each partition; basis: what costs were worked out from, as JSON-typed data;
+    is_greedy: not all mixes were tried."""
 
     sides: Sides
     old: AccessMethods
     new: AccessMethods
     costs: tuple[float, float]
+    by_pattern: tuple[PatternCosts, ...]
     report: AssessmentReport
     moved: tuple[SliceChoice, ...]
     basis: Mapping[str, Any]

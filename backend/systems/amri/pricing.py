@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.migration import Partition
@@ -12,13 +14,26 @@ from backend.systems.amri.portfolio import IndexBytes
 from backend.systems.amri.selection import bounds
 from storage.vocabulary.amri_costs import (
     Bits,
+    Floats,
     IndexCosts,
     SearchLoad,
 )
-from storage.vocabulary.amri_counts import StateCounts
+from storage.vocabulary.amri_counts import NO_COUNTS, StateCounts
 from storage.vocabulary.amri_patterns import Pattern, pattern_text
 from storage.vocabulary.amri_ranges import chain_lengths
 from storage.vocabulary.amri_windows import distinct_values
+
+
+class PatternCosts(NamedTuple):
+    """Of a pattern, None: of all that nothing asked for. requests, compared: counted; share: F that
+    a cost weighs; old, new: of a request, under the access methods in force and under others."""
+
+    pattern: Pattern | None
+    requests: int
+    compared: int
+    share: float
+    old: float
+    new: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +65,23 @@ class PricedWindow:
         so many bits, for what assessment removed (Lemma 2, card A6)."""
         _, cost = bounds(self.load, self.model, n_bits, self.assessed)
         return cost / max(self.load.requests, 1e-300)
+
+    def by_pattern(self, old: Floats, new: Floats) -> tuple[PatternCosts, ...]:
+        """What the costs of a request follow from, what was asked for most first. old, new:
+        float64[patterns], of a request."""
+        asked, prior = list[PatternCosts](), np.zeros(3)
+        rows = zip(self.load.patterns, self.load.shares.tolist(), old, new, strict=True)
+        for pattern, share, *costs in rows:
+            requests, _, compared, *_ = self.counts.by_pattern.get(pattern, NO_COUNTS)
+            if requests:
+                asked.append(PatternCosts(pattern, requests, compared, share, *map(float, costs)))
+            else:
+                prior += share, share * costs[0], share * costs[1]
+        asked.sort(key=lambda of: -of.requests)
+        share, *sums = prior.tolist()
+        if share:
+            asked.append(PatternCosts(None, 0, 0, share, *(cost / share for cost in sums)))
+        return tuple(asked)
 
     @property
     def chains(self) -> dict[Pattern, float]:

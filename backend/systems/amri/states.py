@@ -305,14 +305,16 @@ class StateIndex:
         sides = mix_sides(problem, now, best, window, self.knobs.min_gain)
         self.wants = portfolio_tiers(problem.mixes, load.arrivals)
         costs = [problem.request_cost(mix.bits, mix.modules) for mix in (now, best)]
+        by_pattern = window.by_pattern(*(problem.served(*mix[:2]) for mix in (now, best)))
         if sides.holds:
             self._adopt(new.bits)
             self.access = new
         basis = {**window.basis, "chains": [[p, n] for p, n in chains.items()]}
         moved = self._slices(window)
         return ChosenMix(
-            sides, now, new, (costs[0], costs[1]), window.assessed, moved, basis, problem.is_greedy
-        )
+            sides, now, new, (costs[0], costs[1]), by_pattern, window.assessed, moved, basis,
+            problem.is_greedy,
+        )  # fmt: skip
 
     # ------------------------------------------------------------------ partitions
 

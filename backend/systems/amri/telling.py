@@ -16,6 +16,7 @@ from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.knobs import AmriKnobs
 from backend.systems.amri.migration import SliceChoice
 from backend.systems.amri.mixing import AccessMethods, ChosenMix
+from backend.systems.amri.pricing import PatternCosts
 from backend.systems.amri.routing import Order, RouteChoice
 from backend.systems.amri.schedule import ScheduleEvent
 from backend.systems.amri.sides import Sides
@@ -189,6 +190,7 @@ def _selection_detail(look: EddyLook, state: int, chosen: ChosenBits) -> dict[st
     return {
         "state": view.names[state],
         "attributes": list(view.attributes[state]),
+        "counted": _counted(look, state, chosen.by_pattern, chosen.old, chosen.new),
         "requests": report.total,
         "frequencies": {
             view.pattern(state, pattern): share for pattern, share in report.frequencies.items()
@@ -206,6 +208,43 @@ def _selection_detail(look: EddyLook, state: int, chosen: ChosenBits) -> dict[st
     }
 
 
+def _counted(
+    look: EddyLook, state: int, by_pattern: Sequence[PatternCosts], old: Bits, new: Bits
+) -> list[Mapping[str, Any]]:
+    """What bits followed from, as tables: by attribute who asks for it, by pattern what a request
+    takes, at which weight it counts in the costs of the decision."""
+    view, names = look.view, look.view.attributes[state]
+    total = sum(of.requests for of in by_pattern)
+    asking = [
+        sum(of.requests for of in by_pattern if (of.pattern or 0) >> (len(names) - 1 - k) & 1)
+        for k in range(len(names))
+    ]
+    attributes = zip(names, old, new, asking, strict=True)
+    patterns = [
+        [
+            "no requests" if of.pattern is None else view.pattern(state, of.pattern),
+            of.requests,
+            of.compared / of.requests if of.requests else None,
+            of.share,
+            of.old,
+            of.new,
+        ]
+        for of in by_pattern
+    ]
+    return [
+        {
+            "about": f"Attributes, of {count(total)} requests",
+            "columns": ["Attribute", "Bits before", "Bits after", "Requests with it"],
+            "rows": [list(row) for row in attributes],
+        },
+        {
+            "about": "Requests by access pattern",
+            "columns": ["Pattern", "Requests", "Compared", "Weight", "Cost before", "Cost after"],
+            "rows": patterns,
+        },
+    ]
+
+
 def mix_decision(look: EddyLook, state: int, chosen: ChosenMix) -> Decision:
     """The bits and hash indexes of a state after an assessment."""
     view, old, new = look.view, chosen.old, chosen.new
@@ -221,6 +260,7 @@ def mix_decision(look: EddyLook, state: int, chosen: ChosenMix) -> Decision:
     detail = {
         "state": view.names[state],
         "attributes": list(names),
+        "counted": _counted(look, state, chosen.by_pattern, old.bits, new.bits),
         "requests": report.total,
         "min_gain": look.knobs.min_gain,
         "basis": dict(chosen.basis),

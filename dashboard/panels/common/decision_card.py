@@ -20,6 +20,7 @@ from dashboard.views.decision_costs import digits, number_of
 from dashboard.views.decisions import (
     LEVELS,
     CostBar,
+    CountedTable,
     DecisionCard,
     Inequality,
     MacroStepLine,
@@ -41,6 +42,7 @@ def draw_card(card: DecisionCard, context: Context) -> Component:
         _section("Pair", [pair_table(card.pair)]) if card.pair else None,
         _section("In use" if card.unit in LEVELS else "Order", _orders(card, context)),
         _section(f"Cost ({card.unit})", _costs(card)),
+        _section("Counted", [*map(counted_table, card.counted)]) if card.counted else None,
         _section("Saved", _saved(card)) if card.verdict == "switched" else None,
         _details(card),
     ]
@@ -323,6 +325,15 @@ def _knobs(card: DecisionCard) -> Component:
     return RowTable(
         "Knob values in force at this batch", columns, [list(knob) for knob in card.knobs]
     )
+
+
+def counted_table(table: CountedTable) -> Component:
+    """Words first, then numbers, whole ones as such."""
+    columns = [TableColumn(name) for name in table.columns[:1]]
+    for place, name in enumerate(table.columns[1:], start=1):
+        is_whole = all(isinstance(row[place], int) for row in table.rows)
+        columns.append(TableColumn(name, "int" if is_whole else "f3"))
+    return RowTable(table.about, columns, [list(row) for row in table.rows])
 
 
 def _further(card: DecisionCard) -> Component:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.panels.common.decision_card import scale_of
+from dashboard.panels.common.decision_card import counted_table, scale_of
 from dashboard.views.decision_card import build_card, knob_text, order_names
 from dashboard.views.decisions import build_list, count_words, pick, saved_per_1000
 from storage.tables.rows import DecisionCounts, DecisionEntry
@@ -73,6 +73,22 @@ def test_when_all_evaluations_are_stored_the_words_say_so() -> None:
     counts = DecisionCounts({"switched": 1}, stored=1, evaluated=1)
     words = count_words(build_list([an_entry()], counts))
     assert words == "1, newest first"
+
+
+def test_what_costs_follow_from_is_on_the_card_as_it_was_counted() -> None:
+    """Whole numbers as such; a pattern that nothing asked for compared nothing."""
+    rows: list[list[Any]] = [["<a,*>", 1200, 3.5, 0.7, 4.25, 2.0], ["none", 0, None, 0.3, 5.0, 1.0]]
+    columns = ["Pattern", "Requests", "Compared", "Weight", "Cost before", "Cost after"]
+    detail = {
+        "counted": [{"about": "Requests by access pattern", "columns": columns, "rows": rows}]
+    }
+    card = build_card(an_entry(detail=detail), [MU], [])
+    assert card.counted == (("Requests by access pattern", columns, rows),)
+    assert card.further == []
+    drawn: Any = counted_table(card.counted[0])
+    assert [column["form"] for column in drawn.columns] == [None, "int", *["f3"] * 4]
+    assert [row["cells"] for row in drawn.rows] == rows
+    assert build_card(an_entry(detail={}), [MU], []).counted == ()
 
 
 def test_an_unknown_filter_means_all() -> None:
