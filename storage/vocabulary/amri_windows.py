@@ -7,7 +7,7 @@ over the candidates.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
@@ -27,7 +27,7 @@ from storage.vocabulary.amri_costs import (
 )
 from storage.vocabulary.amri_counts import NO_COUNTS, StateCounts
 from storage.vocabulary.amri_patterns import Pattern, attributes_of, pattern_of
-from storage.vocabulary.amri_ranges import LEAST_MEASURED, range_shares
+from storage.vocabulary.amri_ranges import LEAST_MEASURED, chain_lengths, range_shares
 
 
 def window_load(
@@ -131,7 +131,7 @@ class PassedWindow(NamedTuple):
     requests; n_moved: tuples bucketed anew in it; n_searched: that a request finds, n_tuples: of
     the state, n_segments: indexes that a request searches, at its end. modules: hash modules beside
     the bits; served: patterns that go to these. ordered: attributes that are asked for by order
-    alone."""
+    alone. sizes: bytes of an index by bits and of a hash module; 0: not known."""
 
     bits: Bits
     counts: StateCounts
@@ -142,6 +142,7 @@ class PassedWindow(NamedTuple):
     modules: tuple[Pattern, ...] = ()
     served: tuple[Pattern, ...] = ()
     ordered: Pattern = 0
+    sizes: tuple[int, int] = (0, 0)
 
     @property
     def priced(self) -> tuple[SearchLoad, IndexCosts]:
@@ -171,22 +172,33 @@ class PassedWindow(NamedTuple):
         hashed += sum(counts.by_pattern.get(p, (0,))[0] * p.bit_count() for p in self.served)
         return of_each, hashed + counts.cost(model.costs) + moved
 
-    def module_cost(self, modules: Collection[Pattern]) -> float:
-        """What the requests would have cost by hash modules alone, each by the one that serves it
-        for least; of those that none serves a scan."""
-        counts, (load, model) = self.counts, self.priced
-        costs = model.request_costs(load, np.zeros((1, load.n), dtype=np.int64))[0]
-        for module in modules:
-            requests, matched = counts.by_pattern.get(module, NO_COUNTS)[:2]
-            chain = matched / requests if requests else self.n_searched
-            costs = np.minimum(costs, model.chained(load, module, chain))
-        spent = sum(model.linked(load, module) for module in modules)
-        return load.requests * float(costs @ load.shares) + spent
+    def mix_costs(self, candidates: Candidates, sets: Sequence[tuple[Pattern, ...]]) -> Floats:
+        """float64[sets, candidates]: what the requests would have cost by bits beside each set of
+        hash modules, each by what serves it for least."""
+        load, model = self.priced
+        priced, asked = model.priced(load, candidates), load.requests * load.shares
+        lengths = chain_lengths(load, self.counts, self.bits, self.served)
+        costs = np.zeros((len(sets), len(candidates)))
+        for row, modules in enumerate(sets):
+            requests = priced.requests
+            for module in modules:
+                chain = model.chained(load, module, lengths.get(module, self.n_searched))
+                requests = np.minimum(requests, chain)
+            linked = sum(model.linked(load, module) for module in modules)
+            costs[row] = priced.upkeep + requests @ asked + linked
+        load.forget()
+        return costs
+
+    def module_cost(self, modules: tuple[Pattern, ...]) -> float:
+        """What the requests would have cost by hash modules alone; of those that none serves a
+        scan."""
+        none = np.zeros((1, len(self.bits)), dtype=np.int64)
+        return float(self.mix_costs(none, [modules])[0, 0])
 
 
 class StateSeen(NamedTuple):
     """A state at the end of a batch, as a record has it: its access methods as in PassedWindow, and
-    all that it was asked, and moved, since its run began."""
+    all that it was asked, and moved, since its run began. Older records have no sizes."""
 
     counts: StateCounts
     n_moved: int
@@ -197,6 +209,7 @@ class StateSeen(NamedTuple):
     modules: tuple[Pattern, ...] = ()
     served: tuple[Pattern, ...] = ()
     ordered: Pattern = 0
+    sizes: tuple[int, int] = (0, 0)
 
     def json(self) -> list[Any]:
         """As JSON-typed data."""
@@ -205,17 +218,19 @@ class StateSeen(NamedTuple):
     @classmethod
     def read(cls, known: list[Any]) -> Self:
         """As ``json`` has it."""
-        counts, n_moved, n_searched, n_tuples, n_segments, *methods, ordered = known
-        bits, modules, served = map(tuple, methods)
+        counts, n_moved, n_searched, n_tuples, n_segments, *methods = known
+        bits, modules, served, ordered, sizes = [*methods, (0, 0)][:5]
         numbers = (n_moved, n_searched, n_tuples, n_segments)
-        return cls(StateCounts.restored(counts), *numbers, bits, modules, served, ordered)
+        access = tuple(bits), tuple(modules), tuple(served)
+        return cls(StateCounts.restored(counts), *numbers, *access, ordered, (sizes[0], sizes[1]))
 
     def until(self, end: StateSeen) -> PassedWindow:
         """What passed from then on."""
         counts, n_moved = end.counts.since(self.counts), end.n_moved - self.n_moved
         return PassedWindow(
-            self.bits, counts, n_moved, *end[2:5], self.modules, self.served, self.ordered
-        )
+            self.bits, counts, n_moved, *end[2:5], self.modules, self.served, self.ordered,
+            end.sizes,
+        )  # fmt: skip
 
 
 class RegretTotals(NamedTuple):

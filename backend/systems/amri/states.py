@@ -128,7 +128,7 @@ class StateIndex:
         return StateSeen(
             self._total, self._n_moved, report.n_searched, report.n_tuples, self.n_segments,
             tuning.bits or bits, tuning.modules, tuple(p for p, m in serving.items() if m),
-            self.ordered,
+            self.ordered, (round(self.sizes.by_bits), round(self.sizes.module)),
         )  # fmt: skip
 
     @property

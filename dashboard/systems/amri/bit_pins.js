@@ -1,12 +1,12 @@
 /* Bits of indexes as text: in the value of a knob, and in the address. Pure. */
 
-/** The value of the knob of pinned bits with those of a state instead of what was there for it.
+/** The value of the knob of pinned bits with those of a state instead of what was there for it; null: with none.
     @param {string} value
     @param {string} state
-    @param {number[]} bits */
+    @param {number[] | null} bits */
 export function pinned(value, state, bits) {
   const others = String(value || "").split(";").map((one) => one.trim()).filter((one) => one && one.replace(/\s*:[^:]*$/, "") !== state);
-  return [...others, `${state}: ${bits.join(" ")}`].join("; ");
+  return (bits === null ? others : [...others, `${state}: ${bits.join(" ")}`]).join("; ");
 }
 
 /** Bits with one taken from an attribute and given to another, by place; -1: it is not spent. The same where that is

@@ -1,7 +1,7 @@
 /* IndexWhatIf: another index of a state on the requests on record, and taking it live; a Dash component.
 
    Props: run, drawing {state, input, states, attributes, in_force, method, methods, bits, modules, most_modules,
-   stretch, is_asked, knobs, at, words} (see tried.py), disabled (why knobs cannot be turned, or ''). What is tried
+   kib, every, budget, stretch, is_asked, knobs, at, words} (see tried.py), disabled (why knobs cannot be turned, or ''). What is tried
    stands in the address and is priced by the server; taking it live is a turn of the knobs behind it. */
 import { pinned, shown, total } from "./bit_pins.js";
 import { on } from "./core.js";
@@ -14,10 +14,12 @@ import { viewRange } from "./view_range.js";
 
 const REST_MS = 250;
 const MOST_BITS = 64;
+const MOST_KIB = 2 ** 30;
+const MOST_REQUESTS = 1e9;
 
 /* What is tried as it was changed last; the server has it when it has come to rest. */
 function useDraft(view) {
-  const served = { state: view.state, method: view.method, bits: view.bits, modules: view.modules, stretch: view.is_asked ? view.stretch : null };
+  const served = { state: view.state, method: view.method, bits: view.bits, modules: view.modules, kib: view.kib, every: view.every, stretch: view.is_asked ? view.stretch : null };
   const key = JSON.stringify(served);
   const [draft, setDraft] = useState(null);
   const timer = useRef(null);
@@ -34,11 +36,12 @@ function useDraft(view) {
 }
 
 /* As the address has it; another state is shown with the bits it has. */
-function indexOf({ words, state: before }, { state, method, bits, modules }) {
+function indexOf({ words, state: before }, { state, method, bits, modules, kib, every }) {
   if (state !== before) return "";
   if (method === words.bits) return `${method} ${bits.join(" ")}`;
   if (method === words.even) return `${method} ${total(bits)}`;
-  return method === words.hash ? `${method} ${modules}` : method;
+  const numbers = { [words.hash]: modules, [words.mix]: kib, [words.retuned]: every };
+  return method in numbers ? `${method} ${numbers[method]}` : method;
 }
 
 function Stepper({ value, least, most, label, change }) {
@@ -54,13 +57,16 @@ function Choice({ label, value, options, change }) {
   return h("label", null, `${label} `, h("select", { className: "pw-input", "aria-label": `${label} tried`, value, onChange: (event) => change(event.target.value) }, options.map(option)));
 }
 
-/* How many bits, by attribute or in all, or how many hash indexes. */
+/* How many bits, by attribute or in all, how many hash indexes, KiB of a mix, or requests between choices. */
 function Numbers({ view, now, change }) {
   const { words, attributes } = view;
-  const { method, bits, modules } = now;
-  if (method === words.hash) return h("label", null, "Indexes ", h(Stepper, { value: modules, least: 0, most: view.most_modules, label: "Hash indexes tried", change: (n) => change({ modules: n }) }));
+  const { method, bits, modules, kib, every } = now;
+  const one = (word, value, least, most, label, of) => h("label", null, `${word} `, h(Stepper, { value, least, most, label, change: (n) => change(of(n)) }));
+  if (method === words.mix) return one("KiB, 0 = no limit", kib, 0, MOST_KIB, "KiB of the portfolio tried", (n) => ({ kib: n }));
+  if (method === words.retuned) return one("Requests between choices", every, 1, MOST_REQUESTS, "Requests between choices tried", (n) => ({ every: n }));
+  if (method === words.hash) return one("Indexes", modules, 0, view.most_modules, "Hash indexes tried", (n) => ({ modules: n }));
   const spread = (n) => bits.map((_, a) => Math.floor((n + bits.length - 1 - a) / bits.length));
-  if (method === words.even) return h("label", null, "B ", h(Stepper, { value: total(bits), least: 0, most: MOST_BITS, label: "Bits tried", change: (n) => change({ bits: spread(n) }) }));
+  if (method === words.even) return one("B", total(bits), 0, MOST_BITS, "Bits tried", (n) => ({ bits: spread(n) }));
   if (method !== words.bits) return null;
   const own = (name, a) => h("label", { key: name }, h("i", { className: `pw-bit pw-cell-${a % 6}`, "aria-hidden": true }), ` ${name} `, h(Stepper, { value: bits[a], least: 0, most: MOST_BITS - total(bits) + bits[a], label: `Bits tried for ${name}`, change: (n) => change({ bits: bits.map((b, k) => (k === a ? n : b)) }) }));
   return h("span", { className: "pw-tried-bits" }, attributes.map(own), h("span", { className: "pw-dim" }, `B = ${total(bits)}`));
@@ -88,10 +94,18 @@ function useBrushed(change) {
 }
 
 /* The knobs to turn so that the index is there, in order. */
-function turnsFor({ words, knobs, input }, { method, bits, modules }) {
-  const isBits = method === words.bits || method === words.even;
-  const wanted = isBits ? { index_bits: Math.max(total(bits), Number(knobs.index_bits && knobs.index_bits.value)), access: "bitmap", pinned_bits: pinned(knobs.pinned_bits && knobs.pinned_bits.value, input, bits) } : { hash_indexes: method === words.hash ? modules : null, access: method === words.hash ? "hash" : "scan" };
-  return Object.entries(wanted).filter(([name, value]) => value !== null && knobs[name] && String(knobs[name].value) !== String(value));
+function turnsFor({ words, knobs, input, budget, states }, { method, bits, modules, kib, every }) {
+  const value = (name) => knobs[name] && knobs[name].value;
+  const hold = (own) => ({ index_bits: Math.max(total(bits), Number(value("index_bits"))), access: "bitmap", pinned_bits: pinned(value("pinned_bits"), input, own) });
+  const free = { index_bits: budget, pinned_bits: pinned(value("pinned_bits"), input, null) };
+  const wanted = {
+    [words.bits]: () => hold(bits),
+    [words.even]: () => hold(bits),
+    [words.hash]: () => ({ hash_indexes: modules, access: "hash" }),
+    [words.mix]: () => ({ ...free, index_pool_bytes: kib * 1024 * states.length, access: "portfolio" }),
+    [words.retuned]: () => ({ ...free, access: "bitmap", selection: "window", period_requests: Math.max(100, every), tuning_schedule: "periodic" }),
+  }[method] || (() => ({ access: "scan" }));
+  return Object.entries(wanted()).filter(([name, other]) => knobs[name] && String(knobs[name].value) !== String(other));
 }
 
 const WHOLE = "turns the access to all states of the query";

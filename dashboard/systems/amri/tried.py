@@ -28,7 +28,10 @@ from dashboard.systems.amri.tried_view import (
     EVEN,
     HASH,
     METHODS,
+    MIN_GAIN,
+    MIX,
     N_MODULES,
+    RETUNED,
     WORK,
     AskedIndex,
     TriedIndex,
@@ -42,7 +45,10 @@ from storage.vocabulary.records import Knob
 
 DRAWING: Final = "pw-index-whatif-drawing"
 #: Knobs that put an index there.
-KNOBS: Final = ("pinned_bits", "index_bits", "access", "hash_indexes")
+KNOBS: Final = (
+    *("pinned_bits", "index_bits", "access", "hash_indexes", "index_pool_bytes"),
+    *("selection", "tuning_schedule", "period_requests"),
+)
 UNIT: Final = "a request"
 
 
@@ -74,7 +80,8 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> TriedState | N
         asked = AskedIndex(stretch=asked.stretch)
     knobs = knobs_of(reader, context.run_id, context.batch, scope)
     budget = state.budget if state.budget is not None else state.spent
-    tried = tried_index(windows[state.id], asked, state.bits, budget)
+    min_gain = float(knobs["min_gain"].value) if "min_gain" in knobs else MIN_GAIN
+    tried = tried_index(windows[state.id], asked, state.bits, budget, min_gain)
     names = tuple(state.name for state in states)
     turned = {name: knob for name, knob in knobs.items() if name in KNOBS}
     return TriedState(state, names, tried, turned, asked.stretch != (None, None))
@@ -117,12 +124,7 @@ def _lines(view: TriedState) -> list[tuple[str, str, str, float]]:
         ("fixed", "best fixed bits", f"{spread}; {within}, in hindsight", tried.fixed),
         ("sequence", "best sequence", f"of bits {within}, migrations paid", tried.sequence),
         ("even", "even split", f"{tried.budget} bits, evenly", tried.even),
-        (
-            "hash",
-            "hash indexes",
-            f"{len(tried.modules)} on the most frequent patterns",
-            tried.hashed,
-        ),
+        ("hash", "hash indexes", "on the most frequent patterns", tried.hashed),
         ("scan", "scan", "every tuple is compared", tried.scan),
     ]
 
@@ -167,12 +169,15 @@ def _sent(view: TriedState) -> dict[str, Any]:
         "methods": list(METHODS),
         "bits": list(tried.bits),
         "modules": len(tried.modules) if tried.method == HASH else N_MODULES,
+        "kib": tried.made.kib,
+        "every": tried.made.every,
+        "budget": tried.budget,
         "most_modules": (1 << len(state.attributes)) - 1,
         "stretch": [tried.windows[0].first, tried.windows[-1].last],
         "is_asked": view.is_asked,
         "knobs": {name: knob_row(knob) for name, knob in view.knobs.items()},
         "at": AT,
-        "words": {"bits": BITS, "even": EVEN, "hash": HASH},
+        "words": {"bits": BITS, "even": EVEN, "hash": HASH, "mix": MIX, "retuned": RETUNED},
     }
 
 

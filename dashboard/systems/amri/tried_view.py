@@ -6,6 +6,7 @@ Priced as the engine prices: by its cost model, corrected by what requests were 
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ import numpy as np
 
 from dashboard.components.formats import show
 from dashboard.systems.amri.recorded import RecordedWindow
+from dashboard.systems.amri.tried_mixes import best_mix, retuned
 from storage.vocabulary.amri_configurations import (
     MOST_CANDIDATES,
     configurations,
@@ -23,7 +25,7 @@ from storage.vocabulary.amri_configurations import (
 )
 from storage.vocabulary.amri_costs import COUNTED, MOST_BITS, REFINED, Bits, Candidates, Floats
 from storage.vocabulary.amri_patterns import Pattern, attributes_of, pattern_of
-from storage.vocabulary.amri_windows import IndexRegret
+from storage.vocabulary.amri_windows import IndexRegret, RegretTotals
 
 #: Between state, index and stretch in the address.
 AT: Final = "@"
@@ -31,9 +33,14 @@ BITS: Final = "bits"
 EVEN: Final = "even split"
 HASH: Final = "hash indexes"
 SCAN: Final = "scan"
-METHODS: Final = (BITS, EVEN, HASH, SCAN)
-#: Hash indexes where none are asked for.
+MIX: Final = "portfolio"
+RETUNED: Final = "retuned"
+METHODS: Final = (BITS, EVEN, HASH, MIX, RETUNED, SCAN)
+#: Hash indexes where none are asked for; requests between choices of bits, and the share that other
+#: bits have to save, where these are not said.
 N_MODULES: Final = 3
+EVERY: Final = 60_000
+MIN_GAIN: Final = 0.1
 WORK: Final = (
     f"tuples compared and attributes hashed, one each; a bucket visited is {REFINED.bucket:g}, "
     f"reading a code alone {REFINED.code:g}"
@@ -46,7 +53,8 @@ _STRETCH: Final = re.compile(r"(\d*)-(\d*)")
 
 class AskedIndex(NamedTuple):
     """What the address asks for. state: by name, '' = the first; numbers: bits by attribute, or how
-    many bits or hash indexes; stretch: batches, None = not said."""
+    many bits or hash indexes, or of a portfolio KiB (0 = no limit), or requests between choices of
+    bits; stretch: batches, None = not said."""
 
     state: str = ""
     method: str = ""
@@ -61,7 +69,7 @@ class AskedIndex(NamedTuple):
         numbers = tuple(map(int, words[2].split())) if words else ()
         ends = _STRETCH.fullmatch(stretch.strip())
         first, last = (int(end) if end else None for end in (ends.groups() if ends else ("", "")))
-        is_sane = sum(numbers) <= MOST_BITS
+        is_sane = not words or words[1] not in (BITS, EVEN) or sum(numbers) <= MOST_BITS
         return cls(
             state.strip(), words[1] if words and is_sane else "", numbers if is_sane else (),
             (first, last),
@@ -73,6 +81,10 @@ class AskedIndex(NamedTuple):
             return even_split(n, self.numbers[0])
         is_fit = self.method == BITS and len(self.numbers) == n
         return self.numbers if is_fit else None
+
+    def number(self, method: str, usual: int) -> int:
+        """That of a method which has one."""
+        return self.numbers[0] if self.method == method and self.numbers else usual
 
 
 class TriedWindow(NamedTuple):
@@ -87,17 +99,28 @@ class TriedWindow(NamedTuple):
     tried: float
 
 
-class TriedIndex(NamedTuple):
-    """An index on the requests of some windows, in counted work. method: of METHODS; bits, modules:
-    it is made of; fixed: the best bits that never change, of at most budget, and sequence: the best
-    sequence of bits with migrations, in hindsight; even, hashed, scan: of the other methods."""
+class MadeIndex(NamedTuple):
+    """What is tried. bits, modules: it is made of, bits that are retuned the last ones; costs: of
+    each window. kib: that a portfolio may take, 0 = no limit; every: requests between choices of
+    bits, n_changes: of these."""
 
-    method: str
     bits: Bits
     modules: tuple[Pattern, ...]
+    costs: Sequence[float]
+    kib: int = 0
+    every: int = EVERY
+    n_changes: int = 0
+
+
+class TriedIndex(NamedTuple):
+    """An index on the requests of some windows, in counted work. method: of METHODS; fixed: the
+    best bits that never change, of at most budget, and sequence: the best sequence of bits with
+    migrations, in hindsight; even, hashed, scan: of the other methods."""
+
+    method: str
+    made: MadeIndex
     windows: tuple[TriedWindow, ...]
     spent: float
-    tried: float
     fixed: float
     fixed_bits: Bits
     sequence: float
@@ -107,48 +130,105 @@ class TriedIndex(NamedTuple):
     budget: int
 
     @property
+    def bits(self) -> Bits:
+        return self.made.bits
+
+    @property
+    def modules(self) -> tuple[Pattern, ...]:
+        return self.made.modules
+
+    @property
+    def tried(self) -> float:
+        """Of what is tried."""
+        return sum(self.made.costs)
+
+    @property
     def requests(self) -> int:
         """Of all windows."""
         return sum(window.requests for window in self.windows)
 
 
 def tried_index(
-    windows: Sequence[RecordedWindow], asked: AskedIndex, in_force: Bits, budget: int
+    windows: Sequence[RecordedWindow],
+    asked: AskedIndex,
+    in_force: Bits,
+    budget: int,
+    min_gain: float = MIN_GAIN,
 ) -> TriedIndex:
-    """The index that is asked for, else the bits in force. budget: bits of those in hindsight."""
+    """The index that is asked for, else the bits in force. budget: bits of those in hindsight;
+    min_gain: share that retuned bits have to save."""
     n = len(in_force)
     bits = asked.bits(n)
-    method = asked.method if bits is not None or asked.method in (HASH, SCAN) else BITS
+    method = asked.method if bits is not None or asked.method not in ("", BITS, EVEN) else BITS
     bits = bits if bits is not None else in_force if method == BITS else (0,) * n
-    n_modules = asked.numbers[0] if method == HASH and asked.numbers else N_MODULES
-    modules = most_asked(windows, n_modules)
+    modules = most_asked(windows, asked.number(HASH, N_MODULES))
     within = budget_within(n, budget)
-    others = np.array([bits, even_split(n, budget), (0,) * n], dtype=np.int64)
     candidates = configurations((within,) * n, within, at_most=True)
+    others = np.array([bits, even_split(n, budget), (0,) * n], dtype=np.int64)
     every = np.vstack([candidates, others])
     every.flags.writeable = False
-    ledger, rows, sums, hashed = IndexRegret(candidates, COUNTED), [], np.zeros(3), 0.0
-    for first, last, time, window in windows:
-        costs, spent = window.costs(every)
-        own, by_modules = costs[len(candidates) :], window.module_cost(modules)
-        ledger.account(costs[: len(candidates)], spent, window.n_tuples)
-        sums, hashed = sums + own, hashed + by_modules
-        tried = by_modules if method == HASH else float(own[0])
-        n_requests = window.counts.requests
-        rows.append(TriedWindow(first, last, time, window.bits, n_requests, spent, tried))
-    totals, (_, even, scan) = ledger.totals, sums.tolist()
+    n_own = len(candidates)
+    pairs = [recorded.window.costs(every) for recorded in windows]
+    costs, spent = [of_each for of_each, _ in pairs], [was for _, was in pairs]
+    own = [of_each[:n_own] for of_each in costs]
+    hashed = [recorded.window.module_cost(modules) for recorded in windows]
+    tried = hashed if method == HASH else [float(of_each[n_own]) for of_each in costs]
+    made = MadeIndex(bits, modules, tried)
+    if method == MIX:
+        made = _mixed(windows, candidates, asked.number(MIX, 0))
+    elif method == RETUNED:
+        made = _retuned(windows, candidates, own, asked.number(RETUNED, EVERY), min_gain)
+    totals = _ledger(windows, candidates, own, spent)
+    even, scan = np.sum([of_each[n_own + 1 :] for of_each in costs], axis=0).tolist()
+    rows = [
+        TriedWindow(*of[:3], of.window.bits, of.window.counts.requests, was, cost)
+        for of, was, cost in zip(windows, spent, made.costs, strict=True)
+    ]
     return TriedIndex(
-        method, bits, modules, tuple(rows), totals.spent, sum(row.tried for row in rows),
-        totals.fixed, totals.fixed_bits, totals.sequence, even, hashed, scan, within,
+        method, made, tuple(rows), totals.spent, totals.fixed, totals.fixed_bits, totals.sequence,
+        even, sum(hashed), scan, within,
     )  # fmt: skip
 
 
+def _ledger(
+    windows: Sequence[RecordedWindow],
+    candidates: Candidates,
+    costs: Sequence[Floats],
+    spent: Sequence[float],
+) -> RegretTotals:
+    ledger = IndexRegret(candidates, COUNTED)
+    for recorded, of_each, was in zip(windows, costs, spent, strict=True):
+        ledger.account(of_each, was, recorded.window.n_tuples)
+    return ledger.totals
+
+
+def _mixed(windows: Sequence[RecordedWindow], candidates: Candidates, kib: int) -> MadeIndex:
+    asked = most_asked(windows, 1 << candidates.shape[1])
+    mix = best_mix(windows, candidates, asked, kib * 1024 or math.inf)
+    return MadeIndex(mix.bits, mix.modules, mix.costs, kib=kib)
+
+
+def _retuned(
+    windows: Sequence[RecordedWindow],
+    candidates: Candidates,
+    costs: Sequence[Floats],
+    every: int,
+    min_gain: float,
+) -> MadeIndex:
+    other = retuned(windows, candidates, costs, max(1, every), min_gain)
+    last = other.bits[-1]
+    return MadeIndex(last, (), other.costs, every=max(1, every), n_changes=other.n_changes)
+
+
 def most_asked(windows: Sequence[RecordedWindow], k: int) -> tuple[Pattern, ...]:
-    """The patterns that hash indexes are on: the k most frequent ones, of equal ones the larger."""
+    """The patterns that hash indexes are on: the k most frequent ones, of equal ones the larger.
+    None has what is asked for by order alone."""
     asked = Counter[Pattern]()
     for recorded in windows:
-        asked.update({p: row[0] for p, row in recorded.window.counts.by_pattern.items() if p})
-    return tuple(sorted(asked, key=lambda p: (-asked[p], -p))[:k])
+        window = recorded.window
+        for p, row in window.counts.by_pattern.items():
+            asked[p & ~window.ordered] += row[0]
+    return tuple(sorted((p for p in asked if p), key=lambda p: (-asked[p], -p))[:k])
 
 
 def budget_within(n: int, budget: int) -> int:
@@ -212,11 +292,23 @@ def index_words(tried: TriedIndex, attributes: Sequence[str]) -> str:
     """The index in words: 'bits a 4, b 2', '2 hash indexes on a, and on a with b'."""
     if tried.method == SCAN:
         return "a scan"
+    names = [
+        " with ".join(attributes[a] for a in attributes_of(p, len(attributes)))
+        for p in tried.modules
+    ]
+    hashed = f"hash indexes on {'; '.join(names)}" if names else ""
     if tried.method == HASH:
-        n = len(attributes)
-        names = [" with ".join(attributes[a] for a in attributes_of(p, n)) for p in tried.modules]
-        return f"hash indexes on {'; '.join(names)}" if names else "no hash index, so a scan"
-    return f"bits {bits_by_attribute(attributes, tried.bits)}"
+        return hashed or "no hash index, so a scan"
+    spread = f"bits {bits_by_attribute(attributes, tried.bits)}"
+    if tried.method == RETUNED:
+        n = tried.made.n_changes
+        changes = f"{n} change{'s' * (n != 1)}, at last {spread}"
+        return f"bits chosen anew every {show(tried.made.every, 'int')} requests ({changes})"
+    if tried.method == MIX:
+        parts = [spread] * any(tried.bits) + [hashed] * bool(names)
+        limit = f" within {show(tried.made.kib, 'int')} KiB" if tried.made.kib else ""
+        return f"the best mix{limit}: {' with '.join(parts) or 'a scan'}"
+    return spread
 
 
 def bits_by_attribute(attributes: Sequence[str], bits: Sequence[int]) -> str:
