@@ -23,7 +23,15 @@ from storage.vocabulary.amri_configurations import (
     even_split,
     n_configurations,
 )
-from storage.vocabulary.amri_costs import COUNTED, MOST_BITS, REFINED, Bits, Candidates, Floats
+from storage.vocabulary.amri_costs import (
+    COUNTED,
+    MOST_BITS,
+    REFINED,
+    Bits,
+    Candidates,
+    Floats,
+    places_of,
+)
 from storage.vocabulary.amri_patterns import Pattern, attributes_of, pattern_of
 from storage.vocabulary.amri_windows import IndexRegret, RegretTotals
 
@@ -175,7 +183,7 @@ def tried_index(
     tried = hashed if method == HASH else [float(of_each[n_own]) for of_each in costs]
     made = MadeIndex(bits, modules, tried)
     if method == MIX:
-        made = _mixed(windows, candidates, asked.number(MIX, 0))
+        made = _mixed(windows, candidates, own, asked.number(MIX, 0))
     elif method == RETUNED:
         made = _retuned(windows, candidates, own, asked.number(RETUNED, EVERY), min_gain)
     totals = _ledger(windows, candidates, own, spent)
@@ -202,10 +210,15 @@ def _ledger(
     return ledger.totals
 
 
-def _mixed(windows: Sequence[RecordedWindow], candidates: Candidates, kib: int) -> MadeIndex:
+def _mixed(
+    windows: Sequence[RecordedWindow], candidates: Candidates, costs: Sequence[Floats], kib: int
+) -> MadeIndex:
+    """Bits alone are priced as they are elsewhere: getting at tuples, too, as it was measured."""
     asked = most_asked(windows, 1 << candidates.shape[1])
     mix = best_mix(windows, candidates, asked, kib * 1024 or math.inf)
-    return MadeIndex(mix.bits, mix.modules, mix.costs, kib=kib)
+    place = places_of(candidates)[mix.bits]
+    by_bits = [float(of_each[place]) for of_each in costs]
+    return MadeIndex(mix.bits, mix.modules, mix.costs if mix.modules else by_bits, kib=kib)
 
 
 def _retuned(

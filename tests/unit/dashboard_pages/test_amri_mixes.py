@@ -94,6 +94,8 @@ def test_a_portfolio_is_one_mix_for_the_whole_stretch(reader: Reader) -> None:
     few = tried_index(some, AskedIndex("S", "portfolio", (-(-SIZES[0] // 1024),)), (2, 5), BUDGET)
     assert (any(few.bits), few.modules) == (True, ())
     assert index_words(few, ("a", "b")).startswith("the best mix within 63 KiB: bits a ")
+    alone = tried_index(some, AskedIndex("S", "bits", few.bits), (2, 5), BUDGET)
+    assert few.tried == pytest.approx(alone.tried)
     assert few.tried >= found.tried
 
 
