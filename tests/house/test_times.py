@@ -17,6 +17,7 @@ DEAR = {
     "tests/systems/test_records.py": "every system's records, whole runs",
     "tests/unit/cql/test_hostile.py": "texts at the limits of size and depth",
     "tests/unit/engine/test_sample_kills.py": "a whole run, killed 34 times at random instants",
+    "tests/unit/network/test_sample_coverage.py": "200 seeds, as few tell nothing of 95 %",
     "tests/unit/storage/test_sql.py": "questions that are ended at their limits of time",
     "tests/web/test_accessibility.py": "axe on every page, in two sizes and two themes",
     "tests/web/test_demo.py": "the demo as it is started by a user, twice, with Spark",

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, cast
 
-import numpy as np
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
@@ -234,57 +232,3 @@ def test_student_quantiles_are_those_of_the_table() -> None:
         n: round(one, 3) for n, one in table.items()
     }
     assert T95[-1] == pytest.approx(1.95996, abs=1e-5)
-
-
-def exponential(rng: np.random.Generator) -> float:
-    return float(rng.exponential(4))
-
-
-def normal(rng: np.random.Generator) -> float:
-    return float(rng.normal(3, 5))
-
-
-@pytest.mark.parametrize("draw", [exponential, normal])
-def test_intervals_cover_exact_aggregates_in_95_per_cent_of_ticks(draw: Any) -> None:
-    """Over 200 seeds, in a window of 1 000 tuples of which 200 are kept at the most and whose rate
-    changes; a value is nowhere off on average."""
-    rng, n_ticks, size, step = np.random.default_rng(28), 470, 50, 51
-    rates = [20 + 12 * (tick // 40 % 2) for tick in range(n_ticks)]
-    rows: Elements = [
-        ((int(rng.integers(0, 50)), draw(rng), str(rng.choice(["x", "x", "y"]))), tick)
-        for tick, rate in enumerate(rates)
-        for _ in range(rate)
-    ]
-    for by, groups in (("", 0), ("c, ", 1)):
-        text = f"Select {by}{LIST} From U [Range {size}]{' Group By c' * groups}"
-        exact = played(text, rows, [n_ticks])
-        ticks = range(size, n_ticks, step)
-        true = {tick: by_group(exact, tick, groups) for tick in ticks}
-        covered, errors = [], []
-        for seed in range(200):
-            off = []
-            options = ShedOptions(memory_tuples=200, seed=seed)
-            found = played(text, rows, [n_ticks], [options])
-            for tick in ticks:
-                own = by_group(found, tick, groups)
-                assert own.keys() == true[tick].keys()
-                pairs = [(own[group], true[tick][group]) for group in own]
-                covered += [covers(*pair) for pair in pairs]
-                off += [errors_of(*pair) for pair in pairs]
-            errors.append(np.mean(off, axis=0))
-        shares = np.mean(covered, axis=0)
-        assert ((shares >= 0.93) & (shares <= 0.97)).all(), shares
-        means = np.mean(errors, axis=0) * math.sqrt(len(errors)) / np.std(errors, axis=0)
-        assert (abs(means) < 4).all(), means
-
-
-def by_group(found: Answer, tick: int, groups: int) -> dict[Any, list[Any]]:
-    return {row[:groups]: list(row[groups:]) for row in relation_of(found, tick)}
-
-
-def covers(own: Sequence[float], exact: Sequence[float]) -> list[bool]:
-    return [own[k + 1] <= exact[k] <= own[k + 2] for k in range(0, len(own), 3)]
-
-
-def errors_of(own: Sequence[float], exact: Sequence[float]) -> list[float]:
-    return [own[k] - exact[k] for k in range(0, len(own), 3)]
