@@ -62,6 +62,8 @@ def with_prior(load: SearchLoad, share: float) -> SearchLoad:
     asked = [p for p in load.patterns if p]
     every = range(1, 1 << load.n) if load.n <= MOST_SPREAD else asked
     patterns = [p for p in every if not p & load.ordered or p in load.frequencies]
+    if not patterns:
+        return load
     mixed = {pattern: (1 - share) * f for pattern, f in load.frequencies.items()}
     for pattern in patterns:
         mixed[pattern] = mixed.get(pattern, 0.0) + share / len(patterns)

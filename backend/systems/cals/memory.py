@@ -76,7 +76,7 @@ class StatePool:
         self.enough = enough
         if curve is not None and curve.is_new:
             points = tuple(point._replace(at_once=None, going=()) for point in curve.points)
-            self.curve = curve._replace(points=points, values=())
+            self.curve = curve._replace(points=points, values=(), is_new=False)
         gone = audit_bytes / self.beside if self.beside else 0.0
         now = n_resident + gone + max(self.arrivals, n_arrived)
         if not (1 - _MORE) * self.lacking <= now <= self.lacking:

@@ -19,13 +19,9 @@ _wants = st.dictionaries(
 #: Shares that keep products of priorities exact.
 _demands = st.dictionaries(
     st.sampled_from("jkl"),
-    st.builds(
-        Bid,
-        _wants,
-        st.integers(0, 20),
-        st.sampled_from([1, 2, 4]),
-        st.sampled_from([0.25, 0.5]),
-    ),
+    st.tuples(
+        _wants, st.integers(0, 20), st.sampled_from([1, 2, 4]), st.sampled_from([0.25, 0.5])
+    ).map(lambda of: Bid(*of)),
 )
 
 

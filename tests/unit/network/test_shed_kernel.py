@@ -86,6 +86,7 @@ def options() -> st.SearchStrategy[ShedOptions]:
         st.just(2),
         st.sampled_from([True, True, False]),
         st.integers(0, 3),
+        st.just(0.0),
     )
 
 

@@ -120,7 +120,7 @@ def shed_profile(
         tuple(each._replace(values=own) for each, own in grouped),
         curve and curve._replace(values=tuple(read[len(receipts) + len(groups) :])),
         looks.race,
-        state.whole_from,
+        whole_from=state.whole_from,
     )
 
 
