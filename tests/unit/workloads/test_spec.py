@@ -374,12 +374,14 @@ def test_the_shipped_workloads_load() -> None:
         "temporal": 6,
     }
     n_streams = {"amri": 6, "joins": 6, "kmon": 5, "mixed": 3, "packets": 2, "recurring": 2}
-    n_streams |= {"cals": 3, "sensors": 4, "stream": 2, "temporal": 2}
+    n_streams |= {"cals": 4, "sensors": 4, "stream": 2, "temporal": 2}
     assert {*n_queries, *n_streams, "correlated", "flight_filters"} == set(shipped)
     for name, path in shipped.items():
         workload = load_workload(path)
         assert len(workload.queries) == n_queries.get(name, 1)
         assert len(workload.streams) == n_streams.get(name, 1)
+        timed = [stream.tick_us for stream in workload.streams if stream.timestamp]
+        assert len(set(timed)) <= 1, "an engine refuses several"
 
 
 @pytest.mark.parametrize("number", ["9" * 5000, "1_0" * 3000])
