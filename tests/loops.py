@@ -12,6 +12,7 @@ from backend.model.knobs import KnobValue
 from backend.operators.contract import BatchPlan, BatchResult, Operator
 from backend.operators.network.core.job import NetworkJob
 from storage.vocabulary.kinds import Phase
+from storage.vocabulary.records import Event
 
 Operators = Mapping[str, Mapping[str, Operator]]
 
@@ -30,6 +31,7 @@ class FixedLoop:
         self.stop_requested = threading.Event()
         self.results: list[BatchResult] = []
         self.begun: list[int] = []
+        self.events: list[Event] = []
         self.n_abandoned = self.n_idle = self.n_between = self.n_decided = 0
         self.phases: list[tuple[Phase, float]] = []
         self.last_words = ""
@@ -70,6 +72,9 @@ class FixedLoop:
     def abandon_batch(self) -> None:
         self.n_abandoned += 1
         self._in_batch = False
+
+    def tell(self, event: Event) -> None:
+        self.events.append(event)
 
     def idle(self) -> None:
         self.n_idle += 1

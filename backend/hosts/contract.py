@@ -13,6 +13,7 @@ from backend.operators.contract import BatchPlan, BatchResult
 from backend.workloads.sources import ReplaySource
 from backend.workloads.spec import StreamSpec
 from storage.vocabulary.kinds import Phase
+from storage.vocabulary.records import Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,9 @@ class BatchLoop(Protocol):
 
     def abandon_batch(self) -> None:
         """The batch failed."""
+
+    def tell(self, event: Event) -> None:
+        """Record something that happened, with the batch that is under way or the next one."""
 
     def idle(self) -> None:
         """No batch is running: commands may be carried out."""

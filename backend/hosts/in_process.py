@@ -11,6 +11,7 @@ from backend.hosts.contract import InputSource
 from backend.hosts.local import LocalHost
 from backend.hosts.spark.start.endings import why_failed
 from backend.hosts.spark.start.launch import Launch
+from backend.processes.cores import available_cores
 from storage.reading.resume import LastState
 from storage.vocabulary.kinds import RunState
 
@@ -48,7 +49,8 @@ class InProcessLaunch(Launch):
     def _made_host(self, loop: Loop) -> LocalHost:
         sink, once = self._sink(loop.run.id), self.settings.once
         keeps_rate = self._keeps_rate()
-        return LocalHost(loop, self._inputs_held(), sink, once=once, keeps_rate=keeps_rate)
+        inputs, cores = self._inputs_held(), available_cores()
+        return LocalHost(loop, inputs, sink, once=once, keeps_rate=keeps_rate, cores=cores)
 
     def _play(self, host: LocalHost, loop: Loop) -> str:
         """Run all batches; why it ended."""

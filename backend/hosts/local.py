@@ -11,17 +11,20 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
-import numpy as np
 import pyarrow as pa
 
 from backend.hosts.agreement import Mark, Upcoming, check_agreement, check_state
 from backend.hosts.batches import Batches, Timings, batch_result
-from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
+from backend.hosts.contract import BatchLoop, InputsFailed, InputSource
+from backend.hosts.cursors import Cursor, Taking
+from backend.hosts.growing import GrowingBatches, most_tuples
+from backend.hosts.lanes import Lanes
 from backend.hosts.networks import Gathered, HostJob
 from backend.hosts.pacing import Pacing
 from backend.hosts.silence import Silences
@@ -29,16 +32,15 @@ from backend.operators.network.core.contract import Watch
 from backend.operators.network.shards.homes import MemoryShard, ShardHome
 from backend.operators.network.shards.shard import NetworkTask, Places
 from backend.operators.network.shards.shard_reports import ShardReport
-from backend.operators.task import CHUNK_TUPLES, Arrivals, BatchTask
-from backend.workloads.sources import ReplaySource
+from backend.operators.task import CHUNK_TUPLES, Arrivals
 from backend.workloads.spec import SinkSpec
 
 #: How often a held run looks whether it goes on.
 POLL_S: Final = 0.02
 #: How often a batch is looked at from outside.
 BEAT_S: Final = 0.25
-#: Takes some tuples of an input, with their arrival numbers.
-Taking: TypeAlias = Callable[[str, pa.RecordBatch, Arrivals], None]
+#: A batch of fewer tuples a core is one task's work.
+TASK_TUPLES: Final = CHUNK_TUPLES
 
 
 class LocalHost:
@@ -48,8 +50,9 @@ class LocalHost:
     sink: its path is the run's own folder; None: nothing is written. once: inputs that would begin
     anew at their end do not. first_batch: the id to go on with. folder: where networks keep their
     state, for a run that goes on; None: in memory. cuts: how many tuples of which inputs a batch
-    takes, whatever knobs of the inputs say; None: batch_tuples of each. Raises Refused where folder
-    and sink do not belong to the first batch.
+    takes, whatever knobs of the inputs say; None: batch_tuples of each. cores: that work off a
+    backlog, in batches which grow; 0: batches do not grow. Raises Refused where folder and sink do
+    not belong to the first batch.
     """
 
     def __init__(
@@ -63,6 +66,7 @@ class LocalHost:
         folder: Path | None = None,
         cuts: Callable[[int], Mapping[str, int]] | None = None,
         keeps_rate: bool = False,
+        cores: int = 0,
     ) -> None:
         self.stopping = threading.Event()
         places = self._mark = None
@@ -78,8 +82,11 @@ class LocalHost:
             shutil.rmtree(arenas, ignore_errors=True)  # of a process that was killed
         self._loop, self._batches = loop, Batches(inputs, sink, places)
         loop.listens(self._batches.listener)
-        self._cursors = {input.name: _Cursor(input, loop, once) for input in inputs}
-        self._batch_tuples, self._next, self._cuts = batch_tuples, first_batch, cuts
+        self._cursors = {input.name: Cursor(input, loop, once) for input in inputs}
+        self._next, self._cuts = first_batch, cuts
+        most = most_tuples([input.stream.schema for input in inputs]) if cores else batch_tuples
+        self._growing, self._is_behind = GrowingBatches(batch_tuples, most), False
+        self._pools = [ThreadPoolExecutor(1, f"planwatch-task-{core}") for core in range(cores)]
         paced = list(self._cursors) if keeps_rate and cuts is None else []
         self._silences = Silences(inputs if cuts is None else ())
         self._pacing = Pacing({name: partial(_rate, loop, name) for name in paced})
@@ -151,6 +158,8 @@ class LocalHost:
     def close(self) -> None:
         """Leave no staging folders behind."""
         self._batches.close()
+        for pool in self._pools:
+            pool.shutdown()
 
     @property
     def _is_stopped(self) -> bool:
@@ -210,20 +219,29 @@ class LocalHost:
                 name: {**cursor.facts(), "backlog_tuples": self._pacing.backlog(name)}
                 for name, cursor in self._cursors.items()
             }
-            self._loop.end_batch(batch_result(batch_id, batch, facts, timings))
+            result = batch_result(batch_id, batch, facts, timings)
+            self._loop.end_batch(result)
+            self._grow(result.n_tuples)
         except BaseException:
             self._loop.abandon_batch()
             raise
         finally:
             self._loop.begins("waits for input")
 
+    def _grow(self, n_tuples: int) -> None:
+        """Larger batches while a backlog is worked off."""
+        resized = self._growing.after(n_tuples, self._is_behind)
+        if resized is not None:
+            self._loop.tell(resized.event)
+
     def _run(self, job: HostJob) -> list[bytes]:
         """The work of a batch; the reports of its tasks."""
-        task, gathered = BatchTask(job.tasks, 0), Gathered(job)
-        self._read = job.streams
+        is_large = self._growing.size >= len(self._pools) * TASK_TUPLES
+        tasks, gathered = Lanes(job.tasks, self._pools if is_large else []), Gathered(job)
+        self._read, self._is_behind = job.streams, False
 
         def take(input: str, rows: pa.RecordBatch, arrivals: Arrivals) -> None:
-            task.take(input, rows, arrivals)
+            tasks.take(input, rows, arrivals)
             gathered.take(input, rows, arrivals)
 
         cuts = None if self._cuts is None else self._cuts(job.tasks.batch_id)
@@ -234,17 +252,19 @@ class LocalHost:
             else:
                 cursor.feed_exactly(take, cuts.get(name, 0))
             if cursor.failure and not had_failed:
-                task.fail(name, cursor.failure)
+                tasks.fail(name, cursor.failure)
         self._batches.networks.ended = self._resting
         for name in self._batches.networks.ended:
             gathered.end(name)
-        return [task.report(), *(report.packed() for report in self._run_networks(job, gathered))]
+        networks = [report.packed() for report in self._run_networks(job, gathered)]
+        return [*tasks.reports(), *networks]
 
-    def _feed(self, name: str, cursor: _Cursor, take: Taking) -> None:
+    def _feed(self, name: str, cursor: Cursor, take: Taking) -> None:
         """Have the tuples of an input taken that a batch has room for, and that are due."""
-        most = min(self._batch_tuples, self._rooms.get(name, sys.maxsize))
-        due = self._pacing.due(name)
+        size = self._growing.size
+        most, due = min(size, self._rooms.get(name, sys.maxsize)), self._pacing.due(name)
         taken = cursor.feed(take, most if due is None else min(most, due))
+        self._is_behind |= taken == size
         self._pacing.took(name, taken)
         if taken or not most or cursor.rests:
             self._silences.heard([name])
@@ -277,108 +297,3 @@ class LocalHost:
 
 def _rate(loop: BatchLoop, name: str) -> float:
     return float(loop.input_knob(name, "rate"))
-
-
-class _Cursor:
-    """Where an input stands."""
-
-    def __init__(self, input: InputSource, loop: BatchLoop, once: bool) -> None:
-        self._input, self._name, self._loop, self._once = input, input.name, loop, once
-        self._source: ReplaySource | None = input.replay
-        self._position = input.start
-        self._held: pa.Table | None = None  # tuples that came while there was nothing to do
-        self.failure = "" if input.replay is not None else "this host reads replayed streams only"
-
-    @property
-    def ended(self) -> bool:
-        """It gives no more tuples."""
-        if self.failure or self._source is None:
-            return True
-        n = self._source.n_tuples
-        if n is None or (self._position < n):
-            return False
-        is_at_end = n == 0 or self._position % n == 0
-        loops = not self._once and self._loop.input_knob(self._name, "at_end") == "loop"
-        return is_at_end and (n == 0 or not loops)
-
-    @property
-    def intake(self) -> str:
-        """Whether it is read, as ``backend.engine.knobs.INTAKE`` says."""
-        return "on" if self.failure else str(self._loop.input_knob(self._name, "intake"))
-
-    @property
-    def rests(self) -> bool:
-        """It gives no tuples at the moment."""
-        return self.ended or self.intake != "on"
-
-    @property
-    def is_quiet(self) -> bool:
-        """It rests, or is one without a known end that has no tuples by now."""
-        if self.rests or self._source is None or self._source.n_tuples is not None:
-            return self.rests
-        if self._held is None:
-            try:
-                rows = self._source.slice(self._position, CHUNK_TUPLES)
-            except Exception:  # the next batch comes upon it, too
-                return False
-            self._held = rows if len(rows) else None
-        return self._held is None and self._source.n_tuples is None
-
-    def feed(self, take: Taking, n_tuples: int) -> int:
-        """Have the next tuples taken; how many. A batch in which the end of a turn is first seen
-        ends there: how long the stream is its job does not know."""
-        if self.rests:
-            return 0
-        most = int(self._loop.input_knob(self._name, "max_batch_tuples"))
-        left = min(n_tuples, most) if most > 0 else n_tuples
-        before = self._position
-        while left > 0 and not self.ended:
-            assert self._source is not None
-            n = self._source.n_tuples
-            count = self._some(take, left)
-            left = left - count if n == self._source.n_tuples else 0
-        return self._position - before
-
-    def feed_exactly(self, take: Taking, n_tuples: int) -> None:
-        """Have so many of the next tuples taken, though it rests; a source that lacks some has
-        failed."""
-        left, tries = n_tuples, 0
-        while left > 0 and tries < 2 and not self.ended:
-            before = self._position
-            self._some(take, left)
-            n_taken = self._position - before
-            # at the end of files that is first seen now, the next turn gives the rest
-            left, tries = left - n_taken, 0 if n_taken else tries + 1
-        if left > 0 and not self.failure:
-            self.failure = f"{left} of {n_tuples} tuples are not there"
-
-    def _some(self, take: Taking, most: int) -> int:
-        """Have at most so many tuples taken, none from behind the source's end; how many were asked
-        for."""
-        assert self._source is not None
-        n = self._source.n_tuples
-        at = self._position if n is None else self._position % n
-        count = min(most, CHUNK_TUPLES, most if n is None else n - at)
-        try:
-            table = self._slice(at, count)
-        except Exception as error:
-            self.failure = cause(error)
-            return count
-        for rows in table.combine_chunks().to_batches():
-            end = self._position + len(rows)
-            take(self._name, rows, np.arange(self._position, end))
-            self._position = end
-        return count
-
-    def _slice(self, at: int, count: int) -> pa.Table:
-        """The next tuples, at most so many."""
-        assert self._source is not None
-        if self._held is None:
-            return self._source.slice(at, count)
-        held, self._held = self._held, self._held.slice(count) if len(self._held) > count else None
-        return held.slice(0, count)
-
-    def facts(self) -> dict[str, object]:
-        """What InputResult says of the source."""
-        rounds = self._input.rounds(self._position)
-        return {"failure": self.failure, "ended": self.ended, "rounds": rounds}

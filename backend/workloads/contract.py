@@ -83,19 +83,23 @@ def settled(
 ) -> pa.Table:
     """Typed columns as a table of ``told_schema``; tuples with a value that does not fit become
     misfits, for the first reason of theirs."""
+    if not any(missed.any() for missed, _ in misses):
+        return _fitting(schema, columns)
     bad = np.zeros(len(columns[0]), dtype=bool)
     reasons = np.full(len(bad), None, dtype=object)
     for missed, reason in misses:
         reasons[missed & ~bad] = reason
         bad |= missed
-    raw: pa.Array[Any] = pa.nulls(len(bad), pa.string())
-    if bad.any():
-        columns = [pc.if_else(pa.array(bad), pa.scalar(None, c.type), c) for c in columns]
-        texts = np.full(len(bad), None, dtype=object)
-        texts[bad] = list(raws(np.flatnonzero(bad)))
-        raw = pa.array(texts, pa.string())
-    misfit_columns = [raw, pa.array(reasons, pa.string())]
+    columns = [pc.if_else(pa.array(bad), pa.scalar(None, c.type), c) for c in columns]
+    texts = np.full(len(bad), None, dtype=object)
+    texts[bad] = list(raws(np.flatnonzero(bad)))
+    misfit_columns = [pa.array(texts, pa.string()), pa.array(reasons, pa.string())]
     return pa.Table.from_arrays([*columns, *misfit_columns], schema=told_schema(schema))
+
+
+def _fitting(schema: Schema, columns: Sequence[pa.Array[Any]]) -> pa.Table:
+    none = pa.nulls(len(columns[0]), pa.string())
+    return pa.Table.from_arrays([*columns, none, none], schema=told_schema(schema))
 
 
 def no_value(attribute: str, type_name: str) -> str:
@@ -257,7 +261,7 @@ def fit_table(table: pa.Table, schema: Schema, *, reads_text: bool = False) -> p
             continue
         if name is None:
             raise MisfitError(f"the table has no column {attribute.name!r}")
-        column, bad = fit(table.column(name).combine_chunks(), attribute.type)
+        column, bad = fit(as_array(table.column(name)), attribute.type)
         columns.append(column)
         misses.append((bad, no_value(attribute.name, attribute.type)))
 
@@ -269,6 +273,17 @@ def fit_table(table: pa.Table, schema: Schema, *, reads_text: bool = False) -> p
         return [raw or text for raw, text in zip(given, texts, strict=True)]
 
     return settled(schema, columns, misses, raws)
+
+
+def as_array(column: pa.ChunkedArray[Any]) -> pa.Array[Any]:
+    """A column in one piece; one that is, is not copied."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def in_batches(table: pa.Table) -> list[pa.RecordBatch]:
+    """A table in few pieces; one that comes so is not copied."""
+    batches = [batch for batch in table.to_batches() if len(batch)]
+    return batches if len(batches) <= 2 else table.combine_chunks().to_batches()
 
 
 def fit_column(column: pa.Array[Any], type_name: str) -> tuple[pa.Array[Any], NDArray[np.bool_]]:

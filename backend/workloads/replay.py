@@ -38,6 +38,9 @@ __all__ = [
 #: Tuples of a file when nothing paces the feeder, and of files ahead of what was consumed.
 SLICE_TUPLES: Final = 20_000
 AHEAD_TUPLES: Final = 100_000
+#: While a backlog is worked off: tuples of a file at most, and files that are ahead.
+LARGE_SLICE: Final = 65_536
+FILES_AHEAD: Final = 10
 #: More tuples than there are.
 FAR: Final = 1 << 62
 #: How names of files with tuples end. They hold columns as memory does: nothing is decoded, and
@@ -162,6 +165,23 @@ class Feeder:
                 self._files.popleft()[1].unlink(missing_ok=True)
             self._wake.set()
 
+    @property
+    def races(self) -> bool:
+        """Nothing paces it, and it has tuples that were not consumed."""
+        return self._rate() <= 0 and (self.backlog > 0 or self._has_more)
+
+    @property
+    def _has_more(self) -> bool:
+        """The source gives tuples at the moment."""
+        return not (self.finished or self._is_dry or self._rests() or self.error)
+
+    def keep_ahead(self, n_tuples: int) -> None:
+        """Publish so many beyond what was consumed, in files that grow with it."""
+        if self.ahead_tuples is not None:
+            self.ahead_tuples = n_tuples
+            self._slice = min(LARGE_SLICE, max(SLICE_TUPLES, n_tuples // FILES_AHEAD))
+            self._wake.set()
+
     def stop(self) -> None:
         """Publish no more; returns when the thread has ended, within two seconds."""
         self._stopping.set()
@@ -199,8 +219,7 @@ class Feeder:
 
     def _pause(self, tick: float) -> float:
         """Seconds to wait: the rest of the tick, nothing while racing and not held back."""
-        has_more = not (self.finished or self._is_dry or self._rests())
-        racing = self._rate() <= 0 and self._room > 0 and has_more
+        racing = self._rate() <= 0 and self._room > 0 and self._has_more
         return 0.0 if racing else max(0.0, tick + self._tick_s - time.monotonic())
 
     @property

@@ -15,6 +15,7 @@ import pyarrow.dataset
 import pytest
 
 from backend.cql import parse_query
+from backend.hosts import local
 from backend.hosts.contract import BatchLoop, InputsFailed, InputSource
 from backend.hosts.local import LocalHost
 from backend.model.conditions import ContinuousQuery, WindowMember
@@ -63,11 +64,17 @@ class Host(Protocol):
 Make = Callable[..., Host]
 
 
-@pytest.fixture(params=["local", pytest.param("spark", marks=pytest.mark.spark)])
-def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
+@pytest.fixture(params=["local", "cores", pytest.param("spark", marks=pytest.mark.spark)])
+def make(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Make]:
     """Makes a host of the kind for a loop, inputs and a sink."""
-    if request.param == "local":
-        yield lambda loop, inputs, sink, once=True: LocalHost(loop, inputs, sink, 170, once)
+    if request.param != "spark":
+        monkeypatch.setattr(local, "TASK_TUPLES", 1)
+        n_cores = 3 if request.param == "cores" else 0
+        yield lambda loop, inputs, sink, once=True: LocalHost(
+            loop, inputs, sink, 170, once, cores=n_cores
+        )
         return
     from backend.hosts.spark.run.runner import RunHost
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import shutil
 import tempfile
 import threading
@@ -23,6 +22,8 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from backend.hosts.agreement import Mark
 from backend.hosts.batches import BatchFound, Timings, batch_result
 from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
+from backend.hosts.growing import GrowingBatches, most_tuples
+from backend.hosts.spark.run.causes import worker_cause
 from backend.hosts.spark.run.inputs import Inputs
 from backend.hosts.spark.run.jobs import BatchJobs
 from backend.hosts.spark.run.left_behind import LeftBehind
@@ -33,7 +34,7 @@ from backend.hosts.spark.session.remote import is_remote, unseen_by_workers
 from backend.hosts.spark.session.session import hush
 from backend.operators.network.shards.shard import Places
 from backend.operators.reports import Merged
-from backend.workloads.replay import TAKEN, Feeder, FileTimes, mark_end
+from backend.workloads.replay import AHEAD_TUPLES, TAKEN, Feeder, FileTimes, mark_end
 from backend.workloads.spec import SinkSpec
 from storage.vocabulary.kinds import Phase
 
@@ -47,12 +48,6 @@ BATCH_EVERY_S = 0.2
 POLL_S = 0.1
 #: What takes so long between batches, Spark is asked about.
 STATUS_S = 1.0
-#: The last line of a Python traceback in the message of a Java exception.
-_RAISED = re.compile(
-    r"^(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt|Lost|Damaged|Refused): .*$", re.MULTILINE
-)
-#: Of what is said in a sentence of ours the name says nothing.
-_OURS = re.compile(r"^(?:\w+\.)*(?:StateLost|StateDamaged|ReshardingRefused): ")
 #: A batch in flight may finish for so long when the run is stopped.
 STOP_GRACE_S = 4.0
 _CHECKPOINTS = "spark.sql.streaming.checkpoint"
@@ -109,6 +104,8 @@ class RunHost:
         self._taken = TakenSoFar(self._spool / TAKEN, sink.durable)
         self._jobs.networks.ended = self._taken.ended
         self._rooms: Mapping[str, int] = {}
+        most = most_tuples([input.stream.schema for input in inputs])
+        self._growing = GrowingBatches(AHEAD_TUPLES, most)
         self._left = LeftBehind(self._sources, self._spool, self._times)
         self._read = self._taken.read
         self._feeders = {
@@ -266,7 +263,8 @@ class RunHost:
                 source.name: self._facts(source, batch.inputs[source.name])
                 for source in self._sources
             }
-            self._loop.end_batch(batch_result(batch_id, batch, facts, timings))
+            result = batch_result(batch_id, batch, facts, timings)
+            self._loop.end_batch(result)
             consumed = {n: f.n_consumed for n, f in self._feeders.items()}
             ran = (*plan.networks, *self._jobs.listener.ran)
             mark = Mark(batch_id, ran)
@@ -275,13 +273,25 @@ class RunHost:
                 forget_gone(self._folder / CHECKPOINT, self._spool)
             self._last_batch = batch_id
             self._begins("Spark commits the batch")
-            if not self._takes_what_is_there:
+            if not self._grow(result.n_tuples) and not self._takes_what_is_there:
                 self.stopping.wait(max(0.0, begun + BATCH_EVERY_S - time.monotonic()))
         except BaseException as error:
             self._loop.abandon_batch()
             if not self._is_stopped:
                 self._error = error
             raise  # also when it was cut off by a stop: Spark would commit what was not done
+
+    def _grow(self, n_tuples: int) -> bool:
+        """Larger batches while a backlog is worked off; whether one is."""
+        is_behind = any(feeder.races for feeder in self._feeders.values())
+        resized = self._growing.after(n_tuples, is_behind)
+        if resized is not None:
+            self._loop.tell(resized.event)
+            # of two batches, one is worked off while the other is made
+            ahead = 2 * resized.after if self._growing.has_grown else resized.after
+            for feeder in self._feeders.values():
+                feeder.keep_ahead(ahead)
+        return is_behind
 
     def _note_time(self, batch: BatchFound) -> None:
         """Which streams are ahead of others that a network reads, and which have ended."""
@@ -388,9 +398,3 @@ def _arenas(session: SparkSession, run_id: str) -> Path:
     arenas = Path(local) / "planwatch-arenas" / run_id
     shutil.rmtree(arenas, ignore_errors=True)
     return arenas
-
-
-def worker_cause(error: BaseException) -> str:
-    """What went wrong, in one line: of an error in a worker the last line of its traceback."""
-    lines = _RAISED.findall(str(error))
-    return _OURS.sub("", str(lines[-1] if lines else cause(error)))[:500]

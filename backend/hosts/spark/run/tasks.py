@@ -21,7 +21,7 @@ from backend.hosts.contract import cause
 from backend.hosts.networks import Gathered, HostJob
 from backend.operators.network.shards.shard import Places
 from backend.operators.task import CHUNK_TUPLES, Arrivals, BatchTask
-from backend.workloads.contract import CORRUPT
+from backend.workloads.contract import CORRUPT, in_batches
 from backend.workloads.replay import END, NUMBER_DIGITS, read_spooled
 from storage.vocabulary.names import digest_of
 
@@ -232,10 +232,10 @@ def _take_tables(take: Take, input: str, tables: list[tuple[int, pa.Table]]) -> 
     if not tables:
         return
     arrivals = np.concatenate([np.arange(first, first + len(table)) for first, table in tables])
-    together = pa.concat_tables([table for _, table in tables]).combine_chunks()
-    for batch in together.to_batches(max_chunksize=CHUNK_TUPLES):
-        take(input, batch, arrivals[: len(batch)])
-        arrivals = arrivals[len(batch) :]
+    for piece in in_batches(pa.concat_tables([table for _, table in tables])):
+        for batch in pa.Table.from_batches([piece]).to_batches(max_chunksize=CHUNK_TUPLES):
+            take(input, batch, arrivals[: len(batch)])
+            arrivals = arrivals[len(batch) :]
 
 
 def _read(path: Path) -> pa.Table:
