@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from backend.adaptive.words import count
 from backend.model.schema import Schema
 from storage.vocabulary.records import Event
 
@@ -40,7 +41,7 @@ class Resized(NamedTuple):
     def event(self) -> Event:
         """Said in the run's story."""
         verb = "grow" if self.after > self.before else "shrink"
-        return Event("run", f"batches {verb} to {self.after:,} tuples", self.why)
+        return Event("run", f"batches {verb} to {count(self.after)} tuples", self.why)
 
 
 class GrowingBatches:
@@ -81,7 +82,9 @@ class GrowingBatches:
         larger = min(self.size * FACTOR, self._most)
         if larger == self.size or ms > LONGEST_MS:
             return None
-        return self._resized(larger, f"tuples wait; {us:.2f} us a tuple with {self.size:,} a batch")
+        return self._resized(
+            larger, f"tuples wait; {us:.2f} µs a tuple with {count(self.size)} each"
+        )
 
     def _caught_up(self) -> Resized:
         self._us, self._n_settled, self._n_without_gain = {}, 0, 0
@@ -94,8 +97,8 @@ class GrowingBatches:
         tried, self._n_without_gain, self._n_settled = self.size, 0, 1
         us, before = self._us.pop(tried), self._us[smaller]
         least = (1 - GAIN) * before
-        sides = f"{us:.2f} us a tuple with {tried:,} a batch > {least:.2f}"
-        return self._resized(smaller, f"{sides}, {1 - GAIN:.0%} of {before:.2f} with {smaller:,}")
+        sides = f"{us:.2f} µs a tuple with {count(tried)} each > {least:.2f}, {1 - GAIN:.0%} of"
+        return self._resized(smaller, f"{sides} {before:.2f} with {count(smaller)}")
 
     def _resized(self, size: int, why: str) -> Resized:
         before, self.size = self.size, size

@@ -58,7 +58,7 @@ def test_larger_batches_on_several_cores_come_to_the_same(
     assert max(len(result.partitions) for result in large.results) == 2
     assert min(len(result.partitions) for result in large.results) == 1
     titles = [event.title for event in large.events]
-    assert titles[0] == "batches grow to 2,000 tuples"
+    assert titles[0] == "batches grow to 2 000 tuples"
     assert not small.events
     totals = [
         {name: sum(r.inputs["S"].__getattribute__(name) for r in loop.results) for name in NAMES}

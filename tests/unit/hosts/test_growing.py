@@ -48,7 +48,7 @@ def test_batches_grow_while_the_time_per_tuple_falls() -> None:
     # 25 600: 1.39 us for 2.56; 100 000: 1.10 us, a fifth less; there it ends
     assert sizes[5] == 25_600
     assert set(sizes[6:]) == {100_000}
-    assert run.whys[0] == "tuples wait; 101.00 us a tuple with 100 a batch"
+    assert run.whys[0] == "tuples wait; 101.00 µs a tuple with 100 each"
 
 
 def test_a_size_that_saves_nothing_is_given_up_and_tried_again_later() -> None:
@@ -59,7 +59,7 @@ def test_a_size_that_saves_nothing_is_given_up_and_tried_again_later() -> None:
     assert larger[:TRIES] == list(range(4, 4 + TRIES))
     assert set(sizes[4 + TRIES : 4 + TRIES + SETTLED - 1]) == {1600}
     assert len(larger) == 2 * TRIES
-    expected = "1.17 us a tuple with 6,400 a batch > 1.01, 95% of 1.06 with 1,600"
+    expected = "1.17 µs a tuple with 6 400 each > 1.01, 95% of 1.06 with 1 600"
     assert expected in run.whys
 
 
