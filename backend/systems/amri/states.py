@@ -322,8 +322,9 @@ class StateIndex:
         """What becomes of each partition that has other bits than new ones. Partitions that are to
         have another size are all filled anew, with these."""
         live = priced.partitions if self._size.n == self._reported_size else ()
+        load = self.access.by_bits(priced.load)
         choices = slice_choices(
-            priced.load, priced.model, live, self.bits, self.report.by_shard, self._per_arrival
+            load, priced.model, live, self.bits, self.report.by_shard, self._per_arrival
         )
         moving = slices_to_move(cast(MigrationMode, self.knobs.migration), choices)
         self.migrating = tuple(partition.partition.number for partition in moving)
