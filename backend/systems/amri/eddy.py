@@ -17,6 +17,7 @@ from backend.systems.amri.following import FollowedChanges, SearchedStretch
 from backend.systems.amri.knobs import AmriKnobs
 from backend.systems.amri.memory import IndexPool
 from backend.systems.amri.mixing import ChosenMix
+from backend.systems.amri.overdue import ended_early, is_overdue
 from backend.systems.amri.routing import (
     ROUTERS,
     FanOuts,
@@ -103,7 +104,7 @@ class AdaptedEddy:
         assert self._schedule is not None
         assessed = self._schedule.assessed(self._settings.method)
         for port, state in enumerate(self.states):
-            if port not in assessed:
+            if port not in assessed and not is_overdue(state):
                 state.assessor = None
         for event in events:
             if self.states[event.state].assessor is None:
@@ -243,7 +244,8 @@ class AdaptedEddy:
         self._schedule, events = schedule.after_batch(self._settings, self._schedule, requests)
         for event in [event for event in events if event.sides is not None][-1:]:
             yield telling.schedule_decision(look, event)
-        for port in dict.fromkeys(event.state for event in events if event.kind == "select"):
+        ended = [event.state for event in events if event.kind == "select"]
+        for port in dict.fromkeys([*ended, *ended_early(self.states)]):
             yield from self._selected(look, port)
         for port in sorted(self._schedule.assessed(self._settings.method)):
             if self.states[port].assessor is None:

@@ -144,8 +144,9 @@ class AmriKnobs(Knobs):
         "accumulated",
         choices=SELECTIONS,
         help="When other bits are adopted: accumulated, when what they would have saved since "
-        "comes to twice what the change costs; window, when the last assessment says so; off, "
-        "never.",
+        "comes to twice what the change costs, and without waiting for the schedule in states "
+        "whose searches since cost more than all before; window, when the last assessment says so; "
+        "off, never.",
     )
     prior: float = knob(
         0.3,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from backend.systems.amri.entries import AssessmentReport
@@ -16,7 +17,7 @@ from backend.systems.amri.portfolio import (
 from backend.systems.amri.pricing import PatternCosts, PricedWindow
 from backend.systems.amri.sides import Sides
 from backend.systems.amri.switching import by_window
-from storage.vocabulary.amri_costs import Bits, IndexCosts
+from storage.vocabulary.amri_costs import Bits, IndexCosts, SearchLoad
 from storage.vocabulary.amri_patterns import Pattern
 
 
@@ -37,6 +38,11 @@ class AccessMethods(NamedTuple):
             bits = (0,) * len(bits)
         serves = {p: m for p, m in self.serves.items() if m in modules}
         return AccessMethods(bits, modules, serves)
+
+    def by_bits(self, load: SearchLoad) -> SearchLoad:
+        """What of a load comes to the bits: all that no module serves."""
+        left = {p: f for p, f in load.frequencies.items() if self.serves.get(p) is None}
+        return replace(load, frequencies=left)
 
 
 class ChosenMix(NamedTuple):

@@ -68,8 +68,8 @@ class StateIndex:
         self._choices = BitChoices()
         self._searched: dict[Pattern, float] = {}
         self._per_arrival = 1.0
-        self._total, self._n_moved = StateCounts(), 0
-        self._accounted = self.seen
+        self.asked, self._n_moved = StateCounts(), 0
+        self.accounted = self.seen
         self._has_modules, self.took = False, MeasuredCosts()
 
     def turn(self, knobs: AmriKnobs, pinned: Bits | None) -> None:
@@ -109,10 +109,10 @@ class StateIndex:
         """Of the regret: all requests since the last time, under the bits that they met. Of states
         with other access methods nothing is accounted."""
         now = self.seen
-        window = self._accounted.until(now)
+        window = self.accounted.until(now)
         if window.counts.requests and self.knobs.access == "bitmap":
             self._choices.account(window._replace(bits=now.bits, modules=(), served=()))
-        self._accounted = now
+        self.accounted = now
 
     @property
     def n_segments(self) -> float:
@@ -123,10 +123,10 @@ class StateIndex:
     def seen(self) -> StateSeen:
         """What a record tells of it, so that other access methods can be priced."""
         report, tuning, bits = self.report, self.tuning, (0,) * self.n
-        asked = {p: module_for(p, tuning.modules) for p in self._total.by_pattern}
+        asked = {p: module_for(p, tuning.modules) for p in self.asked.by_pattern}
         serving = (self.access.serves or asked) if tuning.modules else {}
         return StateSeen(
-            self._total, self._n_moved, report.n_searched, report.n_tuples, self.n_segments,
+            self.asked, self._n_moved, report.n_searched, report.n_tuples, self.n_segments,
             tuning.bits or bits, tuning.modules, tuple(p for p, m in serving.items() if m),
             self.ordered, (round(self.sizes.by_bits), round(self.sizes.module)),
         )  # fmt: skip
@@ -206,7 +206,7 @@ class StateIndex:
         self._reported_size = self._size.n
         self._size.observe(max(report.by_shard, default=0))
         self._n_moved += report.migrated
-        self._total = self._total.plus(arrivals, counts)
+        self.asked = self.asked.plus(arrivals, counts)
         still = {partition.number for partition in report.partitions if partition.bits != self.bits}
         self.migrating = tuple(number for number in self.migrating if number in still)
         self.counts = self.counts.plus(arrivals, counts)
@@ -322,8 +322,9 @@ class StateIndex:
         """What becomes of each partition that has other bits than new ones. Partitions that are to
         have another size are all filled anew, with these."""
         live = priced.partitions if self._size.n == self._reported_size else ()
+        load = self.access.by_bits(priced.load)
         choices = slice_choices(
-            priced.load, priced.model, live, self.bits, self.report.by_shard, self._per_arrival
+            load, priced.model, live, self.bits, self.report.by_shard, self._per_arrival
         )
         moving = slices_to_move(cast(MigrationMode, self.knobs.migration), choices)
         self.migrating = tuple(partition.partition.number for partition in moving)
@@ -353,8 +354,8 @@ class StateIndex:
             "migrating": list(self.migrating),
             "wants": [list(tier) for tier in self.wants],
             "size": [self.report.span, self.report.slots],
-            "total": [self._total.state(), self._n_moved],
-            "accounted": self._accounted.json(),
+            "total": [self.asked.state(), self._n_moved],
+            "accounted": self.accounted.json(),
             "partitions": self._size.state(),
             "assessment": self._method,
             "assessor": None if self.assessor is None else self.assessor.state(),
@@ -384,8 +385,8 @@ class StateIndex:
         self._has_modules = state["has_modules"]
         self.took.restore(state["took"])
         total, self._n_moved = state["total"]
-        self._total = StateCounts.restored(total)
-        self._accounted = StateSeen.read(state["accounted"])
+        self.asked = StateCounts.restored(total)
+        self.accounted = StateSeen.read(state["accounted"])
         self._choices.restore(state["choices"])
         self._searched = {p: n for p, n in state["searched"]}
 

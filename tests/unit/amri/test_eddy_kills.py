@@ -55,6 +55,9 @@ AT_ONCE: Final[dict[str, object]] = {"migration": "all", "migration_us": 10_000_
 #: What migrates takes several batches.
 SPREAD: Final[dict[str, object]] = {"migration": "all", "migration_us": 1}
 MIXED: Final = {"access": "portfolio", **AT_ONCE}
+#: No turn comes: states are assessed when they are overdue, over several batches.
+EARLY: Final = AT_ONCE | {"selection": "accumulated", "period_requests": 10**9}
+_IDS: Final = ["at once", "spread", "mixed", "early"]
 
 
 def arrived(batch: int) -> dict[str, list[Arrived]]:
@@ -138,7 +141,7 @@ def check(
         assert unnumbered(known) == unnumbered(left)
 
 
-@pytest.mark.parametrize("knobs", [AT_ONCE, SPREAD, MIXED], ids=["at once", "spread", "mixed"])
+@pytest.mark.parametrize("knobs", [AT_ONCE, SPREAD, MIXED, EARLY], ids=_IDS)
 def test_kills_cost_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, knobs: dict[str, object]
 ) -> None:
@@ -166,7 +169,7 @@ def test_answers_are_those_of_the_plain_join(tmp_path: Path, text: str, access: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("knobs", [AT_ONCE, SPREAD, MIXED], ids=["at once", "spread", "mixed"])
+@pytest.mark.parametrize("knobs", [AT_ONCE, SPREAD, MIXED, EARLY], ids=_IDS)
 @pytest.mark.parametrize("text", [TEXT, ORDERED, BY_ORDER], ids=["equal", "ordered", "by order"])
 def test_more_kills_cost_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, knobs: dict[str, object], text: str

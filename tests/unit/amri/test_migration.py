@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.operators.network.eddy.tuning import StateReport
+from backend.operators.network.eddy.tuning import PartitionReport, StateReport
 from backend.systems.amri.migration import (
     MeasuredCosts,
     Partition,
@@ -24,9 +24,12 @@ from backend.systems.amri.migration import (
     slices_to_move,
     switching_prices,
 )
+from backend.systems.amri.mixing import AccessMethods
+from backend.systems.amri.states import StateIndex
 from storage.vocabulary.amri_costs import COUNTED, REFINED, IndexCosts, SearchLoad, WorkCosts
 from tests.oracles import amri_selection as twin
 from tests.unit.amri.cases import SHARES_2, as_load, as_model, exact_loads
+from tests.unit.amri.running_eddies import knobs_of
 
 TABLE = SearchLoad(3, SHARES_2)
 
@@ -152,3 +155,21 @@ def test_what_a_code_costs_is_measured_where_batches_tell_it_apart(
         assert found.code == pytest.approx(code, rel=0.01)
     assert found.bucket == pytest.approx(4 * found.code)
     assert took.priced(IndexCosts()).costs.code == 0
+
+
+@pytest.mark.parametrize("serves", [{1: 1}, {}])
+def test_partitions_are_priced_by_what_hash_indexes_leave_to_the_bits(
+    serves: dict[int, int],
+) -> None:
+    """Nine of ten requests are for b alone, which the old bits are good for, the others for a."""
+    rows = tuple(PartitionReport(k, 500, (0, 4)) for k in range(2))
+    report, state = StateReport(1000, 4096, rows, 0, 0, (1000,), 1000, 1024), StateIndex("ab")
+    state.turn(knobs_of(access="portfolio", partition_share=0.5, index_bits=4, prior=0.0), None)
+    state.observe(0, {}, report)
+    state.begin()
+    asked = {1: (900, 900, 900 * 60, 900, 0), 2: (100, 100, 100_000, 200, 0)}
+    state.observe(100, asked, report)
+    assert state.assessor is not None
+    state.access = AccessMethods((4, 0), tuple(serves), serves)
+    state._slices(state._priced(state.assessor.report()))
+    assert set(state.migrating) == ({0, 1} if serves else set())
