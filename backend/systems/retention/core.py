@@ -29,13 +29,13 @@ _STATE: Final = "retention"
 
 
 class RetentionCore(OperatorCore):
-    """All joins of a network that keep less. places: the column with the key of each window that
-    does, or did: its tuples have had numbers of their own since."""
+    """All joins of a network that keep less. keyed: by which key each window does,
+    or did: its tuples have had numbers of their own since."""
 
     def __init__(self, evaluations: Evaluations) -> None:
         self._evaluations = evaluations
         self._joins: dict[str, AdaptedRetention] = {}
-        self._places: dict[str, int] = {}
+        self._keyed: dict[str, Keyed] = {}
         self._missed: dict[str, tuple[int, int]] = {}
         self._shown: dict[str, tuple[Keyed, ...]] = {}
         self._network: LaidOutNetwork | None = None
@@ -62,15 +62,15 @@ class RetentionCore(OperatorCore):
         knobs, before, self._network = RetentionKnobs.of(settings), self._joins, network
         self._version = settings.version
         here = {operator.id for operator in network.plan.operators}
-        self._places = {id: place for id, place in self._places.items() if id in here}
+        self._keyed = {id: keyed for id, keyed in self._keyed.items() if id in here}
         self._missed = {id: n for id, n in self._missed.items() if id in here}
-        planned = [] if knobs.retention == OFF else self._keyed(_planned(network, knobs)[0])
+        planned = [] if knobs.retention == OFF else self._as_before(_planned(network, knobs)[0])
         wanted = {join.id: before.get(join.id) or AdaptedRetention(join) for join in planned}
         left = {id: join for id, join in before.items() if id in here and join.lacks}
         self._joins = {**left, **wanted}
         for join in planned:
             wanted[join.id].join = join
-            self._places |= dict(join.windows)
+            self._keyed |= {keyed.window: keyed for keyed in join.windows}
         for id, adapted in self._joins.items():
             adapted.name, (adapted.key, adapted.whole) = network.names[id], _words(network, adapted)
             adapted.is_wanted = id in wanted
@@ -83,11 +83,13 @@ class RetentionCore(OperatorCore):
         self._shown = shown
         return "" if is_same else f"retention of joins: {knobs.retention}"
 
-    def _keyed(self, joins: Sequence[RetainedJoin]) -> list[RetainedJoin]:
+    def _as_before(self, joins: Sequence[RetainedJoin]) -> list[RetainedJoin]:
         """With windows alone that had no other key before: what they lack is of that one."""
         return [
             join._replace(
-                windows=tuple(own for own in join.windows if self._places.get(*own) == own[1])
+                windows=tuple(
+                    own for own in join.windows if self._keyed.get(own.window, own) == own
+                )
             )
             for join in joins
         ]
@@ -95,12 +97,12 @@ class RetentionCore(OperatorCore):
     @property
     def _tunings(self) -> dict[str, RetainTuning]:
         """Of each window, by the join that drops most."""
-        tunings = {id: RetainTuning(place) for id, place in self._places.items()}
+        tunings = {id: RetainTuning(own.place, own.as_float) for id, own in self._keyed.items()}
         for join in self._joins.values():
-            for id, place in join.join.windows:
+            for id, place, as_float in join.join.windows:
                 n = max(join.n_dropped, tunings[id].n_dropped)
                 tells = tunings[id].tells_sizes or bool(join.limit_bytes)
-                tunings[id] = RetainTuning(place, n, tells)
+                tunings[id] = RetainTuning(place, as_float, n, tells)
         return tunings
 
     def tuned(self, job: NetworkJob) -> NetworkJob:
@@ -109,13 +111,13 @@ class RetentionCore(OperatorCore):
     def observe(self, ran: NetworkRan) -> CoreNews:
         self._joins = {id: j for id, j in self._joins.items() if j.is_wanted or j.lacks}
         before, records = self._tunings, list[Decision]()
-        for id in self._places:
+        for id in self._keyed:
             profile, (_, total) = _told(ran.report, id)[2], self._missed.get(id, (0, 0))
             n = profile.n_refused + profile.n_taken
             self._missed[id] = n, total + n
         for join in self._joins.values():
             windows = [
-                (keyed in join.join.windows, *_told(ran.report, keyed[0]))
+                (keyed in join.join.windows, *_told(ran.report, keyed.window))
                 for keyed in join.join.key.windows
             ]
             counts = ran.report.operators.get(join.join.id, OperatorCounts())
@@ -149,7 +151,7 @@ class RetentionCore(OperatorCore):
     @property
     def _windows(self) -> list[str]:
         """Windows that may drop tuples."""
-        return list(dict.fromkeys(id for j in self._joins.values() for id, _ in j.join.windows))
+        return list(dict.fromkeys(id for j in self._joins.values() for id, *_ in j.join.windows))
 
     def _entity(
         self, network: LaidOutNetwork, id: str, role: str, facts: Mapping[str, Json]
@@ -188,11 +190,12 @@ class RetentionCore(OperatorCore):
     # ------------------------------------------------------------------ kills
 
     def state(self) -> Mapping[str, Json]:
-        if not self._places:
+        if not self._keyed:
             return {}
         joins = {id: join.state() for id, join in self._joins.items()}
         missed = {id: list(n) for id, n in self._missed.items()}
-        return {_STATE: {"places": self._places, "missed": missed, "joins": joins}}
+        keyed = [list(own) for own in self._keyed.values()]
+        return {_STATE: {"keyed": keyed, "missed": missed, "joins": joins}}
 
     def restore(self, state: UnitState) -> None:
         known = state.facts.get(_STATE)
@@ -200,11 +203,12 @@ class RetentionCore(OperatorCore):
             return
         assert self._network is not None
         here = {operator.id for operator in self._network.plan.operators}
-        self._places |= {id: place for id, place in known["places"].items() if id in here}
+        keyed = (Keyed(*own) for own in known["keyed"])
+        self._keyed |= {own.window: own for own in keyed if own.window in here}
         self._missed = {id: (n, total) for id, (n, total) in known["missed"].items() if id in here}
         for id, own in known["joins"].items():
             if id in here:
-                windows = tuple((window, place) for window, place in own["windows"])
+                windows = tuple(Keyed(*keyed) for keyed in own["windows"])
                 join = RetainedJoin(id, RetainedKey(0, windows), windows)
                 adapted = self._joins.setdefault(id, AdaptedRetention(join, is_wanted=False))
                 adapted.restore(own)
@@ -222,8 +226,8 @@ def _planned(
 def _words(network: LaidOutNetwork, adapted: AdaptedRetention) -> tuple[str, list[str]]:
     """The attributes of the key, and the inputs that are kept whole."""
     plan, join = network.plan, adapted.join
-    planned, windows = plan.operator(join.id), {id for id, _ in join.windows}
-    names = dict.fromkeys(plan.operator(id).fields[place].name for id, place in join.windows)
+    planned, windows = plan.operator(join.id), {id for id, *_ in join.windows}
+    names = dict.fromkeys(plan.operator(id).fields[place].name for id, place, _ in join.windows)
     below = [_below(plan, input) for input in planned.inputs]
     whole = [
         network.names[input]
@@ -270,9 +274,9 @@ class RetentionCores:
         """Half of the values of the key."""
         joins, _ = retained_joins(plan, plan.answers)
         half = {
-            id: RetainTuning(place, N_GROUPS // 2, tells_sizes=True)
+            own.window: RetainTuning(own.place, own.as_float, N_GROUPS // 2, tells_sizes=True)
             for join in joins
-            for id, place in join.windows
+            for own in join.windows
         }
         return [half] if half else []
 

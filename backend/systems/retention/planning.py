@@ -41,7 +41,7 @@ def retained_joins(
                 whole.append(WholeJoin(query, id, _why(plan, id)))
     above, joins = _above(plan), list[RetainedJoin]()
     for id, key in keys.items():
-        free = tuple(own for own in key.windows if _is_free(own, own[0], above, keys))
+        free = tuple(own for own in key.windows if _is_free(own, own.window, above, keys))
         joins.append(RetainedJoin(id, key, free))
     return joins, whole
 
@@ -82,7 +82,7 @@ def _is_free(
     read those."""
     return all(
         window in keys[reader].windows
-        and sum(own == window[0] for own, _ in keys[reader].windows) == 1
+        and sum(own.window == window.window for own in keys[reader].windows) == 1
         if reader in keys
         else bool(reader) and _is_free(window, reader, above, keys)
         for reader in above.get(id, [""])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,9 +44,13 @@ THREE = (
 
 
 def compiled(
-    *texts: str, kinds: Sequence[CoreKind] = (), sharing: bool = True, joins: JoinTrees = "mjoin"
+    *texts: str,
+    kinds: Sequence[CoreKind] = (),
+    sharing: bool = True,
+    joins: JoinTrees = "mjoin",
+    schemas: Mapping[str, Schema] = SCHEMAS,
 ) -> NetworkPlan:
-    queries = [parse_query(f"q{n}", text, SCHEMAS) for n, text in enumerate(texts)]
+    queries = [parse_query(f"q{n}", text, schemas) for n, text in enumerate(texts)]
     since = {query.name: 0 for query in queries}
     return compile_queries(
         queries, since=since, tick_us=1_000_000, kinds=kinds, sharing=sharing, joins=joins
@@ -59,17 +64,21 @@ def key_of(plan: NetworkPlan) -> RetainedKey:
     return key
 
 
-def group_of(value: Any) -> int:
+def group_of(value: Any, as_float: bool = False) -> int:
     """The group of a key, which is in no shard."""
     strings = Strings(MemoryRegions())
     is_text = isinstance(value, str)
     held = strings.code(value) if is_text else (value or 0)
     column = Column64(np.array([held]), np.array([value is not None]))
-    return int(KeyGroups(strings if is_text else None).of(column)[0])
+    return int(KeyGroups(strings if is_text else None, as_float).of(column)[0])
 
 
 def tunings(key: RetainedKey, dropped: Sequence[int]) -> list[Mapping[str, Any]]:
-    return [{id: RetainTuning(place, n) for id, place in key.windows} for n in dropped]
+    return [{k.window: RetainTuning(k.place, k.as_float, n) for k in key.windows} for n in dropped]
+
+
+def places_of(key: RetainedKey) -> dict[str, int]:
+    return {keyed.window: keyed.place for keyed in key.windows}
 
 
 def bags(answer: Answer) -> list[Counter[Any]]:
@@ -116,7 +125,7 @@ def test_the_answer_is_the_join_of_what_is_kept(data: st.DataObject) -> None:
     event(f"{len(key.windows)} windows, {'falls' if dropped != sorted(dropped) else 'rises'}")
     for tick, bag in enumerate(bags(found)):
         assert bag == retained_join_at(
-            plan, inputs, dict(key.windows), group_of, lambda t: by_tick[t], tick
+            plan, inputs, places_of(key), group_of, lambda t: by_tick[t], tick
         ), (text, tick)
 
 
@@ -131,6 +140,38 @@ def test_it_is_a_subset_and_whole_again_once_windows_are(data: st.DataObject) ->
     )
     assert all(part <= every for part, every in zip(kept, whole, strict=True))
     assert kept[9:] == whole[9:]
+
+
+FLOATS = {"A": Schema.parse("k bigint"), "B": Schema.parse("k double")}
+
+
+def by_equal(plan: NetworkPlan) -> NetworkPlan:
+    """Joins on integers and floats by their values: queries compare these pair by pair."""
+    equal = JoinOp((((0, 0), (1, 0)),))
+    joins = {joined.id for joined, work in plan.working(JoinOp) if not work.equal}
+    return replace(
+        plan,
+        operators=tuple(replace(o, work=equal) if o.id in joins else o for o in plan.operators),
+    )
+
+
+@given(st.lists(st.sampled_from([-0.0, 0, 1, 2.0, 2.5, -3, 2**53])), st.integers(0, N_GROUPS - 1))
+def test_an_integer_and_an_equal_float_have_one_fate(values: list[float], n: int) -> None:
+    text = "Select A.k, B.k From A [Range 3 Seconds], B [Range 3 Seconds] Where A.k = B.k"
+    plan = by_equal(compiled(text, schemas=FLOATS))
+    inputs: dict[str, Elements] = {
+        "A": [((int(value),), 0) for value in values],
+        "B": [((float(value),), 0) for value in values],
+    }
+    key = key_of(plan)
+    own = run_plan(plan, inputs, FLOATS, [2], tunings=tunings(key, [n]))["q0"]
+    kept = retained_join_at(
+        plan, inputs, places_of(key), lambda k: group_of(k, as_float=True), lambda _: n, 1
+    )
+    assert bags(own)[1] == kept
+    whole = bags(run_plan(plan, inputs, FLOATS, [2])["q0"])[1]
+    stays = {value for value in values if group_of(value, as_float=True) >= n}
+    assert kept == Counter({row: n for row, n in whole.items() if row[0] in stays})
 
 
 def results_of(rng: np.random.Generator) -> tuple[Block, int]:

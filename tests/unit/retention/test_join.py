@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from backend.adaptive.core import Evaluations
 from backend.operators.network.core.key_groups import N_GROUPS
-from backend.operators.network.kinds.retention import RetainedKey
+from backend.operators.network.kinds.retention import Keyed, RetainedKey
 from backend.operators.network.stores.retaining import RetainProfile
 from backend.systems.retention.join import AdaptedRetention, SeenJoin, seen_join
 from backend.systems.retention.planning import RetainedJoin
 
 
 def join_of(limit_bytes: int, turned: int = 0) -> AdaptedRetention:
-    windows = (("w0", 0), ("w1", 0))
+    windows = (Keyed("w0", 0), Keyed("w1", 0))
     join = RetainedJoin("j", RetainedKey(0, windows), windows)
     return AdaptedRetention(join, "J", "k", (), turned, limit_bytes)
 

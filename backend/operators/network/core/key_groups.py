@@ -31,15 +31,17 @@ def group_words(words: Ints, groups: Ints) -> None:
 
 class KeyGroups:
     """The groups of a column's values; NULL is in group 0. strings: of columns of text, whose codes
-    are others in other shards; None: values are numbers."""
+    are others in other shards; None: values are numbers. as_float: integers are compared with
+    floating-point numbers, and in the group of what they are equal to."""
 
-    def __init__(self, strings: Strings | None) -> None:
-        self._strings = strings
+    def __init__(self, strings: Strings | None, as_float: bool = False) -> None:
+        self._strings, self._as_float = strings, as_float
         self._known: dict[int, int] = {}
 
     def of(self, column: Column64) -> Ints:
         """int64[n]."""
-        words = column.values.view(np.int64)
+        values = column.values.astype(np.float64) + 0.0 if self._as_float else column.values
+        words = values.view(np.int64)
         if self._strings is not None:
             codes, places = np.unique(words, return_inverse=True)
             words = np.array([self._word(code) for code in codes.tolist()], np.int64)[places]

@@ -37,7 +37,7 @@ class SampledResults:
             return None
         plan, n_missing, after = surroundings.plan, 0, -1
         key = retained_key(plan, planned.id)
-        windows = [] if key is None else [plan.operator(id) for id, _ in key.windows]
+        windows = [] if key is None else [plan.operator(own.window) for own in key.windows]
         retained = [window for window in windows if isinstance(window.work, RetainedOp)]
         if key is None or not retained:
             return None
@@ -48,7 +48,7 @@ class SampledResults:
             if tuning.n_dropped > known.now:
                 after = surroundings.clock.begin
         is_text = planned.fields[key.column].type == "string"
-        groups = KeyGroups(surroundings.strings if is_text else None)
+        groups = KeyGroups(surroundings.strings if is_text else None, key.windows[0].as_float)
         return cls(key.column, groups, n_missing, after)
 
     def count(self, results: Block) -> None:

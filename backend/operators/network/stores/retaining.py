@@ -19,10 +19,11 @@ from backend.operators.network.kinds.windows import WindowOp
 
 @dataclass(frozen=True, slots=True)
 class RetainTuning(Limit):
-    """place: of the column with the key; n_dropped: key groups whose tuples go, the first of
-    N_GROUPS; tells_sizes: how many tuples each group has is told."""
+    """place: of the column with the key; as_float: as KeyGroups has it; n_dropped: key groups whose
+    tuples go, the first of N_GROUPS; tells_sizes: how many tuples each group has is told."""
 
     place: int
+    as_float: bool = False
     n_dropped: int = 0
     tells_sizes: bool = False
 

@@ -32,7 +32,7 @@ class RetainingWindow(SeqWindow):
         self._place = work.place
         self._tuning = surroundings.tuning(planned, RetainTuning) or RetainTuning(work.place)
         is_text = planned.fields[work.place].type == "string"
-        self._groups = KeyGroups(surroundings.strings if is_text else None)
+        self._groups = KeyGroups(surroundings.strings if is_text else None, self._tuning.as_float)
         self._retained = Retained.of(surroundings, planned.id)
         self._n_arrived = self._n_refused = self._n_taken = 0
 
