@@ -7,26 +7,13 @@ from typing import Final
 
 import numpy as np
 
+from backend.model.draws import seeds_of
 from backend.operators.network.core.blocks import Column64, Ints
 from backend.operators.network.core.strings import Strings
-from backend.operators.selection.bits import kernel
 
 #: Groups there are.
 N_GROUPS: Final = 1024
 _BITS: Final = np.uint64(64 - 10)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_THIRTY, _TWENTY_SEVEN, _THIRTY_ONE = np.uint64(30), np.uint64(27), np.uint64(31)
-_SALT: Final = np.uint64(0x9E3779B97F4A7C15)
-
-
-@kernel
-def group_words(words: Ints, groups: Ints) -> None:
-    """groups[i]: that of a word of 64 bits."""
-    for i in range(len(words)):
-        x = np.uint64(words[i]) + _SALT
-        x = (x ^ (x >> _THIRTY)) * _FIRST
-        x = (x ^ (x >> _TWENTY_SEVEN)) * _SECOND
-        groups[i] = np.int64((x ^ (x >> _THIRTY_ONE)) >> _BITS)
 
 
 class KeyGroups:
@@ -45,8 +32,7 @@ class KeyGroups:
         if self._strings is not None:
             codes, places = np.unique(words, return_inverse=True)
             words = np.array([self._word(code) for code in codes.tolist()], np.int64)[places]
-        groups = np.empty(len(words), np.int64)
-        group_words(np.ascontiguousarray(words), groups)
+        groups = (seeds_of(0, words) >> _BITS).view(np.int64)
         if column.valid is not None:
             groups[~column.valid] = 0
         return groups
