@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.kinds.joins import JoinOp
-from backend.operators.network.kinds.retention import Keyed, RetainedKey, retained_key
+from backend.operators.network.kinds.retention import Keyed, RetainedKey, RetainedOp, retained_key
+from backend.operators.network.kinds.windows import WindowOp
 
 
 class WholeJoin(NamedTuple):
@@ -44,6 +45,12 @@ def retained_joins(
         free = tuple(own for own in key.windows if _is_free(own, own.window, above, keys))
         joins.append(RetainedJoin(id, key, free))
     return joins, whole
+
+
+def spans(plan: NetworkPlan, join: RetainedJoin) -> dict[str, int]:
+    """How far its windows reach back, ticks or rows."""
+    works = {own.window: plan.operator(own.window).doing(WindowOp) for own in join.windows}
+    return {id: RetainedOp(work.kind, work.size).span for id, work in works.items()}
 
 
 def _joins_below(plan: NetworkPlan, id: str) -> Iterator[str]:

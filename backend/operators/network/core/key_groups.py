@@ -16,6 +16,11 @@ N_GROUPS: Final = 1024
 _BITS: Final = np.uint64(64 - 10)
 
 
+def grouped(seed: int, words: Ints) -> Ints:
+    """int64[n]: the groups of words of 64 bits."""
+    return (seeds_of(seed, words) >> _BITS).view(np.int64)
+
+
 class KeyGroups:
     """The groups of a column's values; NULL is in group 0. strings: of columns of text, whose codes
     are others in other shards; None: values are numbers. as_float: integers are compared with
@@ -32,7 +37,7 @@ class KeyGroups:
         if self._strings is not None:
             codes, places = np.unique(words, return_inverse=True)
             words = np.array([self._word(code) for code in codes.tolist()], np.int64)[places]
-        groups = (seeds_of(0, words) >> _BITS).view(np.int64)
+        groups = grouped(0, words)
         if column.valid is not None:
             groups[~column.valid] = 0
         return groups

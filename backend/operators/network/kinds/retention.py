@@ -30,10 +30,15 @@ class Keyed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RetainedOp(WindowOp):
-    """A window, range or rows of a stream, of some of its tuples: those of some groups of values in
-    column ``place``. It shares its store with joins alone: its tuples have numbers of their own."""
+    """A window, range or rows of a stream, that keeps some of its tuples, by the key in column
+    ``place``. It shares its store with joins alone: its tuples have numbers of their own."""
 
     place: int = 0
+
+    @property
+    def span(self) -> int:
+        """How far it reaches back: ticks, or rows."""
+        return self.size + (self.kind == "range")
 
     def group(self, planned: PlannedOperator) -> str:
         return planned.id
