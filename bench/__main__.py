@@ -22,6 +22,7 @@ from bench import (
     monitoring,
     peers,
     pictures,
+    retention,
     scale,
     selection,
     stream,
@@ -42,6 +43,7 @@ BENCHES: dict[str, Callable[[], None]] = {
     "kmon": kmon.main,
     "amri": amri.main,
     "cals": cals.main,
+    "retention": retention.main,
     "growth": growth.main,
     "hour": hour.main,
 }

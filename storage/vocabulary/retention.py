@@ -22,8 +22,14 @@ RETENTION: Final = Vocabulary(
         "sample_share": Property(
             "prob",
             ("monitor",),
-            "share of the values whose results are all there: the least that a window with tuples "
-            "of that time kept",
+            "share of the results that are there, of a sample: with universe of values, the least "
+            "that a window with tuples of that time kept; with rand of combinations",
+        ),
+        "expected_share": Property(
+            "prob",
+            ("monitor",),
+            "combinations of tuples with equal keys in the windows, for each that whole ones would "
+            "hold, counted by groups of values",
         ),
         "result_scale": Property("", ("monitor",), "results there would be for each that is there"),
         "windows_bytes": Property("bytes", ("monitor",), "bytes of the windows that keep less"),

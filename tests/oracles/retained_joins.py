@@ -1,14 +1,14 @@
-"""Joins of windows that keep some key groups, by their definition: the join of the tuples kept.
+"""Joins of windows that keep some of their tuples, by definition: the join of the tuples kept.
 
-A tuple is kept at a tick if its group was not dropped from the tick it came at until then; a
-window of rows counts all tuples of its stream, those that are not kept, too.
+A tuple is kept at a tick if it was to be from the tick it came at until then; a window of rows
+counts all tuples of its stream, those that are not kept, too.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.kinds.inputs import StreamInput
@@ -20,22 +20,32 @@ from tests.oracles.network_windows import window_at
 
 #: A stream that is joined without a window.
 _ALL = WindowOp("unbounded")
-#: How many groups are dropped at a tick.
-Dropped = Callable[[int], int]
+
+
+class Came(NamedTuple):
+    """A tuple of a window: its key, its number in the stream, and when it came."""
+
+    window: str
+    key: Any
+    number: int
+    tau: int
+
+
+#: Whether a tuple is to be kept at a tick.
+Keeps = Callable[[Came, int], bool]
 
 
 def retained_join_at(
     plan: NetworkPlan,
     inputs: Mapping[str, Elements],
     places: Mapping[str, int],
-    group: Callable[[Any], int],
-    dropped: Dropped,
+    keeps: Keeps,
     now: int,
 ) -> Counter[Row]:
     """The bag of the plan's only join, of windows. places: window -> its column with the key, of
-    those that drop tuples; group: of a key."""
+    those that drop tuples."""
     ((joined, work),) = plan.working(JoinOp)
-    bags = [_kept_at(plan, id, inputs, places.get(id), group, dropped, now) for id in joined.inputs]
+    bags = [_kept_at(plan, id, inputs, places.get(id), keeps, now) for id in joined.inputs]
     return join_at(work, bags)
 
 
@@ -44,8 +54,7 @@ def _kept_at(
     id: str,
     inputs: Mapping[str, Elements],
     place: int | None,
-    group: Callable[[Any], int],
-    dropped: Dropped,
+    keeps: Keeps,
     now: int,
 ) -> Counter[Row]:
     window = plan.operator(id)
@@ -54,11 +63,12 @@ def _kept_at(
     assert isinstance(below.work, StreamInput)
     every: Sequence[Any] = inputs[below.work.stream]
     rows = [(tuple(row[k] for k in below.work.columns), tau) for row, tau in every]
-    numbered = [((n,), tau, True) for n, (_, tau) in enumerate(rows)]
+    numbered = [((*row, n), tau, True) for n, (row, tau) in enumerate(rows)]
     kept: Counter[Row] = Counter()
-    for (n,), count in window_at(of, numbered, now).items():
+    for (*_, n), count in window_at(of, numbered, now).items():
         row, came = rows[n]
-        worst = max(dropped(tick) for tick in range(came, now + 1))
-        if place is None or worst == 0 or group(row[place]) >= worst:
+        if place is None or all(
+            keeps(Came(id, row[place], n, came), tick) for tick in range(came, now + 1)
+        ):
             kept[row] += count
     return kept

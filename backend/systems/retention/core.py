@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import numpy as np
+
 from backend.adaptive.core import Evaluations
 from backend.model.ids import entity_id
 from backend.model.knobs import KnobSettings, KnobSpec
+from backend.operators.network.core.blocks import FOREVER
 from backend.operators.network.core.job import NetworkJob
 from backend.operators.network.core.key_groups import N_GROUPS
 from backend.operators.network.core.plan import NetworkPlan
@@ -19,9 +22,10 @@ from backend.operators.network.stores.retaining import RetainProfile, RetainTuni
 from backend.systems.contract import Refusal, Refused, UnitState
 from backend.systems.cores import CoreKind, CoreNews, LaidOutNetwork, NetworkRan, OperatorCore
 from backend.systems.publishing import samples_of
-from backend.systems.retention.join import AdaptedRetention, seen_join
+from backend.systems.retention.join import AdaptedRetention, SeenWindow, seen_join
 from backend.systems.retention.knobs import OFF, RetentionKnobs
-from backend.systems.retention.planning import RetainedJoin, WholeJoin, retained_joins
+from backend.systems.retention.planning import RetainedJoin, WholeJoin, retained_joins, spans
+from backend.systems.retention.ranked import adapted_join
 from storage.vocabulary.records import Decision, Entity, Json, Sample
 from storage.vocabulary.retention import RETENTION as VOCABULARY
 
@@ -29,13 +33,13 @@ _STATE: Final = "retention"
 
 
 class RetentionCore(OperatorCore):
-    """All joins of a network that keep less. places: the column with the key of each window that
-    does, or did: its tuples have had numbers of their own since."""
+    """All joins of a network that keep less. keyed: by which key each window does,
+    or did: its tuples have had numbers of their own since."""
 
     def __init__(self, evaluations: Evaluations) -> None:
         self._evaluations = evaluations
         self._joins: dict[str, AdaptedRetention] = {}
-        self._places: dict[str, int] = {}
+        self._keyed: dict[str, Keyed] = {}
         self._missed: dict[str, tuple[int, int]] = {}
         self._shown: dict[str, tuple[Keyed, ...]] = {}
         self._network: LaidOutNetwork | None = None
@@ -62,32 +66,35 @@ class RetentionCore(OperatorCore):
         knobs, before, self._network = RetentionKnobs.of(settings), self._joins, network
         self._version = settings.version
         here = {operator.id for operator in network.plan.operators}
-        self._places = {id: place for id, place in self._places.items() if id in here}
+        self._keyed = {id: keyed for id, keyed in self._keyed.items() if id in here}
         self._missed = {id: n for id, n in self._missed.items() if id in here}
-        planned = [] if knobs.retention == OFF else self._keyed(_planned(network, knobs)[0])
-        wanted = {join.id: before.get(join.id) or AdaptedRetention(join) for join in planned}
+        planned = [] if knobs.retention == OFF else self._as_before(_planned(network, knobs)[0])
+        wanted = {
+            join.id: adapted_join(join, knobs.retention, before.get(join.id)) for join in planned
+        }
         left = {id: join for id, join in before.items() if id in here and join.lacks}
         self._joins = {**left, **wanted}
         for join in planned:
             wanted[join.id].join = join
-            self._places |= dict(join.windows)
+            self._keyed |= {keyed.window: keyed for keyed in join.windows}
         for id, adapted in self._joins.items():
             adapted.name, (adapted.key, adapted.whole) = network.names[id], _words(network, adapted)
             adapted.is_wanted = id in wanted
             may_drop = adapted.is_wanted and bool(adapted.join.windows)
-            share = knobs.retained_share if may_drop else 1.0
-            adapted.turned = min(N_GROUPS - 1, round((1 - share) * N_GROUPS))
-            adapted.limit_bytes = knobs.retained_bytes if may_drop else 0
+            adapted.spans = spans(network.plan, adapted.join)
+            adapted.turn(*((knobs.retained_share, knobs.retained_bytes) if may_drop else (1.0, 0)))
         shown = {id: join.join.windows for id, join in self._joins.items()}
         is_same = shown == self._shown
         self._shown = shown
         return "" if is_same else f"retention of joins: {knobs.retention}"
 
-    def _keyed(self, joins: Sequence[RetainedJoin]) -> list[RetainedJoin]:
+    def _as_before(self, joins: Sequence[RetainedJoin]) -> list[RetainedJoin]:
         """With windows alone that had no other key before: what they lack is of that one."""
         return [
             join._replace(
-                windows=tuple(own for own in join.windows if self._places.get(*own) == own[1])
+                windows=tuple(
+                    own for own in join.windows if self._keyed.get(own.window, own) == own
+                )
             )
             for join in joins
         ]
@@ -95,12 +102,10 @@ class RetentionCore(OperatorCore):
     @property
     def _tunings(self) -> dict[str, RetainTuning]:
         """Of each window, by the join that drops most."""
-        tunings = {id: RetainTuning(place) for id, place in self._places.items()}
+        tunings = {id: RetainTuning(own.place, own.as_float) for id, own in self._keyed.items()}
         for join in self._joins.values():
-            for id, place in join.join.windows:
-                n = max(join.n_dropped, tunings[id].n_dropped)
-                tells = tunings[id].tells_sizes or bool(join.limit_bytes)
-                tunings[id] = RetainTuning(place, n, tells)
+            for keyed in join.join.windows:
+                tunings[keyed.window] = join.tuned(tunings[keyed.window], keyed)
         return tunings
 
     def tuned(self, job: NetworkJob) -> NetworkJob:
@@ -109,17 +114,15 @@ class RetentionCore(OperatorCore):
     def observe(self, ran: NetworkRan) -> CoreNews:
         self._joins = {id: j for id, j in self._joins.items() if j.is_wanted or j.lacks}
         before, records = self._tunings, list[Decision]()
-        for id in self._places:
-            profile, (_, total) = _told(ran.report, id)[2], self._missed.get(id, (0, 0))
+        for id in self._keyed:
+            profile, (_, total) = _told(ran.report, id).profile, self._missed.get(id, (0, 0))
             n = profile.n_refused + profile.n_taken
             self._missed[id] = n, total + n
         for join in self._joins.values():
-            windows = [
-                (keyed in join.join.windows, *_told(ran.report, keyed[0]))
-                for keyed in join.join.key.windows
-            ]
+            windows = {own.window: _told(ran.report, own.window) for own in join.join.key.windows}
+            drops = {own.window for own in join.join.windows}
             counts = ran.report.operators.get(join.join.id, OperatorCounts())
-            seen = seen_join(join.seen, windows, counts.counters)
+            seen = seen_join(join.seen, windows, drops, counts.counters)
             records += join.observe(ran.batch_id, seen, self._evaluations, self._version)
         return CoreNews(tuple(records), self._tunings != before)
 
@@ -149,7 +152,7 @@ class RetentionCore(OperatorCore):
     @property
     def _windows(self) -> list[str]:
         """Windows that may drop tuples."""
-        return list(dict.fromkeys(id for j in self._joins.values() for id, _ in j.join.windows))
+        return list(dict.fromkeys(id for j in self._joins.values() for id, *_ in j.join.windows))
 
     def _entity(
         self, network: LaidOutNetwork, id: str, role: str, facts: Mapping[str, Json]
@@ -161,21 +164,22 @@ class RetentionCore(OperatorCore):
     def samples(self, report: NetworkReport) -> Sequence[Sample]:
         tunings, samples = self._tunings, list[Sample]()
         for id in self._windows:
-            missing = share_of(N_GROUPS - tunings[id].n_dropped)
+            share = _share(tunings[id])
             last, total = self._missed.get(id, (0, 0))
             values: dict[str, tuple[float | None, str]] = {
-                "key_share": (1 - missing, "prob"),
-                "missing_share": (missing, "prob"),
+                "key_share": (share, "prob"),
+                "missing_share": (None if share is None else 1 - share, "prob"),
                 "missed_tuples": (last, "tuples"),
                 "missed_total": (total, "tuples"),
             }
             samples += samples_of(self._monitor(id), values)
         for join in self._joins.values():
-            share, estimate = share_of(join.seen.n_missing), join.seen.estimate
+            share, estimate = join.sample_share, join.seen.estimate
             value, low, high = estimate or (None, None, None)
             values = {
                 "sample_share": (share, "prob"),
-                "result_scale": (1 / share, ""),
+                "expected_share": (join.expected_share, "prob"),
+                "result_scale": (1 / share if share else None, ""),
                 "windows_bytes": (join.seen.n_bytes, "bytes"),
                 "sampled_results": (join.seen.counters.get("kept_results"), "tuples"),
                 "estimated_results": (value, "tuples"),
@@ -188,11 +192,12 @@ class RetentionCore(OperatorCore):
     # ------------------------------------------------------------------ kills
 
     def state(self) -> Mapping[str, Json]:
-        if not self._places:
+        if not self._keyed:
             return {}
         joins = {id: join.state() for id, join in self._joins.items()}
         missed = {id: list(n) for id, n in self._missed.items()}
-        return {_STATE: {"places": self._places, "missed": missed, "joins": joins}}
+        keyed = [list(own) for own in self._keyed.values()]
+        return {_STATE: {"keyed": keyed, "missed": missed, "joins": joins}}
 
     def restore(self, state: UnitState) -> None:
         known = state.facts.get(_STATE)
@@ -200,13 +205,16 @@ class RetentionCore(OperatorCore):
             return
         assert self._network is not None
         here = {operator.id for operator in self._network.plan.operators}
-        self._places |= {id: place for id, place in known["places"].items() if id in here}
+        keyed = (Keyed(*own) for own in known["keyed"])
+        self._keyed |= {own.window: own for own in keyed if own.window in here}
         self._missed = {id: (n, total) for id, (n, total) in known["missed"].items() if id in here}
         for id, own in known["joins"].items():
             if id in here:
-                windows = tuple((window, place) for window, place in own["windows"])
+                windows = tuple(Keyed(*keyed) for keyed in own["windows"])
                 join = RetainedJoin(id, RetainedKey(0, windows), windows)
-                adapted = self._joins.setdefault(id, AdaptedRetention(join, is_wanted=False))
+                left = adapted_join(join, own["rule"])
+                left.is_wanted = False
+                adapted = self._joins.setdefault(id, left)
                 adapted.restore(own)
                 adapted.name = self._network.names[id]
                 adapted.key, adapted.whole = _words(self._network, adapted)
@@ -222,8 +230,8 @@ def _planned(
 def _words(network: LaidOutNetwork, adapted: AdaptedRetention) -> tuple[str, list[str]]:
     """The attributes of the key, and the inputs that are kept whole."""
     plan, join = network.plan, adapted.join
-    planned, windows = plan.operator(join.id), {id for id, _ in join.windows}
-    names = dict.fromkeys(plan.operator(id).fields[place].name for id, place in join.windows)
+    planned, windows = plan.operator(join.id), {id for id, *_ in join.windows}
+    names = dict.fromkeys(plan.operator(id).fields[place].name for id, place, _ in join.windows)
     below = [_below(plan, input) for input in planned.inputs]
     whole = [
         network.names[input]
@@ -244,11 +252,21 @@ def _below(plan: NetworkPlan, id: str) -> set[str]:
     return {id}.union(*(_below(plan, input) for input in plan.operator(id).inputs))
 
 
-def _told(report: NetworkReport, id: str) -> tuple[int, int, RetainProfile]:
-    """Of a window bytes, tuples and profile."""
+def _share(tuning: RetainTuning) -> float | None:
+    """Of the values of the key, whose tuples are kept; None: tuples go by their numbers or age."""
+    if tuning.by_number:
+        return None
+    if not tuning.cuts:
+        return share_of(tuning.n_dropped)
+    cuts = np.frombuffer(tuning.cuts, np.int64)
+    return None if len(np.unique(cuts)) == 1 else float((cuts < FOREVER).mean())
+
+
+def _told(report: NetworkReport, id: str) -> SeenWindow:
+    """A window's batch."""
     counts = report.operators.get(id, OperatorCounts())
     profile = counts.profile if isinstance(counts.profile, RetainProfile) else RetainProfile()
-    return counts.n_bytes, counts.n_tuples, profile
+    return SeenWindow(counts.n_bytes, counts.n_tuples, profile)
 
 
 class RetentionCores:
@@ -270,9 +288,9 @@ class RetentionCores:
         """Half of the values of the key."""
         joins, _ = retained_joins(plan, plan.answers)
         half = {
-            id: RetainTuning(place, N_GROUPS // 2, tells_sizes=True)
+            own.window: RetainTuning(own.place, own.as_float, N_GROUPS // 2, counts=True)
             for join in joins
-            for id, place in join.windows
+            for own in join.windows
         }
         return [half] if half else []
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from backend.adaptive.core import Evaluations
 from backend.operators.network.core.blocks import Ints
 from backend.operators.network.core.key_groups import N_GROUPS
-from backend.operators.network.stores.retaining import RetainProfile, share_of
+from backend.operators.network.kinds.retention import Keyed
+from backend.operators.network.stores.retaining import RetainProfile, RetainTuning, share_of
 from backend.systems.retention.planning import RetainedJoin
 from storage.vocabulary.records import Decision
 
@@ -23,23 +24,42 @@ _ROOM: Final = 0.7
 _SPREAD: Final = 1.96
 
 
+class SeenWindow(NamedTuple):
+    """A batch of a window."""
+
+    n_bytes: int
+    n_tuples: int
+    profile: RetainProfile
+
+    @property
+    def tuple_bytes(self) -> float:
+        """Of one, with its part of what the window takes."""
+        return self.n_bytes / self.n_tuples if self.n_tuples else 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class SeenJoin:
-    """A batch of a join. sizes: int64[N_GROUPS], bytes of its windows by key group; empty: not
-    told. n_bytes: of them; growth: since the batch before; counters: of the join."""
+    """A batch of a join. windows: those that drop tuples; sizes: int64[N_GROUPS], their bytes by
+    group; empty: not told. n_bytes: of them; growth: since the batch before; lacks: a window lacks
+    others than groups say; counters: of the join."""
 
     n_bytes: int = 0
     growth: int = 0
     n_missing: int = 0
+    lacks: bool = False
+    windows: Mapping[str, SeenWindow] = field(default_factory=dict)
     sizes: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     counters: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def estimate(self) -> tuple[float, float, float] | None:
-        """Results there would have been, and the 95 % interval; None: nothing was counted."""
+    def estimate(self) -> tuple[float, float | None, float | None] | None:
+        """Results there would have been, and the 95 % interval, where it has one; None: nothing was
+        counted."""
         if "estimated_results" not in self.counters:
             return None
         value = self.counters["estimated_results"]
+        if "results_variance" not in self.counters:
+            return value, None, None
         half = _SPREAD * math.sqrt(self.counters["results_variance"])
         return value, max(self.counters["kept_results"], value - half), value + half
 
@@ -47,8 +67,9 @@ class SeenJoin:
 @dataclass
 class AdaptedRetention:
     """name: of the join; key, whole: its attributes, and the inputs that are kept whole, for
-    people. turned: groups that the share drops; limit_bytes: of its windows, 0 = none; held: groups
-    that the limit drops. is_wanted: it is to keep less; else it still lacks tuples."""
+    people. rule: universe or rand; spans: how far windows reach back, in ticks or rows. turned:
+    groups that the share drops; limit_bytes: of its windows, 0 = none; held: groups that the limit
+    drops. is_wanted: it is to keep less; else it still lacks tuples."""
 
     join: RetainedJoin
     name: str = ""
@@ -58,6 +79,8 @@ class AdaptedRetention:
     limit_bytes: int = 0
     held: int = 0
     is_wanted: bool = True
+    rule: str = "universe"
+    spans: Mapping[str, int] = field(default_factory=dict)
     seen: SeenJoin = field(default_factory=SeenJoin)
 
     @property
@@ -68,7 +91,7 @@ class AdaptedRetention:
     @property
     def lacks(self) -> bool:
         """Whether results may be missing."""
-        return self.n_dropped > 0 or self.seen.n_missing > 0
+        return self.n_dropped > 0 or self.seen.n_missing > 0 or self.seen.lacks
 
     @property
     def inexact(self) -> str:
@@ -77,7 +100,48 @@ class AdaptedRetention:
             return ""
         share = share_of(max(self.n_dropped, self.seen.n_missing))
         whole = f"; {', '.join(self.whole)} kept whole" if self.whole else ""
+        if self.seen.lacks:
+            return f"{self.name} has some of its results, until its windows are filled anew{whole}"
+        if self.rule == "rand":
+            return f"{self.name} has the results of {share:.3g} of the tuples of each window{whole}"
         return f"{self.name} has the results of {share:.3g} of the values of {self.key}{whole}"
+
+    @property
+    def sample_share(self) -> float | None:
+        """Of all results, that are there; None: they are no sample."""
+        if self.seen.lacks:
+            return None
+        return share_of(self.seen.n_missing) ** (len(self.join.windows) if self.by_number else 1)
+
+    @property
+    def expected_share(self) -> float | None:
+        """Of the combinations of tuples with equal keys that whole windows would hold, as they are
+        counted by key groups, those that these hold; None: not counted."""
+        profiles = [window.profile for window in self.seen.windows.values()]
+        if self.by_number or not profiles or not all(len(own.whole) for own in profiles):
+            return None
+        held, whole = (
+            float(np.prod([np.asarray(own, float) for own in every], axis=0).sum())
+            for every in ([own.sizes for own in profiles], [own.whole for own in profiles])
+        )
+        return min(1.0, held / whole) if whole else None
+
+    @property
+    def by_number(self) -> bool:
+        """Whether groups are of the tuples' numbers."""
+        return self.rule == "rand"
+
+    def turn(self, share: float, limit_bytes: int) -> None:
+        """What the knobs say it may keep."""
+        self.turned = min(N_GROUPS - 1, round((1 - share) * N_GROUPS))
+        self.limit_bytes = limit_bytes
+
+    def tuned(self, tuning: RetainTuning, keyed: Keyed) -> RetainTuning:
+        """How a window of it is executed, that others may have a say in, too."""
+        n = max(self.n_dropped, tuning.n_dropped)
+        counts = tuning.counts or bool(self.limit_bytes)
+        by_number = tuning.by_number or (self.by_number and self.is_wanted)
+        return replace(tuning, n_dropped=n, by_number=by_number, counts=counts)
 
     def observe(
         self, batch_id: int, seen: SeenJoin, evaluations: Evaluations, version: int
@@ -107,11 +171,12 @@ class AdaptedRetention:
 
     def _decision(self, batch_id: int, before: int, seq: int, version: int) -> Decision:
         seen, is_less = self.seen, self.n_dropped > before
-        words = f"{share_of(self.n_dropped):.3g} of the values of {self.key} are kept"
+        what = "tuples of each window" if self.by_number else f"values of {self.key}"
+        words = f"{share_of(self.n_dropped):.3g} of the {what} are kept"
         return Decision(
             seq=seq,
             batch=batch_id,
-            algorithm="universe",
+            algorithm=self.rule,
             kind="retention",
             verdict="acted",
             metric="windows_bytes",
@@ -129,25 +194,40 @@ class AdaptedRetention:
 
     def state(self) -> dict[str, Any]:
         """What a run that is resumed goes on with."""
-        numbers = {"held": self.held, "bytes": self.seen.n_bytes, "missing": self.seen.n_missing}
-        return {**numbers, "windows": [list(window) for window in self.join.windows]}
+        seen = self.seen
+        numbers = {"held": self.held, "bytes": seen.n_bytes, "missing": seen.n_missing}
+        return {
+            **numbers,
+            "rule": self.rule,
+            "lacks": seen.lacks,
+            "windows": [list(window) for window in self.join.windows],
+        }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take that up."""
         self.held = state["held"]
-        self.seen = SeenJoin(state["bytes"], n_missing=state["missing"])
+        self.seen = SeenJoin(state["bytes"], n_missing=state["missing"], lacks=state["lacks"])
 
 
 def seen_join(
     before: SeenJoin,
-    windows: Sequence[tuple[bool, int, int, RetainProfile]],
+    windows: Mapping[str, SeenWindow],
+    drops: Collection[str],
     counters: Mapping[str, float],
 ) -> SeenJoin:
-    """A batch of a join. windows: of each whether it drops tuples, bytes, tuples and profile."""
-    n_bytes = sum(n for drops, n, _, _ in windows if drops)
+    """A batch of a join. windows: with its key; drops: those that may drop tuples."""
+    dropping = {id: window for id, window in windows.items() if id in drops}
     sizes = np.zeros(N_GROUPS, np.int64)
-    for drops, n, n_tuples, profile in windows:
-        if drops and len(profile.sizes) and n_tuples:
-            sizes += profile.sizes * (n // n_tuples)
-    missing = max((profile.n_missing for *_, profile in windows), default=0)
-    return SeenJoin(n_bytes, n_bytes - before.n_bytes, missing, sizes, counters)
+    for window in dropping.values():
+        if len(window.profile.sizes) and window.n_tuples:
+            sizes += window.profile.sizes * (window.n_bytes // window.n_tuples)
+    n_bytes = sum(window.n_bytes for window in dropping.values())
+    return SeenJoin(
+        n_bytes=n_bytes,
+        growth=n_bytes - before.n_bytes,
+        n_missing=max((window.profile.n_missing for window in windows.values()), default=0),
+        lacks=any(window.profile.lacks for window in windows.values()),
+        windows=dropping,
+        sizes=sizes,
+        counters=counters,
+    )

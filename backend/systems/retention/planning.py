@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.kinds.joins import JoinOp
-from backend.operators.network.kinds.retention import Keyed, RetainedKey, retained_key
+from backend.operators.network.kinds.retention import Keyed, RetainedKey, RetainedOp, retained_key
+from backend.operators.network.kinds.windows import WindowOp
 
 
 class WholeJoin(NamedTuple):
@@ -41,9 +42,15 @@ def retained_joins(
                 whole.append(WholeJoin(query, id, _why(plan, id)))
     above, joins = _above(plan), list[RetainedJoin]()
     for id, key in keys.items():
-        free = tuple(own for own in key.windows if _is_free(own, own[0], above, keys))
+        free = tuple(own for own in key.windows if _is_free(own, own.window, above, keys))
         joins.append(RetainedJoin(id, key, free))
     return joins, whole
+
+
+def spans(plan: NetworkPlan, join: RetainedJoin) -> dict[str, int]:
+    """How far its windows reach back, ticks or rows."""
+    works = {own.window: plan.operator(own.window).doing(WindowOp) for own in join.windows}
+    return {id: RetainedOp(work.kind, work.size).span for id, work in works.items()}
 
 
 def _joins_below(plan: NetworkPlan, id: str) -> Iterator[str]:
@@ -82,7 +89,7 @@ def _is_free(
     read those."""
     return all(
         window in keys[reader].windows
-        and sum(own == window[0] for own, _ in keys[reader].windows) == 1
+        and sum(own.window == window.window for own in keys[reader].windows) == 1
         if reader in keys
         else bool(reader) and _is_free(window, reader, above, keys)
         for reader in above.get(id, [""])

@@ -18,7 +18,8 @@ WORDS: Final[Mapping[str, str]] = {
     "missing_share": "Share of keys not kept",
     "missed_tuples": "Tuples not kept",
     "missed_total": "Tuples not kept so far",
-    "sample_share": "Share of keys in the results",
+    "sample_share": "Share of results that are there",
+    "expected_share": "Share of results, by counts of keys",
     "result_scale": "Results for each that is there",
     "windows_bytes": "Bytes of its windows",
     "sampled_results": "Results of these keys",
@@ -41,7 +42,7 @@ GROUPS: Final[Mapping[str, str]] = {
     "windows_bytes": STORE,
     **dict.fromkeys(
         (
-            *("sample_share", "result_scale", "sampled_results"),
+            *("sample_share", "expected_share", "result_scale", "sampled_results"),
             *("estimated_results", "estimated_low", "estimated_high"),
         ),
         QUALITY,

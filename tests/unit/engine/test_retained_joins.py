@@ -22,12 +22,24 @@ TURNS: dict[int, dict[str, Any]] = {
     9: {"retained_share": 0.75},
     13: {"retention": "off"},
 }
+#: The same of a run that goes through all rules.
+RULES: dict[int, dict[str, Any]] = {
+    2: {"retention": "universe", "retained_share": 0.5},
+    5: {"retention": "prob"},
+    9: {"retention": "rand"},
+    11: {"retention": "life", "retained_share": 1.0, "retained_bytes": 3000},
+    14: {"retention": "oldest"},
+    16: {"retention": "off"},
+}
 N_BATCHES = 20
 
 
 class RetainedRun(EngineRun):
-    def __init__(self, folder: Path, continues: bool = False) -> None:
+    def __init__(
+        self, folder: Path, continues: bool = False, turns: dict[int, dict[str, Any]] = TURNS
+    ) -> None:
         folder.mkdir(exist_ok=True)
+        self._turns = turns
         super().__init__(
             folder / "store.db",
             {"S": SCHEMA},
@@ -46,7 +58,7 @@ class RetainedRun(EngineRun):
 
     def step(self) -> dict[str, dict[str, float | None]]:
         """A batch, and what monitors of retention told of it, by role."""
-        for knob, value in TURNS.get(self.batch_id, {}).items():
+        for knob, value in self._turns.get(self.batch_id, {}).items():
             self.ask("knob", {"knob": knob, "value": value, "scope": UNIT})
         numbers = range(20 * self.batch_id, 20 * self.batch_id + 20)
         self.batch([{"a": n * n % 29, "b": n, "c": "x", "d": n + 1} for n in numbers])
@@ -82,6 +94,29 @@ def test_a_killed_run_keeps_and_tells_what_an_undisturbed_one_does(tmp_path: Pat
     assert kept[2:13] == [[], *[[0.5, 0.5]] * 3, *[[0.25, 0.25]] * 3, *[[0.75, 0.75]] * 4]
     samples = [_of(batch, "retained join", "sample_share") for batch in told]
     assert samples[8:13] == [[0.25], [0.25], [0.25], [0.75], [0.75]]
+
+
+def test_a_killed_run_goes_through_all_rules_as_an_undisturbed_one(tmp_path: Path) -> None:
+    alone = RetainedRun(tmp_path / "alone", turns=RULES)
+    run = RetainedRun(tmp_path / "killed", turns=RULES)
+    told: list[dict[str, dict[str, float | None]]] = []
+    for batch in range(N_BATCHES):
+        if batch in (3, 6, 8, 10, 12, 13, 15, 17):
+            run.kill()
+            run = RetainedRun(tmp_path / "killed", continues=True, turns=RULES)
+        told.append(alone.step())
+        assert run.step() == told[-1], batch
+    assert answers(tmp_path / "killed") == answers(tmp_path / "alone")
+    assert run.inexact() == alone.inexact()
+    assert {2, 6, 10, 12, 15} <= set(run.inexact())
+    assert N_BATCHES - 1 not in run.inexact()
+    run.close()
+    alone.close()
+    joins = [{k: v for id, own in batch.items() if id.startswith("retained join")
+              for k, v in own.items()} for batch in told]  # fmt: skip
+    assert 0 < (joins[8]["expected_share"] or 0) < 1
+    assert joins[8].get("sample_share") is None
+    assert joins[13]["windows_bytes"] is not None
 
 
 def _of(batch: dict[str, dict[str, Any]], role: str, name: str) -> list[float]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -14,8 +17,8 @@ from hypothesis import strategies as st
 
 from backend.cql import parse_query
 from backend.model.schema import Schema
-from backend.operators.network.core.blocks import Block, Column64
-from backend.operators.network.core.key_groups import N_GROUPS, KeyGroups
+from backend.operators.network.core.blocks import FOREVER, Block, Column64
+from backend.operators.network.core.key_groups import N_GROUPS, KeyGroups, grouped
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.regions import MemoryRegions
 from backend.operators.network.core.strings import Strings
@@ -23,13 +26,15 @@ from backend.operators.network.core.work import JoinTrees
 from backend.operators.network.joins.sampled_results import SampledResults
 from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.kinds.retention import RetainedKey, retained_key
+from backend.operators.network.kinds.windows import WindowOp
+from backend.operators.network.stores.key_counts import KeyCounts
 from backend.operators.network.stores.retaining import RetainTuning
 from backend.systems.amri.core import AMRI
 from backend.systems.cores import CoreKind
 from backend.systems.stream.compiling import compile_queries
 from tests.oracles.cql_semantics import Elements
 from tests.oracles.network_windows import bag_at
-from tests.oracles.retained_joins import retained_join_at
+from tests.oracles.retained_joins import Came, Keeps, retained_join_at
 from tests.unit.network.query_runs import Answer, run_plan
 
 SCHEMAS = {name: Schema.parse("k bigint, s string, v bigint") for name in ("A", "B", "C")}
@@ -43,9 +48,13 @@ THREE = (
 
 
 def compiled(
-    *texts: str, kinds: Sequence[CoreKind] = (), sharing: bool = True, joins: JoinTrees = "mjoin"
+    *texts: str,
+    kinds: Sequence[CoreKind] = (),
+    sharing: bool = True,
+    joins: JoinTrees = "mjoin",
+    schemas: Mapping[str, Schema] = SCHEMAS,
 ) -> NetworkPlan:
-    queries = [parse_query(f"q{n}", text, SCHEMAS) for n, text in enumerate(texts)]
+    queries = [parse_query(f"q{n}", text, schemas) for n, text in enumerate(texts)]
     since = {query.name: 0 for query in queries}
     return compile_queries(
         queries, since=since, tick_us=1_000_000, kinds=kinds, sharing=sharing, joins=joins
@@ -59,17 +68,26 @@ def key_of(plan: NetworkPlan) -> RetainedKey:
     return key
 
 
-def group_of(value: Any) -> int:
+def group_of(value: Any, as_float: bool = False) -> int:
     """The group of a key, which is in no shard."""
     strings = Strings(MemoryRegions())
     is_text = isinstance(value, str)
     held = strings.code(value) if is_text else (value or 0)
     column = Column64(np.array([held]), np.array([value is not None]))
-    return int(KeyGroups(strings if is_text else None).of(column)[0])
+    return int(KeyGroups(strings if is_text else None, as_float).of(column)[0])
+
+
+def by_groups(dropped: Callable[[int], int], as_float: bool = False) -> Keeps:
+    """dropped: how many groups at a tick."""
+    return lambda came, tick: group_of(came.key, as_float) >= dropped(tick)
 
 
 def tunings(key: RetainedKey, dropped: Sequence[int]) -> list[Mapping[str, Any]]:
-    return [{id: RetainTuning(place, n) for id, place in key.windows} for n in dropped]
+    return [{k.window: RetainTuning(k.place, k.as_float, n) for k in key.windows} for n in dropped]
+
+
+def places_of(key: RetainedKey) -> dict[str, int]:
+    return {keyed.window: keyed.place for keyed in key.windows}
 
 
 def bags(answer: Answer) -> list[Counter[Any]]:
@@ -116,8 +134,80 @@ def test_the_answer_is_the_join_of_what_is_kept(data: st.DataObject) -> None:
     event(f"{len(key.windows)} windows, {'falls' if dropped != sorted(dropped) else 'rises'}")
     for tick, bag in enumerate(bags(found)):
         assert bag == retained_join_at(
-            plan, inputs, dict(key.windows), group_of, lambda t: by_tick[t], tick
+            plan, inputs, places_of(key), by_groups(lambda t: by_tick[t]), tick
         ), (text, tick)
+
+
+RULED = st.tuples(
+    st.sampled_from([0, 0, 512, 900]),
+    st.booleans(),
+    st.dictionaries(st.sampled_from(KEYS), st.sampled_from([0, 1, 3, 5, 8, FOREVER]), max_size=5),
+)
+
+
+def ruled(key: RetainedKey, rules: Sequence[Any]) -> list[Mapping[str, Any]]:
+    """rules: groups dropped, whether these are of numbers, and the first tuples kept, by key."""
+    tuned = list[Mapping[str, Any]]()
+    for n, by_number, first in rules:
+        cuts = np.zeros(N_GROUPS, np.int64)
+        for value, cut in first.items():
+            cuts[group_of(value)] = cut
+        own = RetainTuning(0, False, n, by_number, cuts.tobytes(), True)
+        tuned.append({k.window: replace(own, place=k.place) for k in key.windows})
+    return tuned
+
+
+@given(st.data())
+def test_tuples_go_by_number_and_by_age_of_their_key(data: st.DataObject) -> None:
+    """At every tick, however the batches are cut, by a plan or an eddy; it is a subset."""
+    kept = st.sampled_from(["[Range 3 Seconds]", "[Rows 4]", "[Range 5 Seconds Slide 2 Seconds]"])
+    text = data.draw(st.sampled_from([TWO, THREE])).format(
+        a=data.draw(kept), b=data.draw(kept), c=data.draw(WINDOWS), on="k"
+    )
+    plan = compiled(text, kinds=data.draw(st.sampled_from([(), (AMRI,)])))
+    inputs = {name: data.draw(histories()) for name in SCHEMAS}
+    turns = sorted(data.draw(st.sets(st.integers(1, LAST - 1), max_size=3)))
+    rules = [data.draw(RULED) for _ in [*turns, LAST]]
+    key, every = key_of(plan), list(range(1, LAST + 1))
+    own = run_plan(plan, inputs, SCHEMAS, [*turns, LAST], tunings=ruled(key, rules))["q0"]
+    by_tick = [rules[bisect_right(turns, tick - 1)] for tick in every]
+    assert run_plan(plan, inputs, SCHEMAS, every, tunings=ruled(key, by_tick))["q0"] == own
+    works = {own.window: plan.operator(own.window).doing(WindowOp) for own in key.windows}
+
+    def keeps(came: Came, tick: int) -> bool:
+        n, by_number, first = by_tick[tick]
+        seed, group = crc32(came.window.encode()), group_of(came.key)
+        drawn = int(grouped(seed, np.array([came.number]))[0]) if by_number else group
+        cut = max((c for value, c in first.items() if group_of(value) == group), default=0)
+        mark = came.number if works[came.window].kind == "rows" else came.tau
+        return drawn >= n and mark >= cut
+
+    whole = bags(run_plan(plan, inputs, SCHEMAS, [LAST])["q0"])
+    for tick, bag in enumerate(bags(own)):
+        assert bag == retained_join_at(plan, inputs, places_of(key), keeps, tick), (text, tick)
+        assert bag <= whole[tick]
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), max_size=40), st.data())
+def test_whole_windows_are_counted_by_group(arrivals: list[Any], data: st.DataObject) -> None:
+    """As a span and what is left of the one before, however arrivals are cut."""
+    span = data.draw(st.integers(1, 6))
+    own = KeyCounts(MemoryRegions(), span)
+    marks = np.cumsum([step for step, _ in arrivals]).astype(int)
+    groups, last = np.array([group for _, group in arrivals], int), int(marks.max(initial=0))
+    ends = sorted({*data.draw(st.lists(st.integers(0, len(arrivals)), max_size=3)), len(arrivals)})
+    for begin, end in pairwise([0, *ends]):
+        own.add(groups[begin:end], marks[begin:end])
+    expected = Counter[int]()
+    before = Counter[int]()
+    for group, mark in zip(groups.tolist(), marks.tolist(), strict=True):
+        expected[group] += mark // span == last // span
+        before[group] += mark // span == last // span - 1
+    left = span - 1 - last % span
+    told = own.at(last)
+    assert {g: int(told[g]) for g in range(10)} == {
+        g: expected[g] + before[g] * left // span for g in range(10)
+    }
 
 
 @given(st.data())
@@ -131,6 +221,36 @@ def test_it_is_a_subset_and_whole_again_once_windows_are(data: st.DataObject) ->
     )
     assert all(part <= every for part, every in zip(kept, whole, strict=True))
     assert kept[9:] == whole[9:]
+
+
+FLOATS = {"A": Schema.parse("k bigint"), "B": Schema.parse("k double")}
+
+
+def by_equal(plan: NetworkPlan) -> NetworkPlan:
+    """Joins on integers and floats by their values: queries compare these pair by pair."""
+    equal = JoinOp((((0, 0), (1, 0)),))
+    joins = {joined.id for joined, work in plan.working(JoinOp) if not work.equal}
+    return replace(
+        plan,
+        operators=tuple(replace(o, work=equal) if o.id in joins else o for o in plan.operators),
+    )
+
+
+@given(st.lists(st.sampled_from([-0.0, 0, 1, 2.0, 2.5, -3, 2**53])), st.integers(0, N_GROUPS - 1))
+def test_an_integer_and_an_equal_float_have_one_fate(values: list[float], n: int) -> None:
+    text = "Select A.k, B.k From A [Range 3 Seconds], B [Range 3 Seconds] Where A.k = B.k"
+    plan = by_equal(compiled(text, schemas=FLOATS))
+    inputs: dict[str, Elements] = {
+        "A": [((int(value),), 0) for value in values],
+        "B": [((float(value),), 0) for value in values],
+    }
+    key = key_of(plan)
+    own = run_plan(plan, inputs, FLOATS, [2], tunings=tunings(key, [n]))["q0"]
+    kept = retained_join_at(plan, inputs, places_of(key), by_groups(lambda _: n, as_float=True), 1)
+    assert bags(own)[1] == kept
+    whole = bags(run_plan(plan, inputs, FLOATS, [2])["q0"])[1]
+    stays = {value for value in values if group_of(value, as_float=True) >= n}
+    assert kept == Counter({row: n for row, n in whole.items() if row[0] in stays})
 
 
 def results_of(rng: np.random.Generator) -> tuple[Block, int]:

@@ -9,20 +9,20 @@ from hypothesis import strategies as st
 
 from backend.adaptive.core import Evaluations
 from backend.operators.network.core.key_groups import N_GROUPS
-from backend.operators.network.kinds.retention import RetainedKey
+from backend.operators.network.kinds.retention import Keyed, RetainedKey
 from backend.operators.network.stores.retaining import RetainProfile
-from backend.systems.retention.join import AdaptedRetention, SeenJoin, seen_join
+from backend.systems.retention.join import AdaptedRetention, SeenJoin, SeenWindow, seen_join
 from backend.systems.retention.planning import RetainedJoin
 
 
 def join_of(limit_bytes: int, turned: int = 0) -> AdaptedRetention:
-    windows = (("w0", 0), ("w1", 0))
+    windows = (Keyed("w0", 0), Keyed("w1", 0))
     join = RetainedJoin("j", RetainedKey(0, windows), windows)
-    return AdaptedRetention(join, "J", "k", (), turned, limit_bytes)
+    return AdaptedRetention(join, "J", "k", turned=turned, limit_bytes=limit_bytes)
 
 
 def seen(sizes: np.ndarray, growth: int = 0, n_missing: int = 0) -> SeenJoin:
-    return SeenJoin(int(sizes.sum()), growth, n_missing, sizes)
+    return SeenJoin(int(sizes.sum()), growth, n_missing, sizes=sizes)
 
 
 @given(st.integers(0, 2**31), st.integers(0, 50), st.integers(1, 30_000))
@@ -78,12 +78,12 @@ def test_without_a_limit_the_share_decides() -> None:
 def test_bytes_of_groups_are_those_of_all_windows() -> None:
     one, two = np.zeros((2, N_GROUPS), np.int64)
     one[3], two[3], two[5] = 2, 1, 1
-    windows = [
-        (True, 80, 2, RetainProfile(n_missing=7, sizes=one)),
-        (True, 48, 2, RetainProfile(sizes=two)),
-        (False, 99, 3, RetainProfile(n_missing=6)),
-    ]
-    found = seen_join(SeenJoin(100), windows, {"kept_results": 1.0})
+    windows = {
+        "w0": SeenWindow(80, 2, RetainProfile(n_missing=7, sizes=one)),
+        "w1": SeenWindow(48, 2, RetainProfile(sizes=two)),
+        "w2": SeenWindow(99, 3, RetainProfile(n_missing=6)),
+    }
+    found = seen_join(SeenJoin(100), windows, {"w0", "w1"}, {"kept_results": 1.0})
     assert (found.n_bytes, found.growth, found.n_missing) == (128, 28, 7)
     assert (found.sizes[3], found.sizes[5], found.sizes.sum()) == (104, 24, 128)
 

@@ -15,6 +15,7 @@ from backend.operators.network.shards.timed import Arrived
 from backend.systems.contract import System, SystemUnit, UnitState
 from backend.systems.registry import AMRI, STREAM
 from backend.systems.retention.core import RetentionCore
+from backend.systems.retention.knobs import RETENTIONS
 from backend.systems.stream.unit import NetworkUnit
 from storage.vocabulary.records import PlanVersion
 from tests.core_kills import KilledUnit
@@ -56,9 +57,11 @@ def restore(unit: SystemUnit, known: Any) -> None:
     core_of(unit).restore(UnitState(PlanVersion(1, 0, "network", (), {}, "", ""), 0, known))
 
 
-def check(folder: Path, patch: pytest.MonkeyPatch, system: System, seed: int, kills: int) -> None:
+def check(
+    folder: Path, patch: pytest.MonkeyPatch, system: System, seed: int, kills: int, rule: str
+) -> None:
     patch.setattr(homes, "IMAGE_EVERY", 5)
-    knobs = {"retention": "universe", "retained_share": 0.8, "retained_bytes": 4500}
+    knobs = {"retention": rule, "retained_share": 0.8, "retained_bytes": 4500}
     unit = KilledUnit(
         system,
         TEXT,
@@ -69,7 +72,7 @@ def check(folder: Path, patch: pytest.MonkeyPatch, system: System, seed: int, ki
         restore,
         N_BATCHES,
     )
-    held = set[int]()
+    held = set[Any]()
     alone, left = unit.alone(folder / "alone", lambda one: held.update(_held(one)))
     assert sum(alone.values()) > 100
     assert len(held) > 1, "the limit is met"
@@ -77,21 +80,27 @@ def check(folder: Path, patch: pytest.MonkeyPatch, system: System, seed: int, ki
     assert answers(folder / "killed") == alone
 
 
-def _held(unit: SystemUnit) -> list[int]:
-    return [join["held"] for join in core_of(unit).state()["retention"]["joins"].values()]
+def _held(unit: SystemUnit) -> list[Any]:
+    joins = core_of(unit).state()["retention"]["joins"].values()
+    return [str((join["held"], join.get("ranked"))) for join in joins]
 
 
-@pytest.mark.parametrize("system", [STREAM, AMRI], ids=lambda system: system.name)
+@pytest.mark.parametrize(
+    ("system", "rule"),
+    [(STREAM, "universe"), (AMRI, "universe"), (STREAM, "prob"), (AMRI, "life"), (STREAM, "rand")],
+    ids=lambda own: own if isinstance(own, str) else own.name,
+)
 def test_kills_cost_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: System
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: System, rule: str
 ) -> None:
-    check(tmp_path, monkeypatch, system, 3, 8)
+    check(tmp_path, monkeypatch, system, 3, 8, rule)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("rule", RETENTIONS[1:])
 @pytest.mark.parametrize("system", [STREAM, AMRI], ids=lambda system: system.name)
 def test_many_kills_cost_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: System, seed: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: System, rule: str, seed: int
 ) -> None:
-    check(tmp_path, monkeypatch, system, seed, 30)
+    check(tmp_path, monkeypatch, system, seed, 30, rule)

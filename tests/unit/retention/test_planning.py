@@ -22,7 +22,7 @@ def windows_of(plan: NetworkPlan, *queries: str) -> list[tuple[str, str]]:
     """The windows that drop tuples, in words, and the column with the key."""
     joins, _ = retained_joins(plan, queries or plan.answers)
     found = []
-    for id, place in dict.fromkeys(one for join in joins for one in join.windows):
+    for id, place, _ in dict.fromkeys(one for join in joins for one in join.windows):
         window = plan.operator(id)
         words = f"{stream_of(plan, id)} {window.doing(WindowOp).text([])}"
         found.append((words, window.fields[place].name))

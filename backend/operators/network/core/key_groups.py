@@ -7,44 +7,37 @@ from typing import Final
 
 import numpy as np
 
+from backend.model.draws import seeds_of
 from backend.operators.network.core.blocks import Column64, Ints
 from backend.operators.network.core.strings import Strings
-from backend.operators.selection.bits import kernel
 
 #: Groups there are.
 N_GROUPS: Final = 1024
 _BITS: Final = np.uint64(64 - 10)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_THIRTY, _TWENTY_SEVEN, _THIRTY_ONE = np.uint64(30), np.uint64(27), np.uint64(31)
-_SALT: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
-@kernel
-def group_words(words: Ints, groups: Ints) -> None:
-    """groups[i]: that of a word of 64 bits."""
-    for i in range(len(words)):
-        x = np.uint64(words[i]) + _SALT
-        x = (x ^ (x >> _THIRTY)) * _FIRST
-        x = (x ^ (x >> _TWENTY_SEVEN)) * _SECOND
-        groups[i] = np.int64((x ^ (x >> _THIRTY_ONE)) >> _BITS)
+def grouped(seed: int, words: Ints) -> Ints:
+    """int64[n]: the groups of words of 64 bits."""
+    return (seeds_of(seed, words) >> _BITS).view(np.int64)
 
 
 class KeyGroups:
     """The groups of a column's values; NULL is in group 0. strings: of columns of text, whose codes
-    are others in other shards; None: values are numbers."""
+    are others in other shards; None: values are numbers. as_float: integers are compared with
+    floating-point numbers, and in the group of what they are equal to."""
 
-    def __init__(self, strings: Strings | None) -> None:
-        self._strings = strings
+    def __init__(self, strings: Strings | None, as_float: bool = False) -> None:
+        self._strings, self._as_float = strings, as_float
         self._known: dict[int, int] = {}
 
     def of(self, column: Column64) -> Ints:
         """int64[n]."""
-        words = column.values.view(np.int64)
+        values = column.values.astype(np.float64) + 0.0 if self._as_float else column.values
+        words = values.view(np.int64)
         if self._strings is not None:
             codes, places = np.unique(words, return_inverse=True)
             words = np.array([self._word(code) for code in codes.tolist()], np.int64)[places]
-        groups = np.empty(len(words), np.int64)
-        group_words(np.ascontiguousarray(words), groups)
+        groups = grouped(0, words)
         if column.valid is not None:
             groups[~column.valid] = 0
         return groups

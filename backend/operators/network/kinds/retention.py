@@ -8,25 +8,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple
 
 from backend.cql.nodes import At
+from backend.model.schema import FLOAT_TYPES
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.kinds.select_project import ProjectOp, SelectOp
 from backend.operators.network.kinds.windows import WindowOp
 
-#: A window, by operator, and the place of its column that has the key.
-Keyed: TypeAlias = tuple[str, int]
+
+class Keyed(NamedTuple):
+    """A window, by operator, and the place of its column that has the key. as_float: the key is
+    compared with floating-point numbers, or is one."""
+
+    window: str
+    place: int
+    as_float: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RetainedOp(WindowOp):
-    """A window, range or rows of a stream, of some of its tuples: those of some groups of values in
-    column ``place``. It shares its store with joins alone: its tuples have numbers of their own."""
+    """A window, range or rows of a stream, that keeps some of its tuples, by the key in column
+    ``place``. It shares its store with joins alone: its tuples have numbers of their own."""
 
     place: int = 0
+
+    @property
+    def span(self) -> int:
+        """How far it reaches back: ticks, or rows."""
+        return self.size + (self.kind == "range")
 
     def group(self, planned: PlannedOperator) -> str:
         return planned.id
@@ -35,7 +47,7 @@ class RetainedOp(WindowOp):
 @dataclass(frozen=True, slots=True)
 class RetainedKey:
     """A class of equal attributes of a join, by the column of the join that has its value, and the
-    windows below it that have it, too."""
+    windows below it that have it, too: as_float is the same of all."""
 
     column: int
     windows: tuple[Keyed, ...]
@@ -50,36 +62,45 @@ def retained_key(plan: NetworkPlan, id: str) -> RetainedKey | None:
 
 def _keys(plan: NetworkPlan, joined: PlannedOperator, work: JoinOp) -> Iterator[RetainedKey]:
     for members in work.equal:
-        windows = [
-            keyed
+        below = [
+            (plan.operator(id), column)
             for input, place in members
-            for keyed in _windows_below(plan, joined.inputs[input], place)
+            for id, column in _columns_below(plan, joined.inputs[input], place)
         ]
+        as_float = any(planned.fields[column].type in FLOAT_TYPES for planned, column in below)
+        windows = dict.fromkeys(
+            Keyed(planned.id, column, as_float)
+            for planned, column in below
+            if _can_drop(plan, planned)
+        )
         input, place = members[0]
         first = sum(len(plan.operator(id).fields) for id in joined.inputs[:input])
         if windows:
-            yield RetainedKey(first + place, tuple(dict.fromkeys(windows)))
+            yield RetainedKey(first + place, tuple(windows))
 
 
-def _windows_below(plan: NetworkPlan, id: str, place: int) -> Iterator[Keyed]:
-    """The windows whose column is equal to a column of an operator."""
+def _columns_below(plan: NetworkPlan, id: str, place: int) -> Iterator[tuple[str, int]]:
+    """A column of an operator and those that it is equal to, of operators down to windows."""
     planned = plan.operator(id)
     work = planned.work
-    if isinstance(work, WindowOp) and _can_drop(plan, planned, work):
-        yield id, place
-    elif isinstance(work, SelectOp):
-        yield from _windows_below(plan, planned.inputs[0], place)
+    yield id, place
+    if isinstance(work, SelectOp):
+        yield from _columns_below(plan, planned.inputs[0], place)
     elif isinstance(work, ProjectOp):
         node = work.expressions[place]
         if isinstance(node, At):
-            yield from _windows_below(plan, planned.inputs[0], node.index)
+            yield from _columns_below(plan, planned.inputs[0], node.index)
     elif isinstance(work, JoinOp):
         for input, own in _equals(plan, planned, work, place):
-            yield from _windows_below(plan, planned.inputs[input], own)
+            yield from _columns_below(plan, planned.inputs[input], own)
 
 
-def _can_drop(plan: NetworkPlan, planned: PlannedOperator, work: WindowOp) -> bool:
-    """Whether a tuple less changes nothing for the others: rows are counted by the stream."""
+def _can_drop(plan: NetworkPlan, planned: PlannedOperator) -> bool:
+    """Whether it is a window of which a tuple less changes nothing for the others: rows are counted
+    by the stream."""
+    work = planned.work
+    if not isinstance(work, WindowOp):
+        return False
     is_counted = work.kind == "rows" and bool(plan.stream_of(planned.inputs[0]))
     return work.kind == "range" or is_counted
 

@@ -75,13 +75,17 @@ class SeqWindow:
         if self._work.kind == "range" and size < slide - 1:
             shown = -(-block.tau // slide) * slide
             block = block.take(((block.tau + size) // slide + 1) * slide > shown)
-        numbers = block.seq
-        if not self._stream or numbers is None:
-            numbers = synopsis.stub.hi + np.arange(len(block))
-        synopsis.enter(block.columns, len(block), [block.tau, numbers])
+        stub = synopsis.stub
+        synopsis.enter(block.columns, len(block), [block.tau, self._numbers(block, stub.hi)])
         stub = synopsis.stub
         stub.move(stub.lo, stub.shown, stub.hi + len(block))
         return block
+
+    def _numbers(self, block: Block, hi: int) -> Ints:
+        """By which a window of rows counts tuples. hi: the number of the next one of the store."""
+        if self._stream and block.seq is not None:
+            return block.seq
+        return hi + np.arange(len(block))
 
     def _run_fifo(self, synopsis: Synopsis, block: Block, heartbeat: int) -> Block:
         store, stub, by_rows = synopsis.store, synopsis.stub, self._work.kind == "rows"
