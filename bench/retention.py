@@ -56,12 +56,15 @@ SMALL: Final = RetentionSizes(60, 12, 30, 40)
 
 class Kept(NamedTuple):
     """results: int64[n, 2], each by the numbers of its tuples; held: most bytes at the end of a
-    batch, and their mean, of the later half; ns: for an element."""
+    batch, and their mean, of the later half; ns: for an element. standing, expected: results in the
+    answer, and the share of all that it is expected to have, means of the later half."""
 
     results: Ints
     most: int
     mean: float
     ns: float
+    standing: float
+    expected: float
 
 
 class RetentionLane:
@@ -77,6 +80,7 @@ class RetentionLane:
         self._regions, self._evaluations = MemoryRegions(), Evaluations()
         self._strings = Strings(self._regions.scope("strings"))
         self._results, self._bytes, self._ns = list[Ints](), list[int](), list[float]()
+        self._net, self._expected = list[int](), list[float]()
 
     def step(self, batch: int, keys: Ints) -> None:
         """keys: int64[2, n], of the tuples of both streams; two come at each tick."""
@@ -105,17 +109,22 @@ class RetentionLane:
         join.observe(batch, seen_now, self._evaluations, 1)
         self._ns.append((time.thread_time_ns() - begun) / (2 * n))
         self._bytes.append(seen_now.n_bytes)
-        self._results.append(_came(blocks[plan.answers["q"].operator]))
+        answer, share = blocks[plan.answers["q"].operator], join.expected_share
+        self._results.append(_came(answer))
+        self._net.append(int(answer.sign.sum()))
+        self._expected.append(1.0 if share is None else share)
 
     def kept(self) -> Kept:
         """Of all batches."""
         half = len(self._bytes) // 2
         late = self._bytes[half:]
         return Kept(
-            np.concatenate(self._results),
-            max(late),
-            float(np.mean(late)),
-            float(np.median(self._ns[half:])),
+            results=np.concatenate(self._results),
+            most=max(late),
+            mean=float(np.mean(late)),
+            ns=float(np.median(self._ns[half:])),
+            standing=float(np.cumsum(self._net)[half:].mean()),
+            expected=float(np.mean(self._expected[half:])),
         )
 
 
@@ -168,13 +177,17 @@ def main(sizes: RetentionSizes = FULL) -> None:
     for skew in (ALIKE, OPPOSITE, EVEN):
         kept = measured(sizes, skew)
         whole = kept[OFF]
-        print(f"keys {skew:12}{'results':>12}{'of all':>9}{'most':>8}{'mean':>8}{'ns':>9}")
+        print(
+            f"keys {skew:12}{'results':>12}{'of all':>9}{'most':>8}{'mean':>8}{'ns':>9}"
+            f"{'answer':>9}{'expected':>10}"
+        )
         for rule, own in kept.items():
             shares = [len(own.results) / len(whole.results), own.most / whole.most]
             shares.append(own.mean / whole.mean)
             print(
                 f"  {rule:15}{len(own.results):12,}{shares[0]:9.3f}{shares[1]:8.3f}"
-                f"{shares[2]:8.3f}{own.ns:9,.0f}"
+                f"{shares[2]:8.3f}{own.ns:9,.0f}{own.standing / whole.standing:9.3f}"
+                f"{own.expected:10.3f}"
             )
         if skew == ALIKE:
             for rule in ("prob", "life"):

@@ -28,8 +28,8 @@ RETENTION: Final = Vocabulary(
         "expected_share": Property(
             "prob",
             ("monitor",),
-            "combinations of tuples with equal keys in the windows, for each that whole ones would "
-            "hold, counted by groups of values",
+            "share of the answer as it stands that is there, expected: combinations of tuples with "
+            "equal keys in the windows over those of whole ones, by groups of values",
         ),
         "result_scale": Property("", ("monitor",), "results there would be for each that is there"),
         "windows_bytes": Property("bytes", ("monitor",), "bytes of the windows that keep less"),

@@ -19,7 +19,7 @@ WORDS: Final[Mapping[str, str]] = {
     "missed_tuples": "Tuples not kept",
     "missed_total": "Tuples not kept so far",
     "sample_share": "Share of results that are there",
-    "expected_share": "Share of results, by counts of keys",
+    "expected_share": "Share of answer, by key counts",
     "result_scale": "Results for each that is there",
     "windows_bytes": "Bytes of its windows",
     "sampled_results": "Results of these keys",

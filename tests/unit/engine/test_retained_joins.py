@@ -25,8 +25,8 @@ TURNS: dict[int, dict[str, Any]] = {
 #: The same of a run that goes through all rules.
 RULES: dict[int, dict[str, Any]] = {
     2: {"retention": "universe", "retained_share": 0.5},
-    5: {"retention": "prob"},
-    9: {"retention": "rand"},
+    4: {"retention": "prob"},
+    7: {"retention": "rand"},
     11: {"retention": "life", "retained_share": 1.0, "retained_bytes": 3000},
     14: {"retention": "oldest"},
     16: {"retention": "off"},
@@ -114,8 +114,10 @@ def test_a_killed_run_goes_through_all_rules_as_an_undisturbed_one(tmp_path: Pat
     alone.close()
     joins = [{k: v for id, own in batch.items() if id.startswith("retained join")
               for k, v in own.items()} for batch in told]  # fmt: skip
-    assert 0 < (joins[8]["expected_share"] or 0) < 1
-    assert joins[8].get("sample_share") is None
+    assert 0 < (joins[6]["expected_share"] or 0) < 1
+    assert joins[6].get("sample_share") is None
+    assert joins[10]["sample_share"] == 0.25
+    assert joins[10]["estimated_results"] == 4 * (joins[10]["sampled_results"] or 0) > 0
     assert joins[13]["windows_bytes"] is not None
 
 

@@ -282,6 +282,31 @@ def test_numbers_of_results_are_unbiased_and_their_intervals_hold(share: float) 
     assert 0.92 <= covered / n_sets <= 0.98
 
 
+def test_numbers_of_results_by_the_numbers_of_tuples_are_unbiased() -> None:
+    """Over 400 pairs of windows, of which one keeps a half and the other a quarter."""
+    errors, shares = [], {"a": 0.5, "b": 0.25}
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        keys = {name: rng.geometric(0.05, 200) for name in shares}
+        kept = {
+            name: keys[name][
+                grouped(crc32(name.encode()), 200 * seed + np.arange(200)) >= (1 - p) * N_GROUPS
+            ]
+            for name, p in shares.items()
+        }
+        n = int((keys["a"][:, None] == keys["b"]).sum())
+        there = kept["a"][(kept["a"][:, None] == kept["b"]).nonzero()[0]]
+        sampled = SampledResults(0, KeyGroups(None), 768, -1, 0.5 * 0.25)
+        sampled.count(
+            Block(np.zeros(len(there), int), np.ones(len(there), np.int8), (Column64(there),))
+        )
+        told = sampled.counters()
+        assert told["kept_results"] == len(there)
+        errors.append(told["estimated_results"] / n - 1)
+    assert abs(np.mean(errors)) < 3 * np.std(errors) / 400**0.5
+    assert np.std(errors) / 400**0.5 < 0.02
+
+
 def test_of_all_groups_the_number_of_results_is_what_it_is() -> None:
     results, n = results_of(np.random.default_rng(1))
     sampled = SampledResults(0, KeyGroups(None), 0, -1)
