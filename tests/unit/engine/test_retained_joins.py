@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.dataset as ds
 
-from backend.model.ids import unit_entity
+from backend.model.ids import entity_id
 from tests.engine_runs import RUN_ID, EngineRun
 from tests.systems.running import SCHEMA
 
@@ -26,12 +26,12 @@ N_BATCHES = 20
 
 
 class RetainedRun(EngineRun):
-    def __init__(self, folder: Path, continues: bool = False) -> None:
+    def __init__(self, folder: Path, continues: bool = False, **others: str) -> None:
         folder.mkdir(exist_ok=True)
         super().__init__(
             folder / "store.db",
             {"S": SCHEMA},
-            {"pairs": TEXT},
+            {"pairs": TEXT, **others},
             sink=folder / "out",
             continues=continues,
             state=folder / "state",
@@ -54,9 +54,9 @@ class RetainedRun(EngineRun):
         own = [e for e in self.reader.entities(RUN_ID) if e.role.startswith("retained")]
         return {f"{e.role} {e.id}": dict(values.get(e.id, {})) for e in own}
 
-    def inexact(self) -> list[int]:
+    def inexact(self, query: str = "pairs") -> list[int]:
         """Batches whose answers are marked as approximate."""
-        series = self.reader.series(RUN_ID, unit_entity(UNIT), "inexact")
+        series = self.reader.series(RUN_ID, entity_id(UNIT, "query", query), "inexact")
         return [] if series is None else series.batch.tolist()
 
 
@@ -82,6 +82,18 @@ def test_a_killed_run_keeps_and_tells_what_an_undisturbed_one_does(tmp_path: Pat
     assert kept[2:13] == [[], *[[0.5, 0.5]] * 3, *[[0.25, 0.25]] * 3, *[[0.75, 0.75]] * 4]
     samples = [_of(batch, "retained join", "sample_share") for batch in told]
     assert samples[8:13] == [[0.25], [0.25], [0.25], [0.75], [0.75]]
+
+
+def test_in_one_unit_only_queries_that_lack_tuples_are_marked(tmp_path: Path) -> None:
+    run = RetainedRun(tmp_path / "run", whole="Select b From S [Rows 40]")
+    for _ in range(N_BATCHES):
+        run.step()
+    assert (run.inexact(), run.inexact("whole")) == ([*range(3, 15)], [])
+    (unit,) = run.reader.units(RUN_ID)
+    assert unit.queries == ("pairs", "whole")
+    events = [e.event for e in run.reader.events(RUN_ID) if e.event.kind == "exactness"]
+    assert {event.unit_id for event in events} == {UNIT}
+    run.close()
 
 
 def _of(batch: dict[str, dict[str, Any]], role: str, name: str) -> list[float]:
