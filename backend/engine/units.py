@@ -336,7 +336,8 @@ class UnitSet:
         for id, unit in self._units.items():
             seen = unit.unit.observe()
             matrices = tuple(replace(matrix, unit_id=id) for matrix in seen.matrices)
-            marks = [Sample(unit_entity(id), "inexact", 1.0, "")] if unit.inexact else []
+            inexact = sorted(unit.unit.inexact_queries if unit.inexact else ())
+            marks = [Sample(entity_id(id, "query", name), "inexact", 1.0, "") for name in inexact]
             if unit.kept_bytes is not None:
                 marks.append(Sample(unit_entity(id), "kept_bytes", unit.kept_bytes, "bytes"))
             samples = (*observation.samples, *seen.samples, *marks)

@@ -161,6 +161,10 @@ class SystemUnit(Protocol):
         """Why answers of the last batch may differ from those of the queries' text, in a phrase; ''
         while they are exact, whatever plan is in force."""
 
+    @property
+    def inexact_queries(self) -> frozenset[str]:
+        """Those whose answers that is, by name."""
+
     def start(self, state: UnitState | None) -> Recorded:
         """The first plan, or the one it goes on with."""
 

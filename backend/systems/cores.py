@@ -83,9 +83,9 @@ class OperatorCore(ABC):
     """Adapts some operators of a network. What a core has no need of stays as it is here."""
 
     @property
-    def inexact(self) -> str:
-        """As of a unit; '' of a core that never touches results."""
-        return ""
+    def inexact(self) -> Mapping[str, str]:
+        """Operator -> why what it gave in the last batch may differ from what the text asks for."""
+        return {}
 
     @abstractmethod
     def lay_out(self, network: LaidOutNetwork, settings: KnobSettings) -> str:

@@ -56,6 +56,10 @@ class PublishedUnit(ABC, Generic[AdoptedT]):
     def inexact(self) -> str:
         return ""
 
+    @property
+    def inexact_queries(self) -> frozenset[str]:
+        return frozenset()
+
     @abstractmethod
     def _plan_record(self, adopted: AdoptedT) -> PlanVersion:
         """The record of a plan that is adopted."""

@@ -20,7 +20,7 @@ from dashboard.components.keys import key_input, watching
 from dashboard.components.links import jump
 from dashboard.components.states import empty
 from dashboard.panels import all_panels, frame
-from dashboard.panels.contract import Panel, RunFacts
+from dashboard.panels.contract import Panel, PanelScope, RunFacts
 from dashboard.panels.facts import read_facts, scope_of
 from dashboard.serving.services import Services
 from storage.reader import Reader
@@ -115,18 +115,19 @@ class Page:
     def _shown(self, applying: list[Panel[Any]], context: Context, reader: Reader) -> list[Any]:
         """What the layout depends on: panels that apply, units, knobs that stand below panels."""
         units, knobs = _units_and_knobs(applying, context, reader)
-        return [[panel.name for panel in applying], units, context.moment.unit, knobs]
+        unit = self._scope(context, reader).unit
+        return [[panel.name for panel in applying], units, unit, knobs]
+
+    def _scope(self, context: Context, reader: Reader) -> PanelScope:
+        """What is the same of all its panels that are about one unit."""
+        about = next((panel for panel in self.panels if panel.unit), None)
+        return PanelScope() if about is None else scope_of(about, context, reader)
 
     def _applying(self, context: Context, reader: Reader) -> list[Panel[Any]]:
-        panels = []
-        facts: dict[str, RunFacts] = {}
-        for panel in self.panels:
-            unit = scope_of(panel, context, reader).unit
-            if unit not in facts:
-                facts[unit] = read_facts(context, reader, unit)
-            if panel.applies(facts[unit]):
-                panels.append(panel)
-        return panels
+        unit = self._scope(context, reader).unit
+        asked = {panel.unit: unit if panel.unit else "" for panel in self.panels}
+        facts = {which: read_facts(context, reader, of) for which, of in asked.items()}
+        return [panel for panel in self.panels if panel.applies(facts[panel.unit])]
 
     def _body(self, applying: list[Panel[Any]], context: Context, services: Services) -> Component:
         laid_out = [(panel, frame.lay_out(panel, context, services)) for panel in applying]
@@ -146,10 +147,7 @@ class Page:
 
     def _units(self, context: Context, reader: Reader) -> list[Component]:
         """Links to the units of the run, where it has several and the page is about one."""
-        about = next((panel for panel in self.panels if panel.unit), None)
-        if about is None:
-            return []
-        scope = scope_of(about, context, reader)
+        scope = self._scope(context, reader)
         if len(scope.units) < 2:
             return []
         links = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dashboard.base.context import Context
+from dashboard.base.face import faces
 from dashboard.panels.contract import Panel, PanelScope, RunFacts
 from dashboard.views.book import Book
 from dashboard.views.planlog import has_looks
@@ -16,12 +17,24 @@ from storage.vocabulary.records import Knob
 def scope_of(
     panel: Panel[Any], context: Context, reader: Reader, values: tuple[Any, ...] = ()
 ) -> PanelScope:
-    """What a panel is about at the moment: the unit of the URL, else the first, if it is about
-    one."""
+    """What a panel is about at the moment: the unit of the URL, else the first with records that
+    its page shows, if it is about one."""
     units = reader.units(context.run_id, context.batch) if context.run is not None else ()
-    ids = [unit.id for unit in units]
-    first = context.moment.unit if context.moment.unit in ids else next(iter(ids), "")
-    return PanelScope(first if panel.unit else "", units, values)
+    shown = _unit_shown(panel, context, reader, [unit.id for unit in units]) if panel.unit else ""
+    return PanelScope(shown, units, values)
+
+
+def _unit_shown(panel: Panel[Any], context: Context, reader: Reader, units: list[str]) -> str:
+    """The same for all panels of a page."""
+    if context.moment.unit in units:
+        return context.moment.unit
+    of_systems = (other for face in faces() for other in face.panels if other.unit)
+    applying = [panel.applies, *(other.applies for other in of_systems if other.page == panel.page)]
+    for unit in units if len(units) > 1 else ():
+        facts = read_facts(context, reader, unit)
+        if any(applies(facts) for applies in applying):
+            return unit
+    return next(iter(units), "")
 
 
 def read_facts(context: Context, reader: Reader, unit: str = "") -> RunFacts:

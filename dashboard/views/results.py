@@ -37,8 +37,8 @@ class QueryRow(NamedTuple):
     answers: 'a stream' or 'a relation' of elements with signs, '' for a query that selects tuples;
     size: of the relation; output: its node in the plan, and unit_id: the unit of that.
 
-    pending: the request under way for it, '' when there is none. is_inexact: answers of its unit
-    may differ from those of its text. waits: for which stream it waits and since when, '' while it
+    pending: the request under way for it, '' when there is none. is_inexact: its answers may
+    differ from those of its text. waits: for which stream it waits and since when, '' while it
     does not; since: the batch from which on it answers, with windows that were empty then.
     intervals: columns of its answer that are estimates, with the ends of a 95 % interval behind.
     """
@@ -135,7 +135,7 @@ def build_results(
         _query_row(entity, values.get(entity.id, {}), n_tuples, pending, absent, steps, title)
         for entity in living
     ]
-    rows = _placed(rows, living, entities, values)
+    rows = _placed(rows, living, entities)
     rows.sort(key=lambda row: (-(row.total or 0), row.name))
     return ResultsView(
         queries=rows,
@@ -150,18 +150,12 @@ def build_results(
 
 
 def _placed(
-    rows: Sequence[QueryRow], living: Sequence[Entity], entities: Collection[Entity], values: Values
+    rows: Sequence[QueryRow], living: Sequence[Entity], entities: Collection[Entity]
 ) -> list[QueryRow]:
-    """The rows of queries with their units: output operator, and whether answers are exact."""
+    """The rows of queries with their units and output operators."""
     outputs = {(e.unit_id, e.query): e.id for e in entities if e.role == "output" and e.query}
-    systems = [entity for entity in entities if entity.kind == "system"]
-    inexact = {e.unit_id for e in systems if values.get(e.id, {}).get("inexact")}
     return [
-        row._replace(
-            output=outputs.get((entity.unit_id, entity.name), ""),
-            unit_id=entity.unit_id,
-            is_inexact=entity.unit_id in inexact,
-        )
+        row._replace(output=outputs.get((entity.unit_id, entity.name), ""), unit_id=entity.unit_id)
         for row, entity in zip(rows, living, strict=True)
     ]
 
@@ -311,6 +305,7 @@ def _query_row(
         filters=_visited(properties.get("filters"), "filter", steps),
         unit=title(entity.unit_id),
         answers=answers,
+        is_inexact=bool(counts.get("inexact")),
         size=counts.get("relation_tuples"),
         waits=_waits(properties),
         since=int(properties.get("registered_at") or 0),

@@ -82,9 +82,9 @@ CORE: Final = Vocabulary(
         "visits_per_tuple": Property("visits/tuple", ("system",), "operators visited per tuple"),
         "inexact": Property(
             "",
-            ("system",),
-            "1 where answers of the unit may differ from those of the queries' text; the event of "
-            "kind 'exactness' before says why",
+            ("query",),
+            "1 where answers of the query may differ from those of its text; the event of kind "
+            "'exactness' before of its unit says why",
             absent_is_zero=True,
         ),
         "profile_share": Property("prob", ("system",), "share of the batch's tuples profiled"),

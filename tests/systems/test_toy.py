@@ -137,14 +137,14 @@ def test_what_it_leaves_out_is_on_record_while_it_does(run: EngineRun) -> None:
         return [(e.title, e.detail) for e in kept if e.unit_id == UNIT]
 
     assert events() == [("answers are approximate", "0.5 of the tuples pass")]
-    assert run.reader.values(RUN_ID)[f"{UNIT}/system:unit"]["inexact"] == 1
+    assert run.reader.values(RUN_ID)[f"{UNIT}/query:everything"]["inexact"] == 1
     run.ask("knob", {"knob": "share", "value": 1.0, "scope": UNIT})
     feed(run, 1)
     assert {title for title, _ in events()} == {
         "answers are approximate",
         "answers are exact again",
     }
-    assert not run.reader.values(RUN_ID)[f"{UNIT}/system:unit"].get("inexact")
+    assert not run.reader.values(RUN_ID)[f"{UNIT}/query:everything"].get("inexact")
 
 
 def test_it_goes_on_after_a_kill(tmp_path: Path) -> None:

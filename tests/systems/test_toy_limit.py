@@ -15,7 +15,7 @@ from typing import Any, Literal, cast
 
 import pytest
 
-from backend.model.ids import unit_entity
+from backend.model.ids import entity_id
 from backend.model.knobs import KnobSettings
 from backend.operators.network.shards import making
 from backend.systems.cores import NetworkRan
@@ -95,7 +95,7 @@ class ThinRun(EngineRun):
 
     def inexact(self) -> list[int]:
         """Batches whose answers are marked as approximate."""
-        series = self.reader.series(RUN_ID, unit_entity(UNIT), "inexact")
+        series = self.reader.series(RUN_ID, entity_id(UNIT, "query", "thin"), "inexact")
         return [] if series is None else series.batch.tolist()
 
 

@@ -14,14 +14,14 @@ SHED: Final = "Select value, Valid(H) From H (value) [Rows 3000] As H"
 
 
 class MarketRun(EngineRun):
-    """A running run; it answers commands."""
+    """A running run; it answers commands. Costs are counted: what is bid is the same each time."""
 
     def __init__(self, path: Path, run_id: str) -> None:
         super().__init__(
             path,
             {**SCHEMAS, "H": READINGS},
             TEXTS,
-            {**KNOBS, "join_costs": "measured"},
+            KNOBS,
             run_id=run_id,
             timestamps=dict.fromkeys(SCHEMAS, "t"),
         )
@@ -36,6 +36,12 @@ class MarketRun(EngineRun):
             readings = [{"value": n // 9 % 5, "since": n, "until": n + 3} for n in starts]
             self.batch({**keyed(range(first, first + TICKS), 1), "H": readings})
         return self
+
+    def total(self, role: str, name: str) -> float:
+        """A property, as it is on record, of all of a role."""
+        values = self.reader.values(self.run_id)
+        ids = [each.id for each in self.reader.entities(self.run_id) if each.role == role]
+        return sum(values.get(id, {}).get(name) or 0 for id in ids)
 
     def turn(self, name: str, value: float, scope: str = SHEDDING) -> None:
         """Ask for another value of a knob."""

@@ -63,10 +63,11 @@ def entities() -> tuple[Entity, ...]:
 
 @dataclass
 class CalsRecording:
-    """A run being written. ``write()`` adds the next batch."""
+    """A run being written. ``write()`` adds the next batch. others: units beside the one here."""
 
     writer: EngineWriter
     started_at: float
+    others: tuple[Unit, ...] = ()
     next_batch: int = 0
     total: int = 0
 
@@ -90,7 +91,7 @@ class CalsRecording:
             plans=(_plan(),) if b == 0 else (),
             matrices=_matrices(b) if b >= BEGINS else (),
             knobs=(_limit(limit_at(b), b, b),) if b in (TURNED, AGAIN) else (),
-            units=(UNIT,),
+            units=(*self.others, UNIT),
             inputs=(InputBatch("H", N_TUPLES, 0),),
         )
         self.writer.write_batch(record)

@@ -37,7 +37,7 @@ def run(site: Site) -> Iterator[MarketRun]:
         yield made.ticks(2)
 
 
-def test_the_price_is_dragged_tried_and_applied(
+def test_the_price_is_dragged_a_cache_gives_way_and_it_is_applied(
     open_page: OpenPage, site: Site, run: MarketRun
 ) -> None:
     page = open_page(f"/memory?run={RUN}", scheme="dark", width=1280, height=720)
@@ -56,13 +56,17 @@ def test_the_price_is_dragged_tried_and_applied(
     edge.press("End")
     expect(edge).to_have_attribute("aria-valuenow", "1000000")
     expect(draft).to_have_attribute("aria-busy", "false")
-    expect(draft).to_contain_text("→ 1 000 000")
+    given = "R ⋈ S gives 12 KiB, then the window, as runs gets 12 KiB."
+    expect(draft).to_contain_text(f"Draft: 0 µs/tuple → 1 000 000 µs/tuple. {given}")
+    expect(page.locator(".pw-pool-going").first).to_be_visible()
+    before = run.total("cache", "granted_bytes")
     assert run.loop.settings.scopes[UNIT].number("accuracy_price") == 0
     with asking(page, site.reader, RUN):
         draft.get_by_role("button", name="Apply").click()
     run.ticks(2)
     assert run.loop.settings.scopes[UNIT].number("accuracy_price") == 1_000_000
     expect(line).to_have_attribute("data-price", "1000000")
+    assert 0 <= run.total("cache", "granted_bytes") < before
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert violations(page) == []
 

@@ -82,9 +82,9 @@ class CalsCore(OperatorCore):
         self._news: list[Matrix] = []
 
     @property
-    def inexact(self) -> str:
+    def inexact(self) -> Mapping[str, str]:
         """Which windows shed."""
-        return "; ".join(filter(None, (window.inexact for window in self._windows.values())))
+        return {id: window.inexact for id, window in self._windows.items() if window.inexact}
 
     def lay_out(self, network: LaidOutNetwork, settings: KnobSettings) -> str:
         """Another plan or other knobs: windows that are in it still keep what they know."""

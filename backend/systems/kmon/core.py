@@ -45,11 +45,11 @@ class KMonCore(JoinsByOperator[AdaptedKMon, PublishedKMon]):
     state_name = "kmon"
 
     @property
-    def inexact(self) -> str:
+    def inexact(self) -> Mapping[str, str]:
         """Results are lost for good only with loss = budget, by constraints that nobody declared,
         or that do not hold. What a relation lacks from earlier batches is not told any more."""
-        named = [name for join in self.values() for name in join.risks]
-        return f"results may be lost: loss = budget with {', '.join(named)}" if named else ""
+        lost = "results may be lost: loss = budget with"
+        return {id: f"{lost} {', '.join(join.risks)}" for id, join in self.items() if join.risks}
 
     def lay_out(self, network: LaidOutNetwork, settings: KnobSettings) -> str:
         """Another plan or other knobs: joins that are in it still keep what they know."""

@@ -46,8 +46,10 @@ class RetentionCore(OperatorCore):
         self._version = 0
 
     @property
-    def inexact(self) -> str:
-        return "; ".join(filter(None, (join.inexact for join in self._joins.values())))
+    def inexact(self) -> Mapping[str, str]:
+        """Joins that lack tuples: all that read a window that does are among them, as only joins
+        that want it by one key let it drop tuples."""
+        return {id: join.inexact for id, join in self._joins.items() if join.inexact}
 
     def check(self, network: LaidOutNetwork, settings: KnobSettings) -> None:
         """Raises Refused for a join that has no key."""

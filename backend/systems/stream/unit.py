@@ -82,7 +82,13 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
 
     @property
     def inexact(self) -> str:
-        return "; ".join(core.inexact for core in self.cores if core.inexact)
+        whys = (why for core in self.cores for why in core.inexact.values())
+        return "; ".join(dict.fromkeys(whys))
+
+    @property
+    def inexact_queries(self) -> frozenset[str]:
+        readers = self.layout.plan.readers()
+        return frozenset(name for core in self.cores for id in core.inexact for name in readers[id])
 
     def start(self, state: UnitState | None) -> Recorded:
         batch = self._job.batch

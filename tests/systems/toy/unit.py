@@ -49,6 +49,10 @@ class SamplingUnit(PublishedUnit[Adopt]):
         share = self._passed[-1][1] if self._passed else 1
         return "" if share == 1 else f"{share:g} of the tuples pass"
 
+    @property
+    def inexact_queries(self) -> frozenset[str]:
+        return frozenset(self._names if self.inexact else ())
+
     def start(self, state: UnitState | None) -> Recorded:
         core, batch = self._core, self._job.batch
         if state is None:

@@ -62,9 +62,8 @@ class Thinning(OperatorCore):
         self._network: LaidOutNetwork | None = None
 
     @property
-    def inexact(self) -> str:
-        which = [id for id, seen in self.seen.items() if seen.last]
-        return f"{len(which)} streams lack tuples" if which else ""
+    def inexact(self) -> Mapping[str, str]:
+        return {id: "streams lack tuples" for id, seen in self.seen.items() if seen.last}
 
     def lay_out(self, network: LaidOutNetwork, settings: KnobSettings) -> str:
         before, self._network = self.seen, network

@@ -55,11 +55,10 @@ def test_queries_are_those_of_the_moment_most_matches_first() -> None:
     assert (view.most, view.n_misfits) == (50.0, 2.0)
 
 
-def test_queries_of_a_unit_whose_answers_are_approximate_are_marked() -> None:
-    units = [Entity(f"{id}/unit", "system", id, {}, unit_id=id) for id in ("exact", "shed")]
-    queries = [replace(a_query(unit.unit_id), unit_id=unit.unit_id) for unit in units]
-    values = {"shed/unit": {"inexact": 1.0}}
-    view = build_results([*queries, *units], values, [], [], a_run(), 5)
+def test_of_one_unit_queries_whose_answers_are_approximate_are_marked() -> None:
+    queries = [replace(a_query(name), unit_id="network") for name in ("exact", "shed")]
+    values = {"query:shed": {"inexact": 1.0}}
+    view = build_results(queries, values, [], [], a_run(), 5)
     assert [(row.name, row.is_inexact) for row in view.queries] == [
         ("exact", False),
         ("shed", True),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import plotly
@@ -32,11 +34,17 @@ from dashboard.panels.facts import read_facts, scope_of
 from dashboard.serving.live import Hub
 from dashboard.serving.services import Services
 from dashboard.serving.settings import Settings
+from dashboard.systems import cals
 from dashboard.views.plan import plan_nodes
 from dashboard.web.shell import read_snapshot
 from storage.reader import open_reader
+from storage.vocabulary.records import Unit
+from storage.writer import open_engine_writer
 from tests import two_units
 from tests.two_units import FLIGHTS, PACKETS, RUN
+from tests.web.recorded_cals import BEGINS, CalsRecording
+from tests.web.recorded_cals import RUN as RECORDED
+from tests.web.recorded_cals import UNIT as SHEDDING
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +55,8 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
         yield Services(reader, None, Settings(str(path), "a-token-for-tests"), Hub(reader))
 
 
-def text_of(page: Page, services: Services, **moment: Any) -> str:
-    context = contexts.resolve(services.reader, Moment(run=RUN, **moment))
+def text_of(page: Page, services: Services, run: str = RUN, **moment: Any) -> str:
+    context = contexts.resolve(services.reader, Moment(run=run, **moment))
     found = page.layout(context, services)
     return json.dumps(found, cls=plotly.utils.PlotlyJSONEncoder, ensure_ascii=False)
 
@@ -77,6 +85,25 @@ def test_the_matrix_page_shows_the_panels_of_the_chosen_unit(services: Services)
     assert FLIGHTS.title in text
     assert PACKETS.title in text
     assert f"unit={PACKETS.id}" in text
+
+
+def test_a_page_of_one_system_opens_on_the_first_unit_that_it_shows(tmp_path: Path) -> None:
+    path, other = tmp_path / "planwatch.db", Unit("a", "stream", "Whole answers", ("H",), ("warm",))
+    with open_engine_writer(str(path)) as writer:
+        record = CalsRecording(writer, time.time(), others=(other,))
+        record.begin()
+        for _ in range(BEGINS + 1):
+            record.write()
+    (page,) = cals.FACE.pages
+    with open_reader(str(path)) as reader:
+        services = Services(reader, None, Settings(str(path), "a-token-for-tests"), Hub(reader))
+        assert [unit.id for unit in reader.units(RECORDED)] == [other.id, SHEDDING.id]
+        opened = shown(page, services, run=RECORDED)
+        assert opened == shown(page, services, run=RECORDED, unit=SHEDDING.id) >= {"shed-windows"}
+        assert shown(page, services, run=RECORDED, unit=other.id) == set()
+        text = text_of(page, services, run=RECORDED)
+        (current,) = re.findall(r'[^{}]*"aria-current": "true"[^{}]*', text)
+        assert f'"data-pw-unit": "{SHEDDING.id}"' in current
 
 
 def test_the_plan_page_draws_the_plans_of_all_units_as_one_graph(services: Services) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.dataset as ds
 
-from backend.model.ids import unit_entity
+from backend.model.ids import entity_id
 from tests.engine_runs import RUN_ID, EngineRun
 from tests.systems.running import SCHEMA
 
@@ -36,14 +36,18 @@ N_BATCHES = 20
 
 class RetainedRun(EngineRun):
     def __init__(
-        self, folder: Path, continues: bool = False, turns: dict[int, dict[str, Any]] = TURNS
+        self,
+        folder: Path,
+        continues: bool = False,
+        turns: dict[int, dict[str, Any]] = TURNS,
+        **others: str,
     ) -> None:
         folder.mkdir(exist_ok=True)
         self._turns = turns
         super().__init__(
             folder / "store.db",
             {"S": SCHEMA},
-            {"pairs": TEXT},
+            {"pairs": TEXT, **others},
             sink=folder / "out",
             continues=continues,
             state=folder / "state",
@@ -66,9 +70,9 @@ class RetainedRun(EngineRun):
         own = [e for e in self.reader.entities(RUN_ID) if e.role.startswith("retained")]
         return {f"{e.role} {e.id}": dict(values.get(e.id, {})) for e in own}
 
-    def inexact(self) -> list[int]:
+    def inexact(self, query: str = "pairs") -> list[int]:
         """Batches whose answers are marked as approximate."""
-        series = self.reader.series(RUN_ID, unit_entity(UNIT), "inexact")
+        series = self.reader.series(RUN_ID, entity_id(UNIT, "query", query), "inexact")
         return [] if series is None else series.batch.tolist()
 
 
@@ -119,6 +123,18 @@ def test_a_killed_run_goes_through_all_rules_as_an_undisturbed_one(tmp_path: Pat
     assert joins[10]["sample_share"] == 0.25
     assert joins[10]["estimated_results"] == 4 * (joins[10]["sampled_results"] or 0) > 0
     assert joins[13]["windows_bytes"] is not None
+
+
+def test_in_one_unit_only_queries_that_lack_tuples_are_marked(tmp_path: Path) -> None:
+    run = RetainedRun(tmp_path / "run", whole="Select b From S [Rows 40]")
+    for _ in range(N_BATCHES):
+        run.step()
+    assert (run.inexact(), run.inexact("whole")) == ([*range(3, 15)], [])
+    (unit,) = run.reader.units(RUN_ID)
+    assert unit.queries == ("pairs", "whole")
+    events = [e.event for e in run.reader.events(RUN_ID) if e.event.kind == "exactness"]
+    assert {event.unit_id for event in events} == {UNIT}
+    run.close()
 
 
 def _of(batch: dict[str, dict[str, Any]], role: str, name: str) -> list[float]:

@@ -23,22 +23,24 @@ from tests.unit.kmon.cases import (
     work_of,
 )
 
+LOST = "results may be lost: loss = budget with RIDS S1 → S2"
+
 
 def test_answers_are_approximate_only_by_what_nobody_declared() -> None:
     bench = Bench(work_of(PAIR), knobs={"loss": "budget"})
     bench.run(GOOD)
-    assert bench.core.inexact == "", "nothing was used in that batch"
+    assert bench.core.inexact == {}, "nothing was used in that batch"
     bench.run(GOOD)
-    assert bench.core.inexact == "results may be lost: loss = budget with RIDS S1 → S2"
+    assert bench.core.inexact == {"join1": LOST}
     bench.turn(loss="never")
     bench.run(GOOD)
-    assert bench.core.inexact == ""
+    assert bench.core.inexact == {}
     known = DeclaredConstraint("RIDS", 40, "S1", "S2")
     declared = Bench(work_of(PAIR), knobs={"loss": "budget"}, constraints=[known])
     declared.run(GOOD, times=2)
-    assert declared.core.inexact == ""
+    assert declared.core.inexact == {}
     declared.run(changed(GOOD, RIDS, largest=50, lost=3))
-    assert declared.core.inexact == "results may be lost: loss = budget with RIDS S1 → S2"
+    assert declared.core.inexact == {"join1": LOST}
 
 
 def test_time_counts_less_while_memory_is_short() -> None:

@@ -239,6 +239,20 @@ class OperatorTree:
         tree = replace(self, inputs=tuple(input.tree for input in inputs))
         return Spread(frozenset() if whole else frozenset(places), tree, whole)
 
+    def spread_by(
+        self, ways: Iterable[Spread], columns: Sequence[int], why: str, first: int = 0
+    ) -> list[Spread]:
+        """Itself over its input where that keeps tuples of equal ``columns`` together, which are
+        its own from ``first`` on. why: of the OneShard that is raised where no way does."""
+        spreads = []
+        for way in ways:
+            places = [first + k for k, place in enumerate(columns) if place in way.places]
+            if places or way.whole:
+                spreads.append(self.spread([way], places))
+        if not spreads:
+            raise OneShard(why)
+        return spreads
+
     def walk(self) -> Iterator[OperatorTree]:
         """All operators, each behind its inputs, as often as they are there."""
         for input in self.inputs:

@@ -11,7 +11,6 @@ from lark import Token
 from backend.cql.nodes import NOWHERE, Node
 from backend.operators.network.core.work import (
     JoinTrees,
-    OneShard,
     OperatorTree,
     OperatorWork,
     Places,
@@ -99,15 +98,7 @@ class AggregateOp(OperatorWork):
         return OperatorTree(work, (below,), fields), kept_places(kept)
 
     def ways(self, tree: OperatorTree, inputs: Sequence[Sequence[Spread]]) -> list[Spread]:
-        ways = []
-        for way in inputs[0]:
-            places = [k for k, place in enumerate(self.groups) if place in way.places]
-            if places or way.whole:
-                ways.append(tree.spread([way], places))
-        if not ways:
-            raise OneShard(
-                "an aggregate has tuples of all shards in a group"
-                if self.groups
-                else "an aggregate of all tuples is one group"
-            )
+        why = "an aggregate has tuples of all shards in a group"
+        why = why if self.groups else "an aggregate of all tuples is one group"
+        ways = tree.spread_by(inputs[0], self.groups, why)
         return sorted(ways, key=lambda way: min(way.places, default=len(self.groups)))

@@ -8,19 +8,17 @@ from dataclasses import dataclass, replace
 from backend.cql.nodes import Node
 from backend.operators.network.core.work import (
     JoinTrees,
-    OneShard,
     OperatorTree,
-    OperatorWork,
     Places,
     Spread,
     kept_places,
 )
 from backend.operators.network.kinds.expressions import places_in
-from backend.operators.network.kinds.select_project import exact, select
+from backend.operators.network.kinds.select_project import WholeInput, exact, select
 
 
 @dataclass(frozen=True, slots=True)
-class CoalesceOp(OperatorWork):
+class CoalesceOp(WholeInput):
     """coalesce: a tuple for each maximal interval in which equal values hold without a gap. The
     last two columns are its valid time, the others its values. closed: what is added to ends of its
     input, in the unit of times; 0 where they are half-open already."""
@@ -48,16 +46,9 @@ class CoalesceOp(OperatorWork):
         high = [node for node in conditions if node not in low]
         return select(tree.over([tree.input.pushed(low, joins)]), high)
 
-    def pruned(self, tree: OperatorTree, keep: Sequence[int]) -> tuple[OperatorTree, Places]:
-        every = range(len(tree.fields))
-        return tree.over([exact(tree.input, every)]), kept_places(every)
-
     def ways(self, tree: OperatorTree, inputs: Sequence[Sequence[Spread]]) -> list[Spread]:
-        values = frozenset(range(len(tree.fields) - 2))
-        ways = [way for way in inputs[0] if way.places & values or way.whole]
-        if not ways:
-            raise OneShard("tuples of equal values, which are coalesced, could be in other shards")
-        return [tree.spread([way], way.places & values) for way in ways]
+        why = "tuples of equal values, which are coalesced, could be in other shards"
+        return tree.spread_by(inputs[0], range(len(tree.fields) - 2), why)
 
 
 def _is_below(node: Node, n_values: int) -> bool:
@@ -66,9 +57,10 @@ def _is_below(node: Node, n_values: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingsOp(OperatorWork):
+class ReadingsOp(WholeInput):
     """readings: each tuple of a window with the time it is valid: from ``start`` on, the place of
     the column with its time, until the next one of equal ``key``, or the end of the current tick.
+    Every reading of a key ends the one before, whatever its values.
     times, over: a tick is times / over in the unit of times; every: ticks between two looks."""
 
     key: int
@@ -89,12 +81,6 @@ class ReadingsOp(OperatorWork):
     def grows(self, inputs: Sequence[bool]) -> bool:
         return False
 
-    def pushed(
-        self, tree: OperatorTree, conditions: tuple[Node, ...], joins: JoinTrees
-    ) -> OperatorTree:
-        """Every reading of a key ends the one before, whatever its values."""
-        return select(tree.over([tree.input.pushed((), joins)]), conditions)
-
     def pruned(self, tree: OperatorTree, keep: Sequence[int]) -> tuple[OperatorTree, Places]:
         """The time readings begin at is the first of its two last columns."""
         n_below = len(tree.fields) - 1
@@ -107,7 +93,5 @@ class ReadingsOp(OperatorWork):
         return OperatorTree(work, (input,), fields), {**to, n_below: len(kept)}
 
     def ways(self, tree: OperatorTree, inputs: Sequence[Sequence[Spread]]) -> list[Spread]:
-        ways = [way for way in inputs[0] if self.key in way.places or way.whole]
-        if not ways:
-            raise OneShard("readings of a key could be in other shards")
-        return [tree.spread([way], {self.key}) for way in ways]
+        why = "readings of a key could be in other shards"
+        return tree.spread_by(inputs[0], [self.key], why, first=self.key)

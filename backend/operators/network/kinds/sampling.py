@@ -7,25 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from backend.cql.nodes import Node
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.work import (
-    JoinTrees,
-    OneShard,
     OperatorTree,
-    OperatorWork,
-    Places,
     Spread,
-    kept_places,
 )
-from backend.operators.network.kinds.select_project import exact, select
+from backend.operators.network.kinds.select_project import WholeInput
 from backend.operators.network.kinds.windows import WindowOp
 
 _NOW: Final = WindowOp("range")
 
 
 @dataclass(frozen=True, slots=True)
-class SampleOp(OperatorWork):
+class SampleOp(WholeInput):
     """sample: the tuples of a window, range or rows, of a stream's tuples; under a limit some of
     them. The last column is the probability with which each was kept. counted: as of ShedOp."""
 
@@ -47,20 +41,8 @@ class SampleOp(OperatorWork):
     def grows(self, inputs: Sequence[bool]) -> bool:
         return False
 
-    def pushed(
-        self, tree: OperatorTree, conditions: tuple[Node, ...], joins: JoinTrees
-    ) -> OperatorTree:
-        """Conditions may name the probability."""
-        return select(tree.over([tree.input.pushed((), joins)]), conditions)
-
-    def pruned(self, tree: OperatorTree, keep: Sequence[int]) -> tuple[OperatorTree, Places]:
-        every = range(len(tree.fields))
-        return tree.over([exact(tree.input, every[:-1])]), kept_places(every)
-
     def ways(self, tree: OperatorTree, inputs: Sequence[Sequence[Spread]]) -> list[Spread]:
-        if self.window.kind == "rows" and not self.counted:
-            window = self.window.text([])
-            raise OneShard(f"{window} over a stream of other tuples counts all of them")
+        self.window.check_counts(self.counted)
         return [tree.spread([way], way.places) for way in inputs[0]]
 
 
@@ -78,7 +60,7 @@ class EstimateCall:
 
 
 @dataclass(frozen=True, slots=True)
-class EstimateOp(OperatorWork):
+class EstimateOp(WholeInput):
     """estimate: of the aggregates of a sample by group and probability, those of the whole window,
     one tuple a group; then the ends of a 95 % interval of each. n_groups: columns of the group, the
     first ones, before the probability; without any there is one tuple always."""
@@ -104,21 +86,9 @@ class EstimateOp(OperatorWork):
         """It tells a tick once."""
         return True
 
-    def pushed(
-        self, tree: OperatorTree, conditions: tuple[Node, ...], joins: JoinTrees
-    ) -> OperatorTree:
-        return select(tree.over([tree.input.pushed((), joins)]), conditions)
-
-    def pruned(self, tree: OperatorTree, keep: Sequence[int]) -> tuple[OperatorTree, Places]:
-        every = range(len(tree.fields))
-        return tree.over([exact(tree.input, range(len(tree.input.fields)))]), kept_places(every)
-
     def ways(self, tree: OperatorTree, inputs: Sequence[Sequence[Spread]]) -> list[Spread]:
-        groups = frozenset(range(self.n_groups))
-        ways = [way for way in inputs[0] if way.places & groups or way.whole]
-        if not ways:
-            raise OneShard("an estimate has tuples of all shards in a group")
-        return [tree.spread([way], way.places & groups) for way in ways]
+        why = "an estimate has tuples of all shards in a group"
+        return tree.spread_by(inputs[0], range(self.n_groups), why)
 
 
 def with_intervals(plan: NetworkPlan, id: str) -> list[str]:

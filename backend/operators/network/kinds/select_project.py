@@ -122,6 +122,19 @@ class ProjectOp(OperatorWork):
         return window, tuple(places[place] for place in kept)
 
 
+class WholeInput(OperatorWork):
+    """An operator of one input of which it needs all tuples, whatever of its own are wanted."""
+
+    def pushed(
+        self, tree: OperatorTree, conditions: tuple[Node, ...], joins: JoinTrees
+    ) -> OperatorTree:
+        return select(tree.over([tree.input.pushed((), joins)]), conditions)
+
+    def pruned(self, tree: OperatorTree, keep: Sequence[int]) -> tuple[OperatorTree, Places]:
+        below = exact(tree.input, range(len(tree.input.fields)))
+        return tree.over([below]), kept_places(range(len(tree.fields)))
+
+
 def select(tree: OperatorTree, conditions: Sequence[Node]) -> OperatorTree:
     """The tuples for which all conditions hold."""
     if not conditions:

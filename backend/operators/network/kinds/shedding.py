@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from backend.operators.network.core.work import OneShard, OperatorTree, Spread
+from backend.operators.network.core.work import OperatorTree, Spread
 from backend.operators.network.kinds.coalesce import CoalesceOp
 from backend.operators.network.kinds.windows import WindowOp
 
@@ -35,7 +35,5 @@ class ShedOp(CoalesceOp):
         return self.window.facts(columns)
 
     def ways(self, tree: OperatorTree, inputs: Sequence[Sequence[Spread]]) -> list[Spread]:
-        if self.window.kind == "rows" and not self.counted:
-            window = self.window.text([])
-            raise OneShard(f"{window} over a stream of other tuples counts all of them")
+        self.window.check_counts(self.counted)
         return CoalesceOp.ways(self, tree, inputs)

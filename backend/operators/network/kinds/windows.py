@@ -83,14 +83,18 @@ class WindowOp(OperatorWork):
         return min(self.by) if self.by else tree.input.work.any_column(tree.input)
 
     def ways(self, tree: OperatorTree, inputs: Sequence[Sequence[Spread]]) -> list[Spread]:
-        if self.kind == "rows" and not tree.input.stream:
-            raise OneShard(f"[Rows {self.size}] over a stream of other tuples counts all of them")
+        self.check_counts(tree.input.stream)
         ways = list(inputs[0])
         if self.kind == "partition":
             ways = [way for way in ways if way.places & set(self.by)]
             if not ways:
                 raise OneShard("a window is partitioned by other attributes than its input is")
         return [tree.spread([way], way.places) for way in ways]
+
+    def check_counts(self, stream: str) -> None:
+        """Raises OneShard for rows counted by no stream's numbers, but by what comes in."""
+        if self.kind == "rows" and not stream:
+            raise OneShard(f"{self.text([])} over a stream of other tuples counts all of them")
 
     def synopses(
         self, planned: PlannedOperator, operators: Operators, sharing: bool

@@ -40,6 +40,7 @@ from backend.operators.network.sampling.words import (
     SampleArrivals,
     SampleRules,
 )
+from backend.operators.network.temporal.arrival_count import ArrivalCount
 from backend.operators.network.temporal.shed_state import window_extent
 from backend.operators.network.temporal.shed_tuning import ShedProfile, ShedTuning
 
@@ -61,9 +62,9 @@ class SampleOperator(OperatorFrame):
         work = planned.doing(SampleOp)
         tuning = surroundings.tuning(planned, ShedTuning) or ShedTuning()
         tuning.options.check()
-        self._extent, self._is_numbered = window_extent(work.window), bool(work.counted)
+        self._extent = window_extent(work.window)
         self._options, self._begin = tuning.options, surroundings.clock.begin
-        self._arrived = surroundings.clock.arrived.get(work.counted, (0, np.zeros(0, np.int64)))
+        self._count = ArrivalCount(work.window, work.counted, surroundings.clock)
         self._dtypes = dtypes_of(self.fields[:-1])
         self._width = TUPLE + n_words(len(self._dtypes))
         self._facts: Ints = self._regions.array("facts", "int64", N_FACTS)
@@ -81,23 +82,11 @@ class SampleOperator(OperatorFrame):
         return Block(tau, rows[:, TOLD_SIGN].astype(np.int8), columns)
 
     def _arrivals(self, block: Block) -> SampleArrivals:
-        numbers: Ints = self._facts[NUMBERED] + np.arange(len(block))
-        self._facts[NUMBERED] += len(block)
-        hashed = numbers if block.seq is None else block.seq
-        if self._is_numbered and block.seq is not None:
-            numbers = block.seq
-        hashes = seeds_of(self._options.seed, hashed) >> np.uint64(11)
-        first, taus = self._arrived
-        ticks = np.unique(taus) if self._extent.kind == "rows" else taus[:0]
-        last = first + np.searchsorted(taus, ticks, side="right")
-        return SampleArrivals(
-            np.ascontiguousarray(block.tau),
-            numbers + 1,
-            hashes * 2.0**-53,
-            pack(block.columns, len(block)),
-            ticks,
-            last,
-        )
+        numbers = self._count.numbers(block, self._facts[NUMBERED : NUMBERED + 1])
+        hashed = numbers - 1 if block.seq is None else block.seq
+        ranks = (seeds_of(self._options.seed, hashed) >> np.uint64(11)) * 2.0**-53
+        tau, tuples = np.ascontiguousarray(block.tau), pack(block.columns, len(block))
+        return SampleArrivals(tau, numbers, ranks, tuples, *self._count.ticks)
 
     def _played(self, arrivals: SampleArrivals, heartbeat: int) -> Ints:
         """int64[n, TOLD_TUPLE + words]: changes until before the heartbeat."""

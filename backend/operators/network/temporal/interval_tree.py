@@ -317,34 +317,21 @@ def head_of(group: int, start: int, number: int, at: int, tuples: Ints, roots: I
         else:
             node = tuples[node, at + LEFT] - 1
     if subtree >= 0:
-        head = _last_head(subtree, flag, at, tuples)
+        head = _outer_head(subtree, flag, at + RIGHT, at + LEFT, at + HEADS, tuples)
     return int(head)
 
 
 @called
-def _last_head(node: int, flag: int, at: int, tuples: Ints) -> int:
-    """At or below a node; there is one."""
+def _outer_head(node: int, flag: int, near: int, far: int, heads: int, tuples: Ints) -> int:
+    """The head nearest to one side, at or below a node; there is one."""
     while True:
-        left, right = tuples[node, at + LEFT] - 1, tuples[node, at + RIGHT] - 1
-        if right >= 0 and tuples[right, at + HEADS]:
-            node = right
+        below = tuples[node, near] - 1
+        if below >= 0 and tuples[below, heads]:
+            node = below
         elif tuples[node, FLAGS] & flag:
             return int(node)
         else:
-            node = left
-
-
-@called
-def _first_head(node: int, flag: int, at: int, tuples: Ints) -> int:
-    """At or below a node; there is one."""
-    while True:
-        left, right = tuples[node, at + LEFT] - 1, tuples[node, at + RIGHT] - 1
-        if left >= 0 and tuples[left, at + HEADS]:
-            node = left
-        elif tuples[node, FLAGS] & flag:
-            return int(node)
-        else:
-            node = right
+            node = tuples[node, far] - 1
 
 
 @called
@@ -353,7 +340,7 @@ def next_head(node: int, at: int, tuples: Ints) -> int:
     flag = head_flag(at)
     right = tuples[node, at + RIGHT] - 1
     if right >= 0 and tuples[right, at + HEADS]:
-        return int(_first_head(right, flag, at, tuples))
+        return int(_outer_head(right, flag, at + LEFT, at + RIGHT, at + HEADS, tuples))
     above = tuples[node, at + PARENT] - 1
     while above >= 0:
         if tuples[above, at + LEFT] == node + 1:
@@ -361,7 +348,7 @@ def next_head(node: int, at: int, tuples: Ints) -> int:
                 return int(above)
             right = tuples[above, at + RIGHT] - 1
             if right >= 0 and tuples[right, at + HEADS]:
-                return int(_first_head(right, flag, at, tuples))
+                return int(_outer_head(right, flag, at + LEFT, at + RIGHT, at + HEADS, tuples))
         node, above = above, tuples[above, at + PARENT] - 1
     return -1
 

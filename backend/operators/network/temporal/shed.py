@@ -23,6 +23,7 @@ from backend.operators.network.shedding.words import (
     N_RECEIPTS,
     N_SPANS,
     N_TOLD,
+    NUMBERED,
     RUN_BYTES,
     RUNS_MEMORY,
     TAKEN,
@@ -30,6 +31,7 @@ from backend.operators.network.shedding.words import (
     ShedArrivals,
     ShedTold,
 )
+from backend.operators.network.temporal.arrival_count import ArrivalCount
 from backend.operators.network.temporal.coalesce import valid_elements
 from backend.operators.network.temporal.shed_kernel import play
 from backend.operators.network.temporal.shed_looks import ShedLooks
@@ -57,9 +59,9 @@ class ShedOperator(OperatorFrame):
     def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
         super().__init__(planned, surroundings)
         work = planned.doing(ShedOp)
-        self._closed, self._of, self._is_numbered = work.closed, work.window, bool(work.counted)
+        self._closed, self._of = work.closed, work.window
         self._dtypes = dtypes_of(self.fields[:-2])
-        self._arrived = surroundings.clock.arrived.get(work.counted, (0, np.zeros(0, np.int64)))
+        self._count = ArrivalCount(work.window, work.counted, surroundings.clock)
         self._groups = KeyTable(self._regions.scope("groups"), self._dtypes)
         tuning = surroundings.tuning(planned, ShedTuning) or ShedTuning()
         begin = surroundings.clock.begin
@@ -84,16 +86,10 @@ class ShedOperator(OperatorFrame):
         if len(block):
             groups = self._groups.slots(key_columns(block, range(len(self._dtypes))))
         self._state.audit(np.unique(groups))
-        numbers = block.seq
-        if not self._is_numbered or numbers is None:
-            numbers = self._state.number(len(block)) + np.arange(len(block))
-        first, taus = self._arrived
-        ticks = np.unique(taus)
+        numbers = self._count.numbers(block, self._state.facts[NUMBERED : NUMBERED + 1])
         starts, ends = (np.ascontiguousarray(column.values) for column in block.columns[-2:])
-        last = first + np.searchsorted(taus, ticks, side="right")
-        return ShedArrivals(
-            np.ascontiguousarray(block.tau), numbers + 1, groups, starts, ends, ticks, last
-        )
+        tau = np.ascontiguousarray(block.tau)
+        return ShedArrivals(tau, numbers, groups, starts, ends, *self._count.ticks)
 
     def _played(self, arrivals: ShedArrivals, heartbeat: int) -> Ints:
         """int64[n, TOLD_WORDS]: changes until before the heartbeat, or of ticks not over then."""

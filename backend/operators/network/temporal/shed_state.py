@@ -42,7 +42,6 @@ from backend.operators.network.shedding.words import (
     N_MEMORY,
     N_PENDING,
     N_TEXT,
-    NUMBERED,
     RECEIPT_SHARES,
     RECEIPT_WORDS,
     SHEDDING,
@@ -212,12 +211,6 @@ class ShedState:
             self._rhos = self._regions.resized("rhos", size)
             self._buckets = self._regions.resized("buckets", 2 * size)
             link_again(self.owing)
-
-    def number(self, n_tuples: int) -> int:
-        """The number of the first of so many arrivals of a stream that does not number them."""
-        first = int(self.facts[NUMBERED])
-        self.facts[NUMBERED] += n_tuples
-        return first
 
     @property
     def pending(self) -> Ints:

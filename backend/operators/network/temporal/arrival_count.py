@@ -1,0 +1,34 @@
+"""What windows that may drop tuples count their rows by."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from backend.operators.network.core.blocks import Block, Ints
+from backend.operators.network.core.contract import Clock
+from backend.operators.network.kinds.windows import WindowOp
+
+
+class ArrivalCount:
+    """Numbers of a window's tuples: those in the stream ``counted``, of all its tuples in all
+    shards, or their own where that is ''."""
+
+    def __init__(self, window: WindowOp, counted: str, clock: Clock) -> None:
+        self._is_numbered = bool(counted)
+        first, taus = clock.arrived.get(counted, (0, np.zeros(0, np.int64)))
+        self._first, self._taus = first, taus[: len(taus) * (window.kind == "rows")]
+
+    def numbers(self, block: Block, own: Ints) -> Ints:
+        """Of a batch's tuples, from 1 on. own: int64[1], those that had numbers of their own."""
+        if self._is_numbered and block.seq is not None:
+            return block.seq + 1
+        own += len(block)
+        numbers: Ints = own[0] + np.arange(1 - len(block), 1)
+        return numbers
+
+    @property
+    def ticks(self) -> tuple[Ints, Ints]:
+        """Those at which the stream has tuples in the batch, and the number of the last of each;
+        none for windows of time."""
+        ticks = np.unique(self._taus)
+        return ticks, self._first + np.searchsorted(self._taus, ticks, side="right")
