@@ -50,7 +50,10 @@ BENCHES: dict[str, Callable[[], None]] = {
 #: Run when they are named alone: one does not end by itself, one measures nothing.
 LASTING: dict[str, Callable[[], None]] = {"cluster": cluster.main, "pictures": pictures.main}
 #: Those that have a longer form.
-FULL: dict[str, Callable[[], None]] = {"fastpath": partial(fastpath.main, full=True)}
+FULL: dict[str, Callable[[], None]] = {
+    "fastpath": partial(fastpath.main, full=True),
+    "scale": partial(scale.main, full=True),
+}
 
 
 def main(words: list[str]) -> int:

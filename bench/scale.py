@@ -1,8 +1,8 @@
-"""Thousands of queries: our kernel and our Spark path beside plain Spark, DuckDB and Polars.
+"""Thousands of queries: the product beside DuckDB and Polars (``python -m bench scale``).
 
-All evaluate the same filters over the same drift tuples on two cores; what they count is compared
-in the same run. Then visits per tuple of every ordering, and one thread of the kernel against C and
-against memory. ``python -m bench scale``.
+In full, ``--full``, more tuples; then our kernel and our Spark path beside plain Spark over the
+same drift tuples, what they count compared in the same run, visits per tuple of every ordering, and
+one thread of the kernel against C and against memory.
 """
 
 from __future__ import annotations
@@ -33,19 +33,23 @@ from bench.scale_data import (
     drift_tuples,
     workload,
 )
-from bench.scale_peers import duckdb_counts, polars_counts, spark_counts, timed, write_tuples
+from bench.scale_peers import spark_counts, timed, write_tuples
 from bench.scale_spark import spark_path, without_spark
+from bench.scale_turns import compare
 from bench.timing import take_turns
 
 
 class Size(NamedTuple):
-    """Queries, tuples for the peers, tuples for us (the peers' are their first)."""
+    """Queries, tuples for plain Spark, tuples for us (its are their first)."""
 
     k: int
     n_peers: int
     n_ours: int
 
 
+#: Queries and tuples of the product and its peers.
+QUICK: Final = ((50, 500_000), (500, 500_000), (2_000, 500_000))
+FULL: Final = ((50, 10_000_000), (500, 5_000_000), (2_000, 2_000_000), (5_000, 1_000_000))
 SIZES: Final = (
     Size(50, 1_000_000, 4_000_000),
     Size(500, 200_000, 4_000_000),
@@ -60,15 +64,18 @@ LIMIT_S: Final = 180.0
 KINDS: Final = ("early drop", "no early drop")
 
 
-def main(share: float = 1.0, sizes: Sequence[Size] = SIZES) -> None:
-    """Print the tables; share: of the tuples."""
-    most = max(int(size.n_ours * share) for size in sizes)
-    tuples = drift_tuples(most)
+def main(full: bool = False) -> None:
+    """Print the tables."""
+    for k, n_tuples in FULL if full else QUICK:
+        compare(k, n_tuples, 3 if full else 1)
+    if full:
+        _kernels()
+
+
+def _kernels() -> None:
+    tuples = drift_tuples(max(size.n_ours for size in SIZES))
     works = []
-    for size in sizes:
-        size = Size(
-            size.k, max(200, int(size.n_peers * share)), max(2000, int(size.n_ours * share))
-        )
+    for size in SIZES:
         works.append(workload(size.k, tuples))
         _throughput(works[-1], size, tuples)
     _visits(works)
@@ -120,8 +127,6 @@ def _paths(work: ScaleData, n_ours: int, path: Path, expected: Counts) -> None:
 
 
 _PEERS: Final[tuple[tuple[str, Callable[..., Counts], tuple[Any, ...]], ...]] = (
-    ("DuckDB", duckdb_counts, ()),
-    ("Polars", polars_counts, ()),
     ("plain Spark, tuned", spark_counts, (False,)),
     ("plain Spark, default", spark_counts, (True,)),
 )

@@ -1,76 +1,141 @@
-"""The same filters in DuckDB, Polars and plain Spark: matched tuples and the sum of matches.
+"""The same filters in DuckDB, Polars and plain Spark, each in the best form that we know of it.
 
-Every one adds up the filters of a tuple as integers, in a balanced tree, as a chain of thousands
-is deeper than their parsers go.
+Queries come by name as Where clauses. DuckDB and Polars get the front in words of their own: what
+the first predicates of all queries leave, by which most tuples go.
 """
 
 from __future__ import annotations
 
 import multiprocessing
+import operator
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 from queue import Empty
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+import duckdb
+import polars as pl
 import pyarrow.parquet as pq
 
-from bench.scale_data import Counts
+from bench.scale_data import N_THREADS, Counts, Queries
 
-#: Filters added up by one Polars expression.
-_CHUNK: Final = 500
+#: Name of a file that a peer writes.
+MATCHES: Final = "matches.parquet"
+#: Queries in one statement of DuckDB: planning takes the square of them.
+_CHUNK: Final = 100
+_COMPARE: Final[dict[str, Callable[[Any, int], Any]]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
-def balanced(parts: Sequence[str]) -> str:
-    """The sum of the parts, in parentheses, as a balanced tree."""
+def balanced(parts: Sequence[str], between: str = "+") -> str:
+    """The parts in parentheses, as a balanced tree: parsers are not deep enough for a chain."""
     if len(parts) == 1:
         return parts[0]
     middle = len(parts) // 2
-    return f"({balanced(parts[:middle])} + {balanced(parts[middle:])})"
+    halves = balanced(parts[:middle], between), balanced(parts[middle:], between)
+    return f"({halves[0]} {between} {halves[1]})"
 
 
-def duckdb_counts(path: Path, texts: Sequence[str]) -> Counts:
-    """One query over the Parquet file, on two threads."""
-    import duckdb
-
-    hits = balanced([f"({text})::int" for text in texts])
-    with duckdb.connect() as connection:
-        connection.execute("set threads = 2; set max_expression_depth to 100000")
-        connection.execute("set enable_progress_bar = false")
-        inner = f"select {hits} as hits from read_parquet('{path}')"
-        wanted = "select count(*) filter (where hits > 0), sum(hits)"
-        row = connection.execute(f"{wanted} from ({inner})").fetchone()
-    assert row is not None
-    return int(row[0]), int(row[1] or 0)
+def front(queries: Queries) -> tuple[str, int]:
+    """The attribute that all queries begin with, and the largest value that any of them lets by."""
+    firsts = [text.split()[:3] for text in queries.values()]
+    return firsts[0][0], max(int(value) for _, _, value in firsts)
 
 
-def polars_counts(path: Path, texts: Sequence[str]) -> Counts:
-    """Expressions over the columns in memory, _CHUNK filters at a time."""
-    import polars as pl
-
-    frame = pl.read_parquet(path)
-    total = pl.zeros(len(frame), dtype=pl.Int32, eager=True)
-    for start in range(0, len(texts), _CHUNK):
-        chunk = [_polars(text).cast(pl.Int32) for text in texts[start : start + _CHUNK]]
-        total = total + frame.select(pl.sum_horizontal(chunk).alias("hits"))["hits"]
-    return int((total > 0).sum()), int(total.sum())
+def duckdb_once(path: Path, queries: Queries, folder: Path) -> None:
+    """Writes matched tuples with their queries in one statement: lists where the filter holds."""
+    some = balanced([f"({text})" for text in queries.values()], "or")
+    names = ", ".join(f"case when {text} then '{name}' end" for name, text in queries.items())
+    lists = f"list_filter([{names}], lambda name: name is not null) as query_ids"
+    with _duckdb() as connection:
+        wanted = f"select *, {lists} from {_read(path, queries)} and {some}"
+        connection.execute(f"copy ({wanted}) to '{folder / MATCHES}' (format parquet)")
 
 
-def _polars(text: str) -> Any:
-    import polars as pl
+def duckdb_lists(path: Path, queries: Queries, folder: Path) -> None:
+    """Writes the same, a filter a query over what the front leaves, sorted by its attribute."""
+    with _duckdb() as connection:
+        connection.execute(_kept(path, queries))
+        connection.execute("create temp table hits (tuple bigint, query varchar)")
+        for chunk in _chunks("rowid, '{name}'", queries):
+            connection.execute(f"insert into hits {chunk}")
+        grouped = "select tuple, list(query) as query_ids from hits group by tuple"
+        wanted = f"select kept.*, query_ids from kept join ({grouped}) on kept.rowid = tuple"
+        connection.execute(f"copy ({wanted}) to '{folder / MATCHES}' (format parquet)")
 
-    compare: dict[str, Callable[[Any, int], Any]] = {
-        "=": lambda column, value: column == value,
-        "<>": lambda column, value: column != value,
-        "<": lambda column, value: column < value,
-        "<=": lambda column, value: column <= value,
-        ">": lambda column, value: column > value,
-        ">=": lambda column, value: column >= value,
-    }
+
+def duckdb_counts(path: Path, queries: Queries, folder: Path) -> Mapping[str, int]:
+    """Counts a query in the same way."""
+    with _duckdb() as connection:
+        connection.execute(_kept(path, queries))
+        chunks = _chunks("'{name}', count(*)", queries)
+        return dict(row for chunk in chunks for row in connection.execute(chunk).fetchall())
+
+
+def _duckdb() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(config={"threads": N_THREADS, "max_expression_depth": 100_000})
+    connection.execute("set enable_progress_bar = false")
+    return connection
+
+
+def _read(path: Path, queries: Queries) -> str:
+    attribute, most = front(queries)
+    return f"read_parquet('{path}') where {attribute} <= {most}"
+
+
+def _kept(path: Path, queries: Queries) -> str:
+    wanted = f"select * from {_read(path, queries)} order by {front(queries)[0]}"
+    return f"create temp table kept as {wanted}"
+
+
+def _chunks(columns: str, queries: Queries) -> Iterator[str]:
+    parts = [
+        f"select {columns.format(name=name)} from kept where {text}"
+        for name, text in queries.items()
+    ]
+    for start in range(0, len(parts), _CHUNK):
+        yield " union all ".join(parts[start : start + _CHUNK])
+
+
+def polars_lists(path: Path, queries: Queries, folder: Path) -> None:
+    """Writes matched tuples with their queries: where each filter holds, put together by tuple."""
+    kept = _polars_kept(path, queries).with_row_index("tuple").collect(engine="streaming").lazy()
+    where = {name: _polars(text).arg_true().implode() for name, text in queries.items()}
+    narrow = kept.select(pl.exclude("tuple").cast(pl.Int8))
+    places = narrow.select(**where).collect()
+    hits = places.unpivot(variable_name="query_ids", value_name="tuple").lazy()
+    lists = hits.explode("tuple").drop_nulls().group_by("tuple").agg("query_ids")
+    kept.join(lists, on="tuple").drop("tuple").sink_parquet(folder / MATCHES)
+
+
+def polars_counts(path: Path, queries: Queries, folder: Path) -> Mapping[str, int]:
+    """Counts a query, in one pass."""
+    narrow = _polars_kept(path, queries).select(pl.all().cast(pl.Int8))
+    sums = narrow.select(**{name: _polars(text).sum() for name, text in queries.items()})
+    counted: Mapping[str, int] = sums.collect(engine="streaming").row(0, named=True)
+    return counted
+
+
+def _polars_kept(path: Path, queries: Queries) -> pl.LazyFrame:
+    attribute, most = front(queries)
+    return pl.scan_parquet(path).filter(pl.col(attribute) <= most)
+
+
+def _polars(text: str) -> pl.Expr:
     pieces = [piece.split() for piece in text.split(" and ")]
-    return pl.all_horizontal([compare[op](pl.col(a), int(v)) for a, op, v in pieces])
+    compared = [_COMPARE[op](pl.col(attribute), int(value)) for attribute, op, value in pieces]
+    both: pl.Expr = reduce(operator.and_, compared)
+    return both
 
 
 def spark_counts(path: Path, texts: Sequence[str], whole_stage: bool) -> Counts:
@@ -79,7 +144,7 @@ def spark_counts(path: Path, texts: Sequence[str], whole_stage: bool) -> Counts:
 
     with TemporaryDirectory() as scratch:
         own = {"spark.sql.codegen.wholeStage": str(whole_stage).lower()}
-        session = build_session("local[2]", "planwatch bench", Path(scratch), own)
+        session = build_session(f"local[{N_THREADS}]", "planwatch bench", Path(scratch), own)
         try:
             hits = balanced([f"int(coalesce({text}, false))" for text in texts])
             frame = session.read.parquet(str(path)).selectExpr(f"{hits} as hits")
