@@ -3,9 +3,9 @@
 Ways take the batches of one stream in turns: count(*) by the same key, exact and estimated, window
 and coalescing as two operators, the window that may shed without a limit, and with half the window
 by each algorithm. Without a limit answers must be the same; with one each coalesced tuple lies
-inside an exact one, and intervals hold most exact counts. Then
-time for an arrival by the size of memory, and accuracy by how often values repeat and how much is
-kept, of conditions on lengths, too.
+inside an exact one, and intervals hold most exact counts. Then both state forms: time, accuracy at
+equal bytes, and what is held. Then time for an arrival by the size of memory, and accuracy by how
+often values repeat and how much is kept, of conditions on lengths, too.
 """
 
 from __future__ import annotations
@@ -14,21 +14,30 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import median
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, get_args
 
 import numpy as np
 
 from backend.cql import parse_query
 from backend.model.schema import Schema, ValidTimes
 from backend.operators.network.core.blocks import Block, Column64, Ints
-from backend.operators.network.core.contract import Clock, ProfiledOperator, Surroundings
+from backend.operators.network.core.contract import (
+    Clock,
+    KeepingOperator,
+    ProfiledOperator,
+    Surroundings,
+)
 from backend.operators.network.core.regions import MemoryRegions
 from backend.operators.network.core.strings import Strings
 from backend.operators.network.core.tuning import Tuning
 from backend.operators.network.kinds.inputs import StreamInput
 from backend.operators.network.shards.making import make
-from backend.operators.network.shedding.options import ShedAlgorithm, ShedOptions
-from backend.operators.network.temporal.shed_tuning import ShedTuning
+from backend.operators.network.shedding.options import (
+    ShedAlgorithm,
+    ShedOptions,
+    StateForm,
+)
+from backend.operators.network.temporal.shed_tuning import ShedProfile, ShedTuning
 from backend.systems.cals.core import CALS as CALS_CORE
 from backend.systems.cals.core import shedding
 from backend.systems.stream.compiling import compile_queries
@@ -39,6 +48,8 @@ SCHEMA: Final = replace(
     Schema.parse("v int, since bigint, until bigint"),
     valid=ValidTimes("since", "until", type="bigint"),
 )
+#: Of the window as rows, that is kept in either state form where both are short of memory.
+_SHORT: Final = 0.06
 PLAIN, MOST, APART, WHOLE = "count(*)", "count(*), max", "window + coalesce", "no limit"
 COUNTED, ESTIMATED = "count(*), no limit", "count(*), a half"
 _COUNT: Final = "Select v, count(*) From R [Rows {rows}] Group By v"
@@ -51,6 +62,8 @@ ALGORITHMS: Final[tuple[ShedAlgorithm, ...]] = (
 #: cals over rand, a million tuples over a thousand (time); accuracy of cals over that of rand at
 #: ratio .3 and p .95; expected less measured.
 _COALESCES, _SHEDS, _OVER_RAND, _GROWS, _ACCURATE, _APART = 0.5, 0.9, 1.5, 2.0, 5.0, 0.02
+#: Time of state form runs over tuples.
+_AS_RUNS: Final = 1.3
 #: Of the groups at the end, at least so many intervals have the exact count.
 _COVERED: Final = 0.7
 
@@ -84,7 +97,9 @@ class TemporalLane:
         self._strings = Strings(self._regions.scope("strings"))
         self._changes: list[Ints] = []
         self._keeps = keeps
+        self._profiled: object = None
         self.ns: list[int] = []
+        self.accuracies: list[float] = []
 
     def step(self, tuples: Ints) -> None:
         """A batch: value, start, end of each tuple; one comes at each tick."""
@@ -105,9 +120,13 @@ class TemporalLane:
                 operator = make(each, around)
                 inputs = [blocks[id] for id in each.inputs]
                 blocks[each.id] = operator.run(inputs, self._seen)
+                if isinstance(operator, KeepingOperator):
+                    operator.keep()
                 if isinstance(operator, ProfiledOperator):
-                    operator.profile()
+                    self._profiled = operator.profile()
         self.ns.append(time.thread_time_ns() - begun)
+        if isinstance(self._profiled, ShedProfile):
+            self.accuracies.append(self._profiled.expected)
         if self._keeps:
             made = blocks[self._plan.answers["q"].operator]
             self._changes.append(np.array([*(each.values for each in made.columns), made.sign]))
@@ -121,6 +140,11 @@ class TemporalLane:
         self._changes = [np.vstack([rows[:, counts > 0], counts[counts > 0]])]
         there: Ints = rows[:, counts > 0]
         return there
+
+    @property
+    def n_bytes(self) -> int:
+        """Of all regions."""
+        return self._regions.n_bytes
 
     def ns_per_tuple(self, batch: int) -> float:
         """Of the later half of its batches, the median."""
@@ -205,9 +229,53 @@ def throughput(sizes: CalsSizes) -> None:
     tell("time of cals over rand", took["cals, half"] / took["rand, half"], _OVER_RAND, most=True)
 
 
+def forms(sizes: CalsSizes) -> None:
+    """Both state forms side by side, without a limit, with one that is not met by runs, and with
+    one that both meet; then accuracy at equal bytes, by how often values repeat."""
+    text, limits = _RUNS.format(rows=sizes.rows), (0, sizes.rows // 2, int(_SHORT * sizes.rows))
+    lanes = {
+        (form, limit): TemporalLane(text, ShedOptions("cals", limit, state_form=form))
+        for form in get_args(StateForm)
+        for limit in (*limits, 2 * sizes.rows)
+    }
+    whole = {str(key): lane for key, lane in lanes.items()}
+    apart = TemporalLane(text)
+    turns({**whole, APART: apart}, stream(sizes.n, 0.75, 3), sizes.batch)
+    check({APART: apart, WHOLE: lanes["runs", limits[1]]}, [])
+    print(f"\n{'':10}{'M':>8}{'tuples/s':>14}{'accuracy':>10}{'bytes in regions':>18}")
+    for (form, limit), lane in lanes.items():
+        rate, accuracy = 1e9 / lane.ns_per_tuple(sizes.batch), float(np.mean(lane.accuracies))
+        print(f"{form:10}{limit:8,}{rate:14,.0f}{accuracy:10.3f}{lane.n_bytes:18,}")
+    for limit, what in ((2 * sizes.rows, "where nothing is shed"), (limits[2], "where both shed")):
+        runs, tuples = (lanes[form, limit].ns_per_tuple(sizes.batch) for form in ("runs", "tuples"))
+        tell(f"time of runs over tuples, {what}", runs / tuples, _AS_RUNS, most=True)
+    equal_bytes(sizes)
+
+
+def equal_bytes(sizes: CalsSizes) -> None:
+    """Expected accuracy of both forms, runs / tuples, by M over the window, and repetition."""
+    text = _RUNS.format(rows=sizes.rows)
+    print(f"\n{'A, runs / tuples':16}" + "".join(f"{f'p {p:g}':>16}" for p in running.REPEATS))
+    worst = 9.0
+    for ratio in (0.05, 0.1, 0.2, 0.5):
+        line = f"M {ratio:<14g}"
+        for p in running.REPEATS:
+            limit = max(1, int(ratio * sizes.rows))
+            lanes = {
+                form: TemporalLane(text, ShedOptions("cals", limit, state_form=form), keeps=False)
+                for form in get_args(StateForm)
+            }
+            turns(lanes, stream(min(sizes.n, 8 * sizes.rows), p, 4), sizes.batch)
+            runs, tuples = (float(np.mean(lanes[n].accuracies[1:])) for n in ("runs", "tuples"))
+            worst = min(worst, runs - tuples)
+            line += f"{runs:9.3f} /{tuples:.3f}"
+        print(line)
+    tell("accuracy of runs less that of tuples, worst cell", worst, 0.0)
+
+
 def growth(sizes: CalsSizes) -> None:
     """Time for an arrival by M, half of the window."""
-    print(f"\n{'M':>10}{'no limit':>12}{'rand':>12}{'cals':>12}   ns for an arrival")
+    print(f"\n{'M':>10}{'no limit':>12}{'rand':>12}{'cals':>12}{'runs':>12}   ns for an arrival")
     first: dict[str, float] = {}
     for memory in sizes.memory:
         rows = 2 * memory
@@ -216,6 +284,7 @@ def growth(sizes: CalsSizes) -> None:
             WHOLE: TemporalLane(text, ShedOptions(), keeps=False),
             "rand": TemporalLane(text, ShedOptions("rand", memory), keeps=False),
             "cals": TemporalLane(text, ShedOptions("cals", memory), keeps=False),
+            "runs": TemporalLane(text, ShedOptions("cals", memory, state_form="runs"), keeps=False),
         }
         n = max(rows + rows // 2, 10 * sizes.batch)
         turns(lanes, stream(n, 0.75, 2), sizes.batch)
@@ -273,6 +342,7 @@ def tell(what: str, value: float, aim: float, most: bool = False) -> None:
 def main(sizes: CalsSizes = FULL) -> None:
     """Print all tables."""
     throughput(sizes)
+    forms(sizes)
     growth(sizes)
     accuracy(sizes)
 

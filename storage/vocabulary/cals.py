@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from storage.vocabulary.properties import Property, Vocabulary
+from storage.vocabulary.records import Json
 
 #: Columns of the receipts of a batch: the tuple's valid time, its run before and what is left of it
 #: in so many pieces, δ⁺, ρ⁻, and the accuracy it is predicted to cost.
@@ -20,6 +22,15 @@ CURVE_COLUMNS: Final = ("tuples", "limit", "bytes", "accuracy", "at_once")
 #: and half of their 95 % intervals.
 RACE_COLUMNS: Final = ("accuracy", "half", "gain", "gain_half")
 
+#: What the paper's windows do, by knob.
+AS_IN_THE_PAPER: Final[Mapping[str, Json]] = {
+    "shed_algorithm": "cals",
+    "state_form": "tuples",
+    "low_water": 1.0,
+    "delta_weight": 1.0,
+    "accuracy_metric": "R1",
+}
+
 CALS: Final = Vocabulary(
     roles=("shed",),
     matrices=(
@@ -28,8 +39,16 @@ CALS: Final = Vocabulary(
     ),
     properties={
         "resident_tuples": Property("tuples", ("operator",), "tuples of the window in memory"),
+        "limited_tuples": Property(
+            "tuples",
+            ("operator",),
+            "tuples, each a row, that take as much as what is kept: what its limit is of",
+        ),
         "limit_tuples": Property(
-            "tuples", ("operator",), "tuples it may keep in a shard, by knobs and pools; 0 = all"
+            "tuples",
+            ("operator",),
+            "tuples it may keep in a shard, or, as runs, whose bytes it may, by knobs and pools; "
+            "0 = all",
         ),
         "shed_tuples": Property("tuples", ("operator",), "tuples shed in the batch"),
         "shed_total": Property("tuples", ("operator",), "tuples shed since the run began"),
@@ -54,7 +73,10 @@ CALS: Final = Vocabulary(
             "bytes", ("operator",), "bytes of what is in memory, kept tuple by tuple"
         ),
         "runs_bytes": Property(
-            "bytes", ("operator",), "bytes of the same as runs: values once, starts as differences"
+            "bytes",
+            ("operator",),
+            "bytes of the same as runs: values once, starts and ends as differences; in form runs "
+            "those it holds",
         ),
         "audit_bytes": Property(
             "bytes", ("operator",), "bytes of what is kept beside to measure accuracy"

@@ -65,6 +65,7 @@ min_gain = 0.0
 migration = "all"
 migration_us = 200
 memory_tuples = 20
+state_form = "tuples"
 """
 #: Of the trace: seconds since 1970.
 FIRST_TICK = 1_357_016_400
@@ -234,7 +235,7 @@ def answered(folder: Path, name: str, columns: tuple[str, ...]) -> Counter[tuple
 def spells(limit: int) -> Counter[tuple[int, ...]]:
     """The coalesced tuples of the window after each arrival; of those that are kept in one that was
     never killed. limit: of tuples, 0: none."""
-    options = CalsKnobs(memory_tuples=limit).options
+    options = CalsKnobs(memory_tuples=limit, state_form="tuples").options
     window = SheddingWindow(options, WindowExtent("rows", VALID_ROWS))
     elements: Counter[tuple[int, ...]] = Counter()
     before = Counter[tuple[int, ...]]()

@@ -19,14 +19,13 @@ from backend.operators.network.kinds.shedding import ShedOp
 from backend.operators.network.relational.packing import pack, unpack
 from backend.operators.network.shedding.audits import MeasuredAccuracy, measured
 from backend.operators.network.shedding.curve import RunSample
-from backend.operators.network.shedding.forms import form_bytes
 from backend.operators.network.shedding.receipts import ShedReceipt
 from backend.operators.network.shedding.runs import RunChange, RunIndex
-from backend.operators.network.shedding.shedding import SheddingWindow
 from backend.operators.network.shedding.temporal import AnswerShape, TemporalTuple, Values
 from backend.operators.network.temporal.coalesce import valid_elements
 from backend.operators.network.temporal.shed_state import window_extent
 from backend.operators.network.temporal.shed_tuning import ShedTuning
+from tests.oracles.run_bytes import WindowInBytes
 from tests.oracles.run_sample import sample_of
 
 
@@ -50,7 +49,7 @@ class WatchedRuns(RunIndex):
 class Held:
     """What an operator goes on with."""
 
-    window: SheddingWindow
+    window: WindowInBytes
     runs: WatchedRuns
     shown: dict[Values, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     event: int = 0
@@ -64,7 +63,7 @@ class SlowProfile:
     receipts: list[ShedReceipt]
     n_tuples: int
     n_runs: int
-    n_beside: int
+    beside_bytes: int
     run_bytes: int
     expected: float
     n_expected: int
@@ -96,7 +95,7 @@ class SlowShedOperator(OperatorFrame):
         if planned.id not in HELD:
             answer = AnswerShape(None, self.tuning.lengths)
             runs = WatchedRuns(answer)
-            window = SheddingWindow(self.tuning.options, window_extent(self.of), answer, runs)
+            window = WindowInBytes(self.tuning.options, window_extent(self.of), answer, runs)
             HELD[planned.id] = Held(window, runs)
         self.held = HELD[planned.id]
         self.window = self.held.window
@@ -188,8 +187,7 @@ class SlowShedOperator(OperatorFrame):
         return Block(tau, sign.astype(np.int8), columns)
 
     def slow_profile(self) -> SlowProfile:
-        window, n_words = self.window, 8 * (len(self.fields) - 2)
-        by_rows = self.of.kind == "rows"
+        window = self.window
         shares: dict[Values, tuple[int, float]] = {}
         for key, (charge, loss) in window.ledger.shares(window.n_exact).items():
             n, lost = shares.get(key.values, (0, 0.0))
@@ -198,8 +196,8 @@ class SlowShedOperator(OperatorFrame):
             self.receipts,
             len(window.memory),
             window.memory.n_runs,
-            window.n_beside,
-            form_bytes(window.memory.runs(), 0, n_words, by_rows).runs,
+            window.beside_bytes,
+            window.bytes_as_runs,
             window.expected_accuracy,
             window.n_expected,
             window.is_whole,
@@ -211,7 +209,7 @@ class SlowShedOperator(OperatorFrame):
         )
 
 
-def pieces_of(window: SheddingWindow, values: Values) -> Iterator[tuple[Any, ...]]:
+def pieces_of(window: WindowInBytes, values: Values) -> Iterator[tuple[Any, ...]]:
     """Both ends of a run, and of a piece that is left of it."""
     if not (window.options.needs_exact or window.is_audited(values)):
         yield from ((None, None, one.start, one.end) for one in window.memory.of(values))

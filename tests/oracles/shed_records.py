@@ -21,6 +21,8 @@ def _shedding(d: Decision) -> Sides:
     assert (d.relation == ">") == (
         detail["dropped_tuples"] > 0 or d.explanation.startswith("sheds")
     )
+    if "runs_bytes" in detail:
+        return detail["runs_bytes"], detail["limit_bytes"]
     return detail["resident_tuples"] + detail["dropped_tuples"], detail["memory_tuples"] or None
 
 

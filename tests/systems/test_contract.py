@@ -28,9 +28,9 @@ from storage.vocabulary.records import PlanVersion
 from storage.vocabulary.registry import KNOWN, VOCABULARIES
 from tests.systems.running import ASKED, BATTERY, TEXTS, Bench, claimed, executed, query, tuples
 
-KNOBS = {
+KNOBS: dict[str, dict[str, Any]] = {
     "asc": {"lambda_tuples": 800, "cooldown_tuples": 0},
-    "cals": {"memory_tuples": 12},
+    "cals": {"memory_tuples": 12, "state_form": "tuples"},
     "amri": {"period_requests": 400, "trigger_requests": 700},
 }
 #: Other queries of the unit, by name, where they are not the first of its own.

@@ -33,7 +33,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def run(site: Site) -> Iterator[CalsRun]:
     """The running run, whose window sheds."""
-    knobs = {"memory_tuples": LIMIT, "audit": "exact"}
+    knobs = {"memory_tuples": LIMIT, "audit": "exact", "state_form": "tuples"}
     with closing(CalsRun(site.path, RUN, **knobs).seconds(14)) as made:
         yield made
 

@@ -67,6 +67,7 @@ def _turn(
     window.floor.turn(knobs.accuracy_floor)
     pool = window.pool
     pool.limit_bytes, pool.weight = knobs.state_pool_bytes, knobs.shed_weight
+    pool.as_runs = window.turned.state_form == "runs"
     pool.price, pool.objective = knobs.accuracy_price, knobs.shed_objective
     pool.row_bytes, pool.beside = _WORD * n_words, beside_bytes(window.options)
 
@@ -148,7 +149,7 @@ class CalsCore(OperatorCore):
     def memory_uses(self) -> Mapping[str, MemoryUse]:
         windows = self._windows.items()
         return {
-            id: window.pool.use(window.profile.n_resident, window.profile.audit_bytes)
+            id: window.pool.use(window.held_bytes + window.profile.audit_bytes)
             for id, window in windows
         }
 

@@ -7,7 +7,13 @@ from typing import Final, cast, get_args
 
 from backend.model.knobs import Knobs, knob
 from backend.operators.network.shedding.accuracy import AccuracyMetric
-from backend.operators.network.shedding.options import Audit, RhoBasis, ShedAlgorithm, ShedOptions
+from backend.operators.network.shedding.options import (
+    Audit,
+    RhoBasis,
+    ShedAlgorithm,
+    ShedOptions,
+    StateForm,
+)
 
 ALGORITHMS: Final = get_args(ShedAlgorithm)
 #: The best on evidence.
@@ -40,6 +46,13 @@ class CalsKnobs(Knobs):
         scale="log",
         help="Tuples that a window may keep in a shard, M; more are shed. 0: as many as there are, "
         "so that answers are exact. What was shed never comes back.",
+    )
+    state_form: str = knob(
+        "runs",
+        choices=get_args(StateForm),
+        help="How a window with a limit keeps its tuples. runs: values once, starts and ends as "
+        "differences, and M stands for the bytes that M tuples take as such: all are kept, "
+        "exactly, until their runs take more. tuples: M tuples, as in the paper.",
     )
     state_pool_bytes: int = knob(
         0,
@@ -154,12 +167,13 @@ class CalsKnobs(Knobs):
         """As windows take them; cals where the algorithm is to be chosen."""
         algorithm = "cals" if self.shed_algorithm == AUTO else self.shed_algorithm
         return ShedOptions(
-            cast(ShedAlgorithm, algorithm),
-            self.memory_tuples,
-            cast(RhoBasis, self.rho_basis),
-            self.delta_weight,
-            self.low_water,
-            cast(AccuracyMetric, self.accuracy_metric),
-            cast(Audit, self.audit),
-            self.audit_groups,
+            shed_algorithm=cast(ShedAlgorithm, algorithm),
+            memory_tuples=self.memory_tuples,
+            rho_basis=cast(RhoBasis, self.rho_basis),
+            delta_weight=self.delta_weight,
+            low_water=self.low_water,
+            accuracy_metric=cast(AccuracyMetric, self.accuracy_metric),
+            audit=cast(Audit, self.audit),
+            audit_groups=self.audit_groups,
+            state_form=cast(StateForm, self.state_form),
         )

@@ -44,7 +44,9 @@ def beside_bytes(options: ShedOptions) -> float:
 class StatePool:
     """The pages of a window. limit_bytes: of its own, 0 = none; weight: of its accuracy; price:
     microseconds a tuple that one per cent of it is worth; objective: by which it bids. n_shards:
-    that it is in; row_bytes: of a tuple; beside: bytes of it once it is shed, on average.
+    that it is in; row_bytes: of a tuple; beside: bytes of it once it is shed, on average. as_runs:
+    a limit is of the bytes of so many tuples as runs; run_bytes: of one among its runs, lately at
+    most, 0 = not known.
     in_force: pages of each shard that its limit is of, None = the pool of the run has none. curve:
     that it bids by; enough: tuples, more of which are not wanted, 0 = all are. arrivals: of a
     batch, lately; lacking: tuples in memory and beside that there may be in all shards by the end
@@ -57,6 +59,8 @@ class StatePool:
     n_shards: int = 1
     row_bytes: int = 1
     beside: float = 0.0
+    as_runs: bool = False
+    run_bytes: float = 0.0
     in_force: int | None = None
     curve: AccuracyCurve | None = None
     enough: int = 0
@@ -70,17 +74,38 @@ class StatePool:
         enough: int = 0,
         n_resident: int = 0,
         audit_bytes: int = 0,
+        run_bytes: int = 0,
     ) -> None:
-        """A batch is over. n_resident: tuples in memory; audit_bytes: of what is beside."""
+        """A batch is over. n_resident: tuples in memory, of so many bytes as runs; audit_bytes: of
+        what is beside."""
         self.arrivals += _NEW * (n_arrived - self.arrivals)
         self.enough = enough
         if curve is not None and curve.is_new:
             points = tuple(point._replace(at_once=None, going=()) for point in curve.points)
             self.curve = curve._replace(points=points, values=(), is_new=False)
-        gone = audit_bytes / self.beside if self.beside else 0.0
+        each = run_bytes / n_resident if n_resident else self.run_bytes
+        if not (1 - _MORE) * self.run_bytes <= each <= self.run_bytes:
+            self.run_bytes = (1 + _MORE) * each
+        gone = audit_bytes / self._gone if self._gone else 0.0
         now = n_resident + gone + max(self.arrivals, n_arrived)
         if not (1 - _MORE) * self.lacking <= now <= self.lacking:
             self.lacking = (1 + _MORE) * now
+
+    @property
+    def kept_bytes(self) -> float:
+        """Of a tuple in memory, in the form of the state."""
+        return self.run_bytes if self.as_runs and self.run_bytes else self.row_bytes
+
+    @property
+    def _gone(self) -> float:
+        """Of a tuple that was shed, on average."""
+        return self.kept_bytes * self.beside / _BESIDE if self.as_runs else self.beside
+
+    @property
+    def _saved(self) -> float:
+        """Of a tuple of a limit, once it is shed."""
+        gone = self.row_bytes * self.beside / _BESIDE if self.as_runs else self.beside
+        return max(1.0, self.row_bytes - gone)
 
     @property
     def tiers(self) -> tuple[Tier, ...]:
@@ -130,13 +155,13 @@ class StatePool:
     @property
     def _per_page(self) -> float:
         """Tuples in all that a page in each shard holds."""
-        return self.n_shards * PAGE_BYTES / self.row_bytes
+        return self.n_shards * PAGE_BYTES / self.kept_bytes
 
     def _pages(self, tuples: float) -> int:
         """In each shard, for so many tuples in all; the others of the window are beside."""
         whole = 0.0 if self.curve is None else self.curve.n_window
-        beside = max(0.0, whole - tuples) * self.beside
-        return math.ceil((tuples * self.row_bytes + beside) / (self.n_shards * PAGE_BYTES))
+        beside = max(0.0, whole - tuples) * self._gone
+        return math.ceil((tuples * self.kept_bytes + beside) / (self.n_shards * PAGE_BYTES))
 
     @property
     def wants(self) -> list[Tier]:
@@ -191,27 +216,29 @@ class StatePool:
         be beside then is left room for; where that is all there is, one."""
         if self.n_pages is None:
             return memory_tuples
-        each = max(1.0, self.row_bytes - self.beside)
         most = self.n_pages * PAGE_BYTES // self.row_bytes
-        fits = max(1, min(most, math.floor(self._left / each)))
+        fits = max(1, min(most, math.floor(self._left / self._saved)))
         return min(memory_tuples, fits) if memory_tuples else fits
 
     @property
     def _left(self) -> float:
         """Bytes of a shard, were all that there may be beside."""
         pages = self.n_pages or 0
-        return pages * PAGE_BYTES - self.lacking / self.n_shards * self.beside
+        return pages * PAGE_BYTES - self.lacking / self.n_shards * self._gone
 
     @property
     def is_full_of_audit(self) -> bool:
         """Whether what may be beside leaves no room for a tuple."""
-        return self.n_pages is not None and self._left < self.row_bytes - self.beside
+        return self.n_pages is not None and self._left < self._saved
 
-    def use(self, n_tuples: int, audit_bytes: int = 0) -> MemoryUse:
-        """Of a batch, in all shards."""
+    def rows(self, tuples: float) -> float:
+        """Rows that take as much as so many tuples in the form of the state: a limit for them."""
+        return tuples * self.kept_bytes / self.row_bytes
+
+    def use(self, used: int) -> MemoryUse:
+        """Of a batch, in all shards, with bytes in use."""
         asked = sum(tier.n_pages for tier in self.wants)
         granted = asked if self.n_pages is None else min(asked, self.n_pages)
-        used = n_tuples * self.row_bytes + audit_bytes
         return MemoryUse(granted * PAGE_BYTES * self.n_shards, {_PART: used})
 
     def state(self) -> dict[str, Any]:
@@ -222,10 +249,11 @@ class StatePool:
             "in_force": self.in_force,
             "arrivals": self.arrivals,
             "lacking": self.lacking,
+            "run_bytes": self.run_bytes,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take that up."""
         self.curve, self.in_force = read_curve(state["curve"]), state["in_force"]
         self.enough, self.arrivals = state["enough"], state["arrivals"]
-        self.lacking = state["lacking"]
+        self.lacking, self.run_bytes = state["lacking"], state["run_bytes"]

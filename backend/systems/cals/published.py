@@ -30,6 +30,7 @@ def window_samples(node: str, window: AdaptedWindow) -> Sequence[Sample]:
     whole = {window.by_rows: profile.whole_from}
     values: Numbers = {
         "resident_tuples": (profile.n_resident, "tuples"),
+        "limited_tuples": (window.held_bytes / window.pool.row_bytes, "tuples"),
         "limit_tuples": (window.options.memory_tuples, "tuples"),
         "shed_tuples": (profile.n_dropped, "tuples"),
         "shed_total": (window.n_shed, "tuples"),
@@ -154,8 +155,8 @@ def _curve(node: str, window: AdaptedWindow, curve: AccuracyCurve) -> Matrix:
     values = [
         [
             round(point.tuples, 1),
-            round(point.tuples / pool.n_shards, 1),
-            round(point.tuples) * pool.row_bytes,
+            round(pool.rows(point.tuples) / pool.n_shards, 1),
+            round(round(point.tuples) * pool.kept_bytes),
             round(point.accuracy, 4),
             None if point.at_once is None else round(point.at_once, 4),
         ]
@@ -166,7 +167,8 @@ def _curve(node: str, window: AdaptedWindow, curve: AccuracyCurve) -> Matrix:
         [[word, round(n)] for word, n in zip(words, point.going, strict=False) if n >= 0.5]
         for point in curve.points
     ]
-    stats = {"going": going, "looked": [curve.n_looked] * len(rows)}
+    n = len(rows)
+    stats = {"going": going, "looked": [curve.n_looked] * n, "shards": [pool.n_shards] * n}
     return _matrix("accuracy by memory", node, window, rows, CURVE_COLUMNS, values, stats)
 
 

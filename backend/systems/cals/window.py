@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -58,7 +59,12 @@ class AdaptedWindow:
     @property
     def _floor_tuples(self) -> int:
         """Of each shard, by the accuracy it is to have; 0 = all."""
-        return -(-self.floor.tuples // self.pool.n_shards)
+        return math.ceil(self.pool.rows(self.floor.tuples) / self.pool.n_shards)
+
+    @property
+    def held_bytes(self) -> int:
+        """Of what is in memory, in the form it is kept in."""
+        return self.profile.run_bytes if self.options.as_runs else self.profile.tuple_bytes
 
     @property
     def tuning(self) -> ShedTuning:
@@ -91,6 +97,10 @@ class AdaptedWindow:
             words = f"{self.name} lacks tuples that were shed before it had no limit"
             return f"{words}; answers are whole again {self.again}" if self.again else words
         words = f"{self.name} keeps {limit} tuples and sheds the others"
+        if self.options.as_runs:
+            words = (
+                f"{self.name} keeps runs of {limit * self.pool.row_bytes} bytes and sheds the rest"
+            )
         if self.pool.n_pages == 0:
             words = f"{self.name} keeps 1 tuple, as it was granted no page of memory"
         elif self.pool.is_full_of_audit:
@@ -120,6 +130,7 @@ class AdaptedWindow:
             self.floor.tuples,
             profile.n_resident,
             profile.audit_bytes,
+            profile.run_bytes,
         )
         return decisions
 
@@ -136,36 +147,48 @@ class AdaptedWindow:
     def _turned(
         self, is_shedding: bool, batch_id: int, evaluations: Evaluations, version: int
     ) -> Decision:
-        """Shedding begins, or ends. Where it begins at least one tuple more was wanted than the
-        limit allows, however many have left the window since."""
+        """Shedding begins, or ends."""
         profile, algorithm = self.profile, self.options.shed_algorithm
         self.n_begun += is_shedding
         self.n_ended += not is_shedding
-        wanted, limit = profile.n_resident + profile.n_dropped, self.options.memory_tuples
-        wanted = max(wanted, limit + 1) if is_shedding else wanted
+        metric, wanted, limit = self._wanted(is_shedding)
         does = "keeps a sample" if self.is_sample else f"sheds {algorithm}"
+        unit = "bytes of runs" if self.options.as_runs else "tuples"
         return Decision(
             seq=evaluations.count(),
             batch=batch_id,
             algorithm=algorithm,
             kind="shedding",
             verdict="acted",
-            metric="resident_tuples",
+            metric=metric,
             lhs=wanted,
             relation=">" if is_shedding else "<=",
             rhs=limit or None,
             n=profile.n_arrived,
             n_sample=profile.n_arrived,
             knob_version=version,
-            explanation=f"{does}: {wanted} tuples wanted"
+            explanation=f"{does}: {wanted} {unit} wanted"
             if is_shedding
             else "answers are exact again",
             detail={
                 "resident_tuples": profile.n_resident,
                 "dropped_tuples": profile.n_dropped,
-                "memory_tuples": limit,
+                "memory_tuples": self.options.memory_tuples,
+                **({"runs_bytes": wanted, "limit_bytes": limit} if self.options.as_runs else {}),
             },
         )
+
+    def _wanted(self, is_shedding: bool) -> tuple[str, int, int]:
+        """What is compared, how much was wanted, and the limit. Where shedding begins at least one
+        tuple, or byte, more was wanted than the limit allows, however much has left the window
+        since."""
+        profile, limit = self.profile, self.options.memory_tuples
+        metric, wanted = "resident_tuples", profile.n_resident + profile.n_dropped
+        if self.options.as_runs:
+            metric, wanted, limit = "runs_bytes", profile.run_bytes, limit * self.pool.row_bytes
+        if is_shedding:
+            return metric, max(wanted, limit + 1), limit
+        return metric, wanted, limit
 
     def _choose(self, batch_id: int, evaluations: Evaluations, version: int) -> list[Decision]:
         """Another algorithm, if the race is new, it leads, and surely by enough."""

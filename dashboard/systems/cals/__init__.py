@@ -9,6 +9,7 @@ from dashboard.base.face import Face
 from dashboard.pages.contract import Page
 from dashboard.systems.cals import curve, gain, lanes, race, receipts, runs, shed, words
 from dashboard.systems.cals.history import PAGE
+from storage.vocabulary.cals import AS_IN_THE_PAPER
 
 FACE: Final = Face(
     folder=Path(__file__).parent,
@@ -43,4 +44,5 @@ FACE: Final = Face(
     gains=(gain.SOURCE,),
     verdict=gain.VERDICT,
     compared=gain.COMPARED,
+    presets={"As in the paper of CALS": AS_IN_THE_PAPER},
 )

@@ -64,7 +64,8 @@ def build_curves(
 def _curve(window: WindowShed, stored: StoredMatrix, knob: Knob | None) -> WindowCurve:
     points = _points(stored)
     last = points[-1]
-    n_shards = max(1, round(last.tuples / last.limit)) if last.limit else 1
+    by_rows = max(1, round(last.tuples / last.limit)) if last.limit else 1
+    n_shards = stored.matrix.row_stats.get("shards", [by_rows])[0]
     turned = 0.0 if knob is None else float(knob.value)
     measured = window.measured is not None
     looked = stored.matrix.row_stats.get("looked", [0])
@@ -75,7 +76,7 @@ def _curve(window: WindowShed, stored: StoredMatrix, knob: Knob | None) -> Windo
         stored.batch,
         looked[0],
         window.limit,
-        window.resident / n_shards,
+        window.held / n_shards,
         window.measured if measured else window.expected,
         measured,
         bool(window.limit) and window.limit != turned,

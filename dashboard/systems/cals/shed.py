@@ -61,8 +61,14 @@ def _window(window: WindowShed, context: Context) -> Component:
 def shed_words(window: WindowShed) -> str:
     """What goes, by which rule and why, in a sentence."""
     limit = f"It keeps at most {show(window.limit, 'int')} tuples in a shard"
+    if window.as_runs:
+        limit = (
+            f"It keeps runs in the bytes of at most {show(window.limit, 'int')} tuples in a shard"
+        )
     if not window.limit:
         limit = "It has no limit"
+    if window.is_compressed:
+        return f"{limit}. {_compressed(window)}"
     if not window.shed:
         return f"{limit}; nothing was shed in this batch.{_again(window)}"
     were = "was" if window.shed == 1 else "were"
@@ -70,6 +76,12 @@ def shed_words(window: WindowShed) -> str:
     why = " and ".join(REASONS.get(reason, reason) for reason in window.reasons)
     by = f"{window.algorithm}{f': {why}' * bool(why)}"
     return f"{limit}; {n} shed in this batch by {by}.{_again(window)}"
+
+
+def _compressed(window: WindowShed) -> str:
+    """Why a limit was not met."""
+    tuples, runs = show(window.resident, "int"), show(window.runs, "int")
+    return f"Nothing had to be shed: {tuples} tuples are {runs} run{'s' * (window.runs != 1)}."
 
 
 def _again(window: WindowShed) -> str:

@@ -41,7 +41,8 @@ class WindowShed(NamedTuple):
     tuples, none where nothing was compared; stray: pieces whose exact tuple is not in the answer.
     reasons: of the newest receipts. inclusion: of a window that keeps a sample, the probability
     with which the next tuple is kept. whole_tick, whole_tuples: from when on it is whole again if
-    nothing more is shed, one of the two where it is not."""
+    nothing more is shed, one of the two where it is not. as_runs: the limit is of the bytes of so
+    many tuples, which are kept as so many runs. held: tuples, as the limit counts them."""
 
     id: str
     name: str
@@ -66,6 +67,15 @@ class WindowShed(NamedTuple):
     inclusion: float | None = None
     whole_tick: float | None = None
     whole_tuples: float | None = None
+    as_runs: bool = False
+    runs: float = 0.0
+    held: float = 0.0
+
+    @property
+    def is_compressed(self) -> bool:
+        """As runs it is whole within a limit, and was all the time."""
+        has_limit = self.as_runs and self.limit > 0
+        return has_limit and self.is_exact and not self.total and self.runs < self.resident
 
     @property
     def is_exact(self) -> bool:
@@ -105,14 +115,12 @@ def _window(
 
     resident, kept = number("resident_tuples") or 0.0, number("memory_ratio")
     low, high = number("remainder_low") or 0.0, number("remainder_high") or 0.0
-    asked = float(knobs["memory_tuples"].value) if "memory_tuples" in knobs else 0.0
-    limit = number("limit_tuples")
     return WindowShed(
         id=entity.id,
         name=entity.name,
         title=book.title(entity.id),
         algorithm=_algorithm(own, knobs),
-        limit=asked if limit is None else limit,
+        limit=_limit(own, knobs),
         resident=resident,
         whole=round(resident / kept) if kept else None,
         shed=number("shed_tuples") or 0.0,
@@ -131,6 +139,9 @@ def _window(
         inclusion=number("inclusion_prob"),
         whole_tick=number("whole_from_tick"),
         whole_tuples=number("whole_from_tuples"),
+        as_runs=_as_runs(own, knobs),
+        runs=number("kept_runs") or 0.0,
+        held=number("limited_tuples") or resident,
     )
 
 
@@ -140,6 +151,20 @@ def _fates(own: Mapping[str, float | None]) -> dict[str, float]:
         return {}
     counts = {fate: own[name] or 0.0 for fate, name in FATES.items() if name in own}
     return {fate: count if known(count) else 0.0 for fate, count in counts.items()}
+
+
+def _limit(own: Mapping[str, float | None], knobs: Mapping[str, Knob]) -> float:
+    """Tuples; what was asked for, where it is not known what is in force."""
+    limit = own.get("limit_tuples")
+    if limit is not None and known(limit):
+        return limit
+    return float(knobs["memory_tuples"].value) if "memory_tuples" in knobs else 0.0
+
+
+def _as_runs(own: Mapping[str, float | None], knobs: Mapping[str, Knob]) -> bool:
+    """Whether a limit is of bytes; that of a sample is not."""
+    form = knobs.get("state_form")
+    return form is not None and form.value == "runs" and not known(own.get("inclusion_prob"))
 
 
 def _algorithm(own: Mapping[str, float | None], knobs: Mapping[str, Knob]) -> str:

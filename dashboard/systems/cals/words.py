@@ -12,6 +12,7 @@ from dashboard.views.unreplayed import BRANCH, MARKET
 WORDS: Final[Mapping[str, str]] = {
     "cals": "Shedding of windows",
     "resident_tuples": "Tuples in memory",
+    "limited_tuples": "Memory in use, as tuples",
     "limit_tuples": "Limit in force",
     "shed_tuples": "Tuples shed",
     "shed_total": "Tuples shed so far",
@@ -44,6 +45,7 @@ WORDS: Final[Mapping[str, str]] = {
     "remainder_high": "Expected less measured, at most",
     "shed_algorithm": "Shedding algorithm",
     "memory_tuples": "Memory of a window M",
+    "state_form": "Form of the state",
     "state_pool_bytes": "Memory of windows",
     "shed_weight": "Weight of accuracy",
     "shed_objective": "Memory is divided for",
@@ -62,7 +64,7 @@ UNREPLAYED: Final = dict.fromkeys(
     (
         *("shed_algorithm", "memory_tuples", "low_water", "rho_basis", "delta_weight"),
         *("accuracy_metric", "audit", "audit_groups", "shed_weight", "accuracy_price"),
-        *("accuracy_floor", "sample_prob", "shed_objective"),
+        *("accuracy_floor", "sample_prob", "shed_objective", "state_form"),
     ),
     BRANCH,
 ) | {"state_pool_bytes": MARKET}
@@ -87,7 +89,7 @@ GROUPS: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         (
             *("resident_tuples", "shed_tuples", "shed_total", "memory_ratio", "shed_share"),
-            *("limit_tuples", "inclusion_prob"),
+            *("limit_tuples", "limited_tuples", "inclusion_prob"),
             *("sheddings_total", "shed_ends_total"),
             *("kept_runs", "tuples_bytes", "runs_bytes", "audit_bytes"),
         ),
@@ -95,6 +97,6 @@ GROUPS: Final[Mapping[str, str]] = {
     ),
 }
 #: Turned most.
-FIRST: Final = ("memory_tuples", "shed_algorithm")
+FIRST: Final = ("memory_tuples", "shed_algorithm", "state_form")
 #: What holds memory without a bid for it.
-HOLDS: Final = {"shed": HeldMemory("resident_tuples", "tuples", "memory_tuples")}
+HOLDS: Final = {"shed": HeldMemory("limited_tuples", "tuples", "memory_tuples")}

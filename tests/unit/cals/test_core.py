@@ -167,7 +167,8 @@ def test_what_was_shed_is_published_with_its_value_and_unit() -> None:
     assert runs.values == [[0, 6, 0, 4], [8, 9, None, None]]
     assert runs.row_stats == {"value": ["80, x", "80, x"]}
     assert memory.values == [[0, 0, 0, 0, 0], [8, 4, 192, 0.5, 0.6], [9, 4.5, 216, 1, None]]
-    assert memory.row_stats == {"going": [[["80, x", 4]], [], []], "looked": [9, 9, 9]}
+    going, looked, shards = [[["80, x", 4]], [], []], [9, 9, 9], [2, 2, 2]
+    assert memory.row_stats == {"going": going, "looked": looked, "shards": shards}
     assert (race.rows, race.values[0]) == (("reach", "cals"), [0.8, 0.03, 0.2, 0.04])
     assert race.row_stats == {"in_force": [False, True], "n": [10, 10]}
     window.profile = replace(window.profile, curve=curve._replace(is_new=False))

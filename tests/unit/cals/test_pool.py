@@ -152,7 +152,7 @@ def test_bids_ask_for_what_is_kept_beside() -> None:
     assert [tier.n_pages for tier in plain.tiers] == [1, 1, 2]
     assert [tier.n_pages for tier in exact.tiers] == [3, 1], "half of a tuple once it went"
     assert sum(tier.n_pages for tier in exact.tiers) == 4
-    assert exact.use(100, 50).used_bytes == 100 * ROW + 50
+    assert exact.use(150).used_bytes == 150
 
 
 def test_before_a_curve_is_known_room_is_asked_for() -> None:
@@ -169,7 +169,7 @@ def test_a_limit_in_tuples_never_takes_more_than_the_pages(
     pages = min([granted, own] if own else [granted])
     assert limit == 1 or limit * ROW <= pages * PAGE_BYTES
     assert limit <= memory_tuples or not memory_tuples
-    assert found.use(limit * n_shards).granted_bytes <= pages * n_shards * PAGE_BYTES
+    assert found.use(limit * n_shards * ROW).granted_bytes <= pages * n_shards * PAGE_BYTES
 
 
 def test_without_pools_the_limit_is_that_of_the_knob() -> None:
@@ -211,3 +211,18 @@ def test_a_resumed_window_bids_as_before() -> None:
     after.restore(json.loads(json.dumps(before.state())))
     assert (after.bid("w", "kept"), after.n_pages) == (before.bid("w", "kept"), 3)
     assert served(2, {"w": after.wants}) == {"w": 2}
+
+
+def test_as_runs_pages_are_asked_for_by_what_runs_take_and_limits_stay_in_rows() -> None:
+    """1 000 tuples that take 4 bytes each as runs, an eighth more for safety; rows take 32."""
+    found = StatePool(as_runs=True, row_bytes=32)
+    found.observe(None, 100, n_resident=1000, run_bytes=4000)
+    assert (found.kept_bytes, found.rows(1000)) == (4.5, 1000 * 4.5 / 32)
+    found.grant(2)
+    assert found.limited(0) == 2 * PAGE_BYTES // 32
+    found.beside = 16.0  # all that was shed is kept, and takes as much as before
+    assert found.limited(0) == 2 * PAGE_BYTES // 32
+    found.grant(1)
+    assert (found.limited(0), found.is_full_of_audit) == (1, True)
+    found.observe(None, 100, n_resident=1000, run_bytes=4300)
+    assert found.kept_bytes == 4.5, "not another for as little"

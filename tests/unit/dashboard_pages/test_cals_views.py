@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -63,8 +64,11 @@ def receipts(reasons: list[str]) -> StoredMatrix:
     return stored("shed receipts", ["4", "9"], RECEIPT, rows, reason=reasons, value=["70", "71"])
 
 
-def windows(own: dict[str, float | None], reasons: list[str], limit: int = 600) -> list[WindowShed]:
+def windows(
+    own: Mapping[str, float | None], reasons: list[str], limit: int = 600, form: str = "tuples"
+) -> list[WindowShed]:
     knobs = {
+        "state_form": Knob("state_form", "choice", form, "runs", "", ""),
         "memory_tuples": Knob("memory_tuples", "int", limit, 0, "", ""),
         "shed_algorithm": Knob("shed_algorithm", "choice", "cals-v", "cals", "", ""),
     }
@@ -102,6 +106,20 @@ class TestWindows:
         (window,) = windows({**OWN, "shed_tuples": 0, "shed_share": 0, "memory_ratio": 1}, [])
         assert window.is_exact
         assert shed_words(window).endswith("nothing was shed in this batch.")
+
+    def test_a_limit_that_runs_do_not_meet_is_said(self) -> None:
+        own = {**OWN, "shed_tuples": 0, "shed_share": 0, "shed_total": 0, "kept_runs": 412}
+        own |= {"resident_tuples": 31_000, "limit_tuples": 600}
+        (whole,) = windows(own, [], form="runs")
+        assert shed_words(whole) == (
+            "It keeps runs in the bytes of at most 600 tuples in a shard. Nothing had to be shed: "
+            "31\u2009000 tuples are 412 runs."
+        )
+        for other in ({"shed_total": 1}, {"limit_tuples": 0}, {"kept_runs": 31_000}):
+            (window,) = windows({**own, **other}, [], form="runs")
+            assert "Nothing had" not in shed_words(window)
+        (window,) = windows(own, [], form="tuples")
+        assert shed_words(window).startswith("It keeps at most 600 tuples in a shard; nothing was")
 
     def test_it_is_said_from_when_on_answers_are_whole(self) -> None:
         quiet = {**OWN, "shed_tuples": 0, "shed_share": 0.2}

@@ -39,7 +39,7 @@ BOOK: Final = Book(
 VALUES: Final = {
     "c1": {"size_tuples": 12.0},
     "held": {"state_bytes": 9000.0},
-    "w": {"resident_tuples": 400.0},
+    "w": {"limited_tuples": 400.0},
 }
 CACHES: Final = Bid(
     {"1": [Tier(2, 8.0)], "2": [Tier(1, 4.0), Tier(1, 2.0)]},

@@ -25,6 +25,7 @@ TURNS: dict[int, dict[str, Any]] = {
 N_BATCHES = 21
 PUBLISHED = (
     *("resident_tuples", "shed_total", "sheddings_total", "shed_ends_total", "kept_runs"),
+    *("tuples_bytes", "runs_bytes", "audit_bytes", "limited_tuples"),
     *("expected_accuracy", "measured_accuracy", "extraneous_coalesced", "accuracy_remainder"),
 )
 
@@ -40,6 +41,8 @@ _ROW = 32
 
 
 class ShedRun(EngineRun):
+    form = "tuples"
+
     def __init__(self, folder: Path, continues: bool = False) -> None:
         super().__init__(
             folder / "store.db",
@@ -54,6 +57,8 @@ class ShedRun(EngineRun):
         """A batch, and what the window told of itself."""
         for knob, value in TURNS.get(self.batch_id, {}).items():
             self.ask("knob", {"knob": knob, "value": value, "scope": UNIT})
+        if self.batch_id == 1:
+            self.ask("knob", {"knob": "state_form", "value": self.form, "scope": UNIT})
         if not self.batch_id:
             self.ask("query_add", {"name": "shed", "text": TEXT, "system": "cals"})
         numbers = range(10 * self.batch_id, 10 * self.batch_id + 10)
@@ -74,9 +79,20 @@ def answers(folder: Path) -> Counter[tuple[Any, ...]]:
     return Counter(tuple(sorted(row.items())) for row in table.to_pylist())
 
 
+#: Where shedding begins, in each state form.
+BEGINS = {
+    "tuples": "sheds cals: 40 tuples wanted",
+    "runs": "sheds rand: 121 bytes of runs wanted",
+}
+
+
 @pytest.mark.parametrize("kills", [range(1, N_BATCHES), (4, 9, 13)])
-def test_a_killed_run_sheds_and_counts_as_an_undisturbed_one(tmp_path: Path, kills: Any) -> None:
+@pytest.mark.parametrize("form", [*BEGINS])
+def test_a_killed_run_sheds_and_counts_as_an_undisturbed_one(
+    tmp_path: Path, kills: Any, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each time machines are others, so that state comes from the log alone."""
+    monkeypatch.setattr(ShedRun, "form", form)
     (tmp_path / "alone").mkdir()
     (tmp_path / "killed").mkdir()
     alone, run = ShedRun(tmp_path / "alone"), ShedRun(tmp_path / "killed")
@@ -88,9 +104,7 @@ def test_a_killed_run_sheds_and_counts_as_an_undisturbed_one(tmp_path: Path, kil
         assert run.step() == last, batch
     assert (last["sheddings_total"], last["shed_ends_total"]) == (1, 1)
     assert run.decisions == alone.decisions
-    assert [words for _, words in run.decisions] == [
-        "sheds cals: 40 tuples wanted", "answers are exact again",
-    ]  # fmt: skip
+    assert [words for _, words in run.decisions] == [BEGINS[form], "answers are exact again"]
     assert answers(tmp_path / "killed") == answers(tmp_path / "alone")
     run.close()
     alone.close()
@@ -100,6 +114,8 @@ class ShortRun(ShedRun):
     """Two windows that share the memory of the run."""
 
     def step(self) -> dict[str, float | None]:
+        if self.batch_id == 1:
+            self.ask("knob", {"knob": "state_form", "value": self.form, "scope": UNIT})
         if self.batch_id in POOLS:
             self.ask("knob", {"knob": "run_pool_bytes", "value": POOLS[self.batch_id]})
         for n, text in enumerate(SHORT if not self.batch_id else ()):

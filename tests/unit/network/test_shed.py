@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import pytest
 from hypothesis import event, given
@@ -17,7 +17,11 @@ from backend.model.conditions import ContinuousQuery
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.work import OperatorTree
 from backend.operators.network.kinds.shedding import ShedOp
-from backend.operators.network.shedding.options import ShedAlgorithm, ShedOptions
+from backend.operators.network.shedding.options import (
+    ShedAlgorithm,
+    ShedOptions,
+    StateForm,
+)
 from backend.operators.network.temporal.shed_tuning import ShedTuning
 from backend.systems.cals.planning import planned
 from backend.systems.contract import Refusal
@@ -170,7 +174,11 @@ def test_under_a_limit_nothing_is_invented_and_cuts_change_nothing(
     text = text.partition(" Where (Valid")[0]
     rows, beats = data.draw(elements(stream)), cuts(data)
     limits = [data.draw(st.integers(0, 4)) for _ in beats]
-    options = [ShedOptions(algorithm, limit, audit="exact") for limit in limits]
+    forms = [data.draw(st.sampled_from(get_args(StateForm))) for _ in beats]
+    options = [
+        ShedOptions(algorithm, limit, audit="exact", state_form=form)
+        for limit, form in zip(limits, forms, strict=True)
+    ]
     found = played(text, stream, rows, beats, options)
     every = [*range(1, LAST), LAST]
     fine = [options[bisect_left(beats, beat)] for beat in every]

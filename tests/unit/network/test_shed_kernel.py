@@ -17,9 +17,9 @@ from backend.operators.network.relational.keys import KeyTable
 from backend.operators.network.shards import making
 from backend.operators.network.shedding import curve
 from backend.operators.network.shedding.curve import RunSample
-from backend.operators.network.shedding.options import ShedOptions
+from backend.operators.network.shedding.options import ShedAlgorithm, ShedOptions
 from backend.operators.network.shedding.receipts import ShedReceipt
-from backend.operators.network.shedding.temporal import EVERY_LENGTH, ValidCondition
+from backend.operators.network.shedding.temporal import EVERY_LENGTH, TemporalTuple, ValidCondition
 from backend.operators.network.temporal import shed, shed_profile
 from backend.operators.network.temporal.shed import ShedOperator
 from backend.operators.network.temporal.shed_looks import sample_of
@@ -31,6 +31,7 @@ from backend.operators.network.temporal.shed_state import (
 from backend.operators.network.temporal.shed_tuning import ShedProfile, ShedTuning
 from tests.oracles import shed_operator as slow
 from tests.oracles.cql_semantics import Elements
+from tests.oracles.run_bytes import run_bytes
 from tests.unit.cals.cases import ALGORITHMS
 from tests.unit.network.query_runs import Answer, run_plan
 from tests.unit.network.test_shed import compiled
@@ -46,6 +47,7 @@ class Recorded(ShedOperator):
 
     def run(self, inputs: Any, heartbeat: int) -> Any:
         told = super().run(inputs, heartbeat)
+        self.keep()
         self.profiles.append(self.profile())
         self.samples.append(sample_of(self._state, self._groups))
         words = self._groups.words.reshape(-1, self._groups.width)
@@ -87,6 +89,7 @@ def options() -> st.SearchStrategy[ShedOptions]:
         st.sampled_from([True, True, False]),
         st.integers(0, 3),
         st.just(0.0),
+        st.sampled_from(["tuples", "runs"]),
     )
 
 
@@ -117,11 +120,13 @@ def played(
         making._MAKERS[ShedOp], shed._ROOM, shed._EACH = before
 
 
-def same_profile(fast: ShedProfile, twin: slow.SlowProfile) -> None:
+def same_profile(fast: ShedProfile, twin: slow.SlowProfile, as_runs: bool) -> None:
     """What it told of a batch."""
     assert fast.n_resident == twin.n_tuples
     assert fast.n_runs == twin.n_runs
-    assert fast.audit_bytes == 16 * twin.n_beside
+    assert fast.audit_bytes == twin.beside_bytes
+    if as_runs:
+        assert fast.run_bytes == twin.run_bytes
     assert fast.is_whole == twin.is_whole
     assert fast.n_dropped == len(twin.receipts)
     assert fast.expected == pytest.approx(twin.expected)
@@ -199,8 +204,8 @@ def test_arrays_drop_what_the_slow_twin_drops(data: st.DataObject) -> None:
         event("drops" if fast else "no drops")
     assert found == wanted
     told = zip(Recorded.profiles, Recorded.samples, slow.PROFILES, strict=True)
-    for profile, sample, twin in told:
-        same_profile(profile, twin)
+    for (profile, sample, twin), each in zip(told, chosen, strict=True):
+        same_profile(profile, twin, each.as_runs)
         same_sample(sample, twin.sample)
 
 
@@ -225,12 +230,39 @@ def test_it_is_foretold_when_a_window_is_whole_again(window: str, limit: int, ra
         assert all(each.whole_from is None for each in Recorded.profiles[whole:])
 
 
+@settings(max_examples=100)
+@given(rows_of(), st.sampled_from([6, 17, 40]), st.sampled_from(ALGORITHMS), st.data())
+def test_nothing_is_shed_while_runs_fit(
+    rows: Elements, size: int, algorithm: ShedAlgorithm, data: st.DataObject
+) -> None:
+    """The limit is the most that the window takes as runs, counted by the slow form, and answers
+    are those without one; as tuples it would be short. A row less, and something goes."""
+    tuples = [TemporalTuple(n, row[:1], *row[2:]) for n, (row, _) in enumerate(rows, 1)]
+    most = max(run_bytes(tuples[max(0, n - size) : n], 1) for n in range(1, len(rows) + 1))
+    limit, text = -(-most // 24), f"Select a, Valid(x) From G (a) [Rows {size}] As x"
+    last = rows[-1][1] + 30
+    beats = [*sorted(data.draw(st.sets(st.integers(1, last - 1), max_size=4))), last]
+    event("as tuples it was short" if limit < min(size, len(rows)) else "as tuples it fits")
+
+    def told(options: ShedOptions) -> tuple[Answer, int]:
+        Recorded.profiles, Recorded.receipts, Recorded.samples = [], [], []
+        found = played(Recorded, text, rows, beats, [ShedTuning(options)] * len(beats))
+        return found, sum(each.n_dropped for each in Recorded.profiles)
+
+    exact = told(ShedOptions())
+    assert told(ShedOptions(algorithm, limit, state_form="runs")) == exact
+    assert all(each.expected == 1 for each in Recorded.profiles)
+    if limit > 4:
+        assert told(ShedOptions(algorithm, limit - 1, state_form="runs"))[1]
+    assert exact[1] == 0
+
+
 def test_a_state_of_another_version_is_refused() -> None:
     regions, window = MemoryRegions(), WindowOp("rows", 5)
     regions.array("facts", "int64", 5)
     groups = KeyTable(regions.scope("groups"), [np.dtype(np.int64)])
     with pytest.raises(ShedStateRefused, match="of another version; begin a run anew"):
-        ShedState(regions, window, groups, ShedTuning(), 0)
+        ShedState(regions, window, groups, 1, ShedTuning(), 0)
 
 
 def test_a_window_that_cannot_shed_is_refused() -> None:

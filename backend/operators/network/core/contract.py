@@ -104,3 +104,11 @@ class ProfiledOperator(Protocol):
 
     def profile(self) -> Profile | None:
         """What it saw since it was made; None: it was not asked to look."""
+
+
+@runtime_checkable
+class KeepingOperator(Protocol):
+    """An operator whose regions are its state at the end of batches alone."""
+
+    def keep(self) -> None:
+        """A batch is over: leave in the regions what the next one goes on with."""

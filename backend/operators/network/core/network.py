@@ -18,6 +18,7 @@ import numpy as np
 from backend.operators.network.core.blocks import FOREVER, NEVER, Block, empty
 from backend.operators.network.core.contract import (
     AnswerTaker,
+    KeepingOperator,
     NetworkOperator,
     ProfiledOperator,
     Surroundings,
@@ -164,7 +165,10 @@ class Network:
         self._owed = work
 
     def report(self) -> NetworkReport:
-        """What was done so far."""
+        """What was done; the batch is over."""
+        for running in self._running:
+            if isinstance(running.operator, KeepingOperator):
+                running.operator.keep()
         counts = {running.id: running.counts() for running in self._running}
         for operator in self._inputs:
             n = self._exits[operator.id].n_out

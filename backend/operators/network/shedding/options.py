@@ -28,7 +28,9 @@ class ShedOptions(NamedTuple):
     tuples are dropped once there are more than M. newest_protected: the newest arrival is no
     candidate (of rand it is one, else the sample was not uniform). audit_groups: one of so many
     value groups is kept whole beside. seed: of the order in which rand drops, and of what is kept
-    of a window that is aggregated: each tuple with sample_prob at the most, 0 = all that fit."""
+    of a window that is aggregated: each tuple with sample_prob at the most, 0 = all that fit.
+    state_form: what M is of: tuples, or the bytes that so many take, which the tuples as runs
+    must not exceed."""
 
     shed_algorithm: ShedAlgorithm = "cals"
     memory_tuples: int = 0
@@ -41,11 +43,24 @@ class ShedOptions(NamedTuple):
     newest_protected: bool = True
     seed: int = 0
     sample_prob: float = 0.0
+    state_form: StateForm = "tuples"
 
     @property
     def target_tuples(self) -> int:
         """Tuples that are left after shedding."""
         return max(1, math.floor(self.low_water * self.memory_tuples + 1e-9))
+
+    @property
+    def as_runs(self) -> bool:
+        """Whether the state is kept as runs: where there is a limit, which is of their bytes."""
+        return self.state_form == "runs" and self.memory_tuples > 0
+
+    def limits(self, row_bytes: int) -> tuple[int, int]:
+        """How much there may be, 0: all, and is left after shedding: tuples, or bytes as runs."""
+        if not self.as_runs:
+            return self.memory_tuples, self.target_tuples
+        limit = self.memory_tuples * row_bytes
+        return limit, math.floor(self.low_water * limit + 1e-9)
 
     @property
     def needs_exact(self) -> bool:
@@ -63,6 +78,7 @@ class ShedOptions(NamedTuple):
         _among("rho_basis", self.rho_basis, get_args(RhoBasis))
         _among("accuracy_metric", self.accuracy_metric, get_args(AccuracyMetric))
         _among("audit", self.audit, get_args(Audit))
+        _among("state_form", self.state_form, get_args(StateForm))
         _between("memory_tuples", self.memory_tuples, 0, math.inf)
         _between("delta_weight", self.delta_weight, 0, _MOST_WEIGHT)
         _between("low_water", self.low_water, _LEAST_LOW_WATER, 1)

@@ -9,11 +9,18 @@ import numpy as np
 
 from backend.model.draws import seed_of
 from backend.operators.network.core.blocks import Ints
+from backend.operators.network.shedding.forms import group_bytes, row_bytes
 from backend.operators.network.shedding.options import ShedAlgorithm, ShedOptions
 from backend.operators.network.shedding.receipts import LossLedger
 from backend.operators.network.shedding.slides import WindowExtent
 from backend.operators.network.shedding.temporal import EVERY_LENGTH, ValidCondition
-from backend.operators.network.shedding.words import BESIDE, MEMORY, NEITHER
+from backend.operators.network.shedding.words import (
+    BESIDE,
+    MEMORY,
+    N_MEMORY,
+    NEITHER,
+    RUN_BYTES,
+)
 
 #: Algorithms as the kernel numbers them.
 CALS, CALS_V, CALS_I, RAND, OLD, REACH, ONE_STEP = range(7)
@@ -29,14 +36,17 @@ _NUMBERS: Final[Mapping[ShedAlgorithm, int]] = {
 
 
 class ShedRules(NamedTuple):
-    """What is dropped, and what is in the answer. base: the tree whose runs losses are shares of,
-    NEITHER where they do not matter;
-    needs_exact: that all tuples of the window are kept beside; most: a length, or -1; gaps: lengths
-    that are not in the answer, first and last; width: of a part of the window."""
+    """What is dropped, and what is in the answer. limit, target: of the fact ``held``, tuples or
+    bytes as runs; group_bytes: of a value group as runs. base: the tree whose runs losses are
+    shares of, NEITHER where they do not matter; needs_exact: that all tuples of the window are kept
+    beside; most: a length, or -1; gaps: lengths that are not in the answer, first and last; width:
+    of a part of the window."""
 
     algorithm: int
+    held: int
     limit: int
     target: int
+    group_bytes: int
     protects: bool
     needs_exact: bool
     base: int
@@ -54,31 +64,36 @@ class ShedRules(NamedTuple):
     every_length: bool
 
 
-def shed_rules(options: ShedOptions, extent: WindowExtent, lengths: ValidCondition) -> ShedRules:
-    """Of a window, and of the answer's condition on lengths."""
+def shed_rules(
+    options: ShedOptions, extent: WindowExtent, lengths: ValidCondition, n_values: int
+) -> ShedRules:
+    """Of a window of tuples of so many values, and of the answer's condition on lengths."""
     algorithm = options.shed_algorithm
     on_exact = options.needs_exact and options.rho_basis == "exact"
     by_runs = algorithm in ("cals", "cals-v", "cals-i")
     base = BESIDE if algorithm == "cals-m" or (by_runs and on_exact) else MEMORY
+    limit, target = options.limits(row_bytes(n_values))
     return ShedRules(
-        _NUMBERS[algorithm],
-        options.memory_tuples,
-        options.target_tuples,
-        options.newest_protected and algorithm != "rand",
-        options.needs_exact,
-        NEITHER if algorithm in ("rand", "oldest") else base,
-        on_exact,
-        float(options.delta_weight),
-        float(options.delta_weight).is_integer(),
-        _seed_word(options.seed),
-        extent.kind == "rows",
-        extent.size,
-        extent.slide,
-        LossLedger.width(extent),
-        lengths.least,
-        -1 if lengths.most is None else lengths.most,
-        np.array(lengths.gaps, np.int64).reshape(-1, 2),
-        lengths == EVERY_LENGTH,
+        algorithm=_NUMBERS[algorithm],
+        held=RUN_BYTES if options.as_runs else N_MEMORY,
+        limit=limit,
+        target=target,
+        group_bytes=group_bytes(n_values),
+        protects=options.newest_protected and algorithm != "rand",
+        needs_exact=options.needs_exact,
+        base=NEITHER if algorithm in ("rand", "oldest") else base,
+        on_exact=on_exact,
+        weight=float(options.delta_weight),
+        is_whole_weight=float(options.delta_weight).is_integer(),
+        seed=_seed_word(options.seed),
+        by_rows=extent.kind == "rows",
+        size=extent.size,
+        slide=extent.slide,
+        width=LossLedger.width(extent),
+        least=lengths.least,
+        most=-1 if lengths.most is None else lengths.most,
+        gaps=np.array(lengths.gaps, np.int64).reshape(-1, 2),
+        every_length=lengths == EVERY_LENGTH,
     )
 
 

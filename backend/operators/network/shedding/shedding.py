@@ -229,6 +229,16 @@ class SheddingWindow:
         return max(0, self.n_exact + self.ledger.sums.extra) if self.n_exact else 0
 
     @property
+    def held(self) -> int:
+        """What is limited: tuples, whatever the state form."""
+        return len(self.memory)
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """How much of that there may be, 0: all, and is left after shedding."""
+        return self.options.memory_tuples, self.options.target_tuples
+
+    @property
     def n_beside(self) -> int:
         """Tuples that are kept beside, and not in memory."""
         return sum(each.number not in self.memory for each in self.beside)
@@ -271,10 +281,10 @@ class SheddingWindow:
 
     def _shed(self, reason: ShedReason) -> list[ShedReceipt]:
         receipts: list[ShedReceipt] = []
-        limit = self.options.memory_tuples
-        if not limit or len(self.memory) <= limit:
+        limit, target = self.limits
+        if not limit or self.held <= limit:
             return receipts
-        while len(self.memory) > self.options.target_tuples:
+        while self.held > target and len(self.memory) > 1:
             number = self.candidates.choose()
             if number is None:
                 break

@@ -38,7 +38,8 @@ TUPLE_WORDS: Final = 31
 #: Bits of FLAGS. FREE: it may be dropped; HEAD: a run begins with it; DIRTY: to be looked at.
 IN_MEMORY, IN_BESIDE, FREE, HEAD_MEMORY, HEAD_BESIDE, DIRTY = (1 << bit for bit in range(6))
 
-#: Of ``facts``.
+#: Of ``facts``. RUN_BYTES: of what is in memory, as runs; IS_CODED: rows are kept as runs, so many
+#: bytes and value groups of those in memory and beside, and lengths that went from so many runs.
 (
     USED,
     UNUSED,
@@ -77,10 +78,15 @@ IN_MEMORY, IN_BESIDE, FREE, HEAD_MEMORY, HEAD_BESIDE, DIRTY = (1 << bit for bit 
     N_PENDING,
     N_TEXT,
     RUN_BYTES,
-    SIZED,
     N_CHANGED,
-) = range(39)
-N_FACTS: Final = 39
+    IS_CODED,
+    CODED_BYTES,
+    CODED_GROUPS,
+    BESIDE_BYTES,
+    BESIDE_GROUPS,
+    N_LOST,
+) = range(44)
+N_FACTS: Final = 44
 
 #: Reasons, as receipts number them; 0 of SHEDDING: nothing is to go.
 LIMIT, TURNED = 1, 2

@@ -37,7 +37,7 @@ from backend.operators.selection.bits import called, inlined
 
 
 @inlined
-def _rank(node: int) -> np.uint64:
+def rank_of(node: int) -> np.uint64:
     """Of which the highest is the root."""
     mixed = np.uint64(node + 1) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(30)
@@ -76,7 +76,7 @@ def is_better(this: int, other: int, tuples: Ints) -> bool:
 
 
 @inlined
-def _pull(node: int, at: int, tuples: Ints) -> None:
+def pull(node: int, at: int, tuples: Ints) -> None:
     """What a node knows of all at and below it."""
     left, right = tuples[node, at + LEFT] - 1, tuples[node, at + RIGHT] - 1
     top = tuples[node, END]
@@ -126,7 +126,7 @@ def _pull_best(node: int, left: int, right: int, tuples: Ints) -> None:
 def freshen(node: int, at: int, tuples: Ints) -> None:
     """A node has changed: so has what those above it know."""
     while node >= 0:
-        _pull(node, at, tuples)
+        pull(node, at, tuples)
         node = tuples[node, at + PARENT] - 1
 
 
@@ -187,7 +187,7 @@ def _rotate(node: int, at: int, tuples: Ints, roots: Ints) -> None:
     if inner >= 0:
         tuples[inner, at + PARENT] = parent + 1
     tuples[parent, at + PARENT] = node + 1
-    _pull(parent, at, tuples)
+    pull(parent, at, tuples)
 
 
 @called
@@ -206,9 +206,9 @@ def tree_insert(node: int, at: int, tuples: Ints, roots: Ints) -> None:
         roots[group, tree] = node + 1
     else:
         tuples[parent, at + (LEFT if is_left else RIGHT)] = node + 1
-    rank = _rank(node)
-    _pull(node, at, tuples)
-    while tuples[node, at + PARENT] > 0 and _rank(tuples[node, at + PARENT] - 1) < rank:
+    rank = rank_of(node)
+    pull(node, at, tuples)
+    while tuples[node, at + PARENT] > 0 and rank_of(tuples[node, at + PARENT] - 1) < rank:
         _rotate(node, at, tuples, roots)
     freshen(node, at, tuples)
 
@@ -218,7 +218,7 @@ def tree_delete(node: int, at: int, tuples: Ints, roots: Ints) -> None:
     """A tuple goes from its tree."""
     while tuples[node, at + LEFT] and tuples[node, at + RIGHT]:
         left, right = tuples[node, at + LEFT] - 1, tuples[node, at + RIGHT] - 1
-        _rotate(left if _rank(left) > _rank(right) else right, at, tuples, roots)
+        _rotate(left if rank_of(left) > rank_of(right) else right, at, tuples, roots)
     below = max(tuples[node, at + LEFT], tuples[node, at + RIGHT]) - 1
     parent = tuples[node, at + PARENT] - 1
     _hang(below, parent, node, at, tuples, roots)
@@ -235,6 +235,20 @@ def following(node: int, at: int, tuples: Ints) -> int:
         return int(below)
     above = tuples[node, at + PARENT] - 1
     while above >= 0 and tuples[above, at + RIGHT] == node + 1:
+        node, above = above, tuples[above, at + PARENT] - 1
+    return int(above)
+
+
+@called
+def preceding(node: int, at: int, tuples: Ints) -> int:
+    """The node before; -1: none."""
+    below = tuples[node, at + LEFT] - 1
+    if below >= 0:
+        while tuples[below, at + RIGHT]:
+            below = tuples[below, at + RIGHT] - 1
+        return int(below)
+    above = tuples[node, at + PARENT] - 1
+    while above >= 0 and tuples[above, at + LEFT] == node + 1:
         node, above = above, tuples[above, at + PARENT] - 1
     return int(above)
 

@@ -13,7 +13,7 @@ from backend.operators.network.core.frame import OperatorFrame, dtypes_of
 from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.kinds.shedding import ShedOp
 from backend.operators.network.relational.keys import KeyTable, key_columns
-from backend.operators.network.shedding.forms import FormBytes
+from backend.operators.network.shedding.forms import FormBytes, row_bytes
 from backend.operators.network.shedding.words import (
     ASKS,
     CHOICE,
@@ -35,13 +35,11 @@ from backend.operators.network.temporal.arrival_count import ArrivalCount
 from backend.operators.network.temporal.coalesce import valid_elements
 from backend.operators.network.temporal.shed_kernel import play
 from backend.operators.network.temporal.shed_looks import ShedLooks
-from backend.operators.network.temporal.shed_measure import bytes_as_runs
 from backend.operators.network.temporal.shed_profile import Drops, dropped, shed_profile
 from backend.operators.network.temporal.shed_state import ShedState, told_room
 from backend.operators.network.temporal.shed_steps import one_step
 from backend.operators.network.temporal.shed_tuning import ShedProfile, ShedTuning
 
-_WORD: Final = 8
 #: Changes that there is room to tell of at once: at least so many, and so many an arrival.
 _ROOM, _EACH = 256, 8
 #: Bytes are counted anew once one of so many tuples has come or gone.
@@ -65,7 +63,9 @@ class ShedOperator(OperatorFrame):
         self._groups = KeyTable(self._regions.scope("groups"), self._dtypes)
         tuning = surroundings.tuning(planned, ShedTuning) or ShedTuning()
         begin = surroundings.clock.begin
-        self._state = ShedState(self._regions, self._of, self._groups, tuning, begin)
+        self._state = ShedState(
+            self._regions, self._of, self._groups, len(self._dtypes), tuning, begin
+        )
         self._looks = ShedLooks(self._regions.scope("looks"))
         self._drops: list[Drops] = []
         self._n_arrived = 0
@@ -141,18 +141,21 @@ class ShedOperator(OperatorFrame):
 
     @property
     def n_bytes(self) -> int:
-        return self._bytes.runs
+        sizes = self._bytes
+        return sizes.runs if self._state.options.as_runs else sizes.tuples
 
     @property
     def _bytes(self) -> FormBytes:
-        """Those as runs are of a moment at which most tuples were the same ones."""
-        facts, n_values = self._state.facts, len(self._dtypes)
-        if _COUNTED * facts[N_CHANGED] > facts[N_MEMORY] or not facts[N_MEMORY]:
-            facts[N_CHANGED] = 0
-            spread, by_rows = np.zeros((3, 3), np.int64), self._of.kind == "rows"
-            facts[RUN_BYTES] = bytes_as_runs(_WORD * n_values, by_rows, self._state.shed, spread)
-        row_bytes = _WORD * (n_values + 2)
-        return FormBytes(self.n_tuples * row_bytes, int(facts[RUN_BYTES]))
+        """Those as runs, where the form is the other, are of a moment at which most tuples were the
+        same ones."""
+        facts, state = self._state.facts, self._state
+        is_other = _COUNTED * facts[N_CHANGED] > facts[N_MEMORY] or not facts[N_MEMORY]
+        if is_other and not state.options.as_runs:
+            facts[N_CHANGED], facts[RUN_BYTES] = 0, state.run_bytes
+        return FormBytes(self.n_tuples * row_bytes(len(self._dtypes)), int(facts[RUN_BYTES]))
+
+    def keep(self) -> None:
+        self._state.keep()
 
     def counters(self) -> Mapping[str, float]:
         return {"runs": int(self._state.facts[RUNS_MEMORY])}

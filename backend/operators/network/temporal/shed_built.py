@@ -8,6 +8,8 @@ from backend.operators.network.shedding.rules import CALS_V, REACH, ShedRules
 from backend.operators.network.shedding.words import (
     ANSWERED_BESIDE,
     BESIDE,
+    BEST,
+    BEST_ONE,
     DELTA,
     DIRTY,
     FLAGS,
@@ -19,6 +21,7 @@ from backend.operators.network.shedding.words import (
     IN_MEMORY,
     IS_BUILT,
     LENGTH,
+    MANY,
     MEMORY,
     N_ALONE,
     N_BESIDE,
@@ -38,10 +41,7 @@ from backend.operators.network.shedding.words import (
     ShedArrays,
     ShedTold,
 )
-from backend.operators.network.temporal.interval_tree import (
-    freshen,
-    head_of,
-)
+from backend.operators.network.temporal.interval_tree import head_of
 from backend.operators.network.temporal.shed_choice import (
     by_number,
     mark_within,
@@ -117,7 +117,6 @@ def _offer(node: int, rules: ShedRules, shed: ShedArrays) -> None:
         pieces, length = loss_of(node, MEMORY, tuples, shed.roots)
         tuples[node, DELTA] = max(0, pieces - 1)
         tuples[node, LENGTH] = 0 if rules.algorithm == CALS_V else length
-    freshen(node, MEMORY, tuples)
     if not rules.protects or facts[NEWEST] != node + 1:
         set_free(node, rules, shed)
 
@@ -133,6 +132,7 @@ def rebuild(
     while node >= 0:
         tuples[node, FLAGS] &= ~(FREE | IN_BESIDE | HEAD_BESIDE)
         tuples[node, PLACE] = tuples[node, OPENED] = 0
+        tuples[node, BEST] = tuples[node, BEST_ONE] = tuples[node, MANY] = 0
         shed.roots[tuples[node, GROUP], 1] = 0
         node = tuples[node, NEXT] - 1
     for place in range(facts[N_DIRTY]):

@@ -51,6 +51,7 @@ from backend.operators.network.shedding.words import (
     R_SPANS,
     R_START,
     R_UNTIL,
+    RUN_BYTES,
     RUN_END,
     SHEDDING,
     START,
@@ -69,15 +70,16 @@ from backend.operators.network.temporal.shed_choice import (
     leave_candidates,
     look_around,
 )
+from backend.operators.network.temporal.shed_coded import added_bytes
 from backend.operators.network.temporal.shed_runs import leave, loss_of, takes
 from backend.operators.selection.bits import called, inlined
 
 
 @called
 def shed_down(rules: ShedRules, shed: ShedArrays, owing: ChargeArrays, out: ShedTold) -> bool:
-    """Drop until there are as many as there may be; False: there was no room to tell of it."""
+    """Drop until there is as much as there may be; False: there was no room to tell of it."""
     facts = shed.facts
-    while facts[N_MEMORY] > rules.target:
+    while facts[rules.held] > rules.target and facts[N_MEMORY] > 1:
         if facts[CHARGES_USED] == len(owing.charges) and not facts[CHARGES_FREE]:
             return False
         if rules.algorithm == ONE_STEP and not out.done[CHOICE]:
@@ -242,6 +244,8 @@ def forget_in_memory(
     facts[N_MEMORY] -= 1
     if facts[IS_BUILT]:
         leave_candidates(node, rules, shed)
+    if rules.held == RUN_BYTES:
+        facts[RUN_BYTES] -= added_bytes(node, rules, shed)
     leave(node, known, MEMORY, rules, shed, out)
     if facts[IS_BUILT] and not by_number(rules):
         look_around(node, rules, shed)

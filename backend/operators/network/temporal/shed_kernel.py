@@ -38,6 +38,7 @@ from backend.operators.network.shedding.words import (
     OLDEST,
     POSITION,
     PREV,
+    RUN_BYTES,
     SHEDDING,
     SIZE,
     START,
@@ -68,6 +69,7 @@ from backend.operators.network.temporal.shed_choice import (
     reach_to,
     set_free,
 )
+from backend.operators.network.temporal.shed_coded import added_bytes
 from backend.operators.network.temporal.shed_drops import (
     forget_in_memory,
     has_room,
@@ -233,7 +235,7 @@ def _arrive(
         book_growth(node, answered, rules, shed, owing)
     if facts[IS_BUILT] and not rules.protects:
         set_free(node, rules, shed)
-    if rules.limit and facts[N_MEMORY] > rules.limit:
+    if rules.limit and facts[rules.held] > rules.limit:
         if not facts[IS_BUILT]:
             build(rules, shed, owing, out)
         facts[SHEDDING] = LIMIT
@@ -281,5 +283,7 @@ def _take(
     tuples[node, FLAGS] |= IN_MEMORY
     facts[N_MEMORY] += 1
     enter(node, MEMORY, rules, shed, out)
+    if rules.held == RUN_BYTES:
+        facts[RUN_BYTES] += added_bytes(node, rules, shed)
     if facts[IS_BUILT] and not by_number(rules):
         look_around(node, rules, shed)

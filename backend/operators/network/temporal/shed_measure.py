@@ -1,4 +1,4 @@
-"""What a window holds, counted: accuracy of value groups, pieces of runs, bytes as runs. Card B2"""
+"""What a window holds, counted: accuracy of value groups, pieces of runs. Card B2"""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from backend.operators.network.core.blocks import Ints
 from backend.operators.network.shedding.rules import ShedRules
 from backend.operators.network.shedding.words import (
     BESIDE,
-    END,
     FLAGS,
     FREE,
     GROUP,
@@ -182,56 +181,3 @@ def members_of(heads: Ints, at: int, most: int, shed: ShedArrays, rows: Ints, fi
             node = following(node, at, tuples)
         firsts[run + 1] = n
     return len(heads)
-
-
-# ---------------------------------------------------------------------- bytes
-
-
-@kernel
-def bytes_as_runs(values_bytes: int, by_rows: bool, shed: ShedArrays, spread: Ints) -> int:
-    """Of what is in memory, see ``shedding.forms``. spread: int64[3, 4], to work with."""
-    tuples, node, n = shed.tuples, shed.facts[OLDEST] - 1, 0
-    while node >= 0:
-        if tuples[node, FLAGS] & HEAD_MEMORY:
-            n += values_bytes + 16 + _run_bytes(node, by_rows, tuples, spread)
-        node = tuples[node, NEXT] - 1
-    return n
-
-
-@called
-def _run_bytes(head: int, by_rows: bool, tuples: Ints, spread: Ints) -> int:
-    for kind in range(3):
-        spread[kind, 0] = 0
-        spread[kind, 1] = _LAST
-        spread[kind, 2] = _LEAST
-    node, end, is_chain = head, tuples[head, MEMORY + RUN_END], True
-    after = following(node, MEMORY, tuples)
-    _note(1, tuples[node, END] - tuples[node, START], spread)
-    while after >= 0 and tuples[after, START] < end:
-        is_chain = is_chain and tuples[node, END] == tuples[after, START]
-        _note(0, tuples[after, START] - tuples[node, START], spread)
-        _note(1, tuples[after, END] - tuples[after, START], spread)
-        _note(2, tuples[after, NUMBER] - tuples[node, NUMBER], spread)
-        node, after = after, following(after, MEMORY, tuples)
-    n = _listed(0, spread) + (0 if is_chain else _listed(1, spread))
-    return n + (8 + _listed(2, spread) if by_rows else 0)
-
-
-@called
-def _note(kind: int, number: int, spread: Ints) -> None:
-    spread[kind, 0] += 1
-    spread[kind, 1] = min(spread[kind, 1], number)
-    spread[kind, 2] = max(spread[kind, 2], number)
-
-
-@called
-def _listed(kind: int, spread: Ints) -> int:
-    """Bytes of whole numbers of which these are the least and the most."""
-    n, low, high = spread[kind, 0], spread[kind, 1], spread[kind, 2]
-    if n == 0 or low == high:
-        return 8 if n > 1 else 0
-    for size in (1, 2, 4):
-        limit = 1 << (8 * size - 1)
-        if -limit <= low and high < limit:
-            return int(n * size)
-    return int(8 * n)

@@ -27,7 +27,6 @@ from backend.operators.network.shedding.words import (
     GROUP_EXTRA,
     IS_BUILT,
     MEMORY,
-    N_ALONE,
     N_MEMORY,
     N_RECEIPTS,
     N_SPANS,
@@ -64,7 +63,6 @@ from backend.operators.network.temporal.shed_measure import N_COUNTS, measure, p
 from backend.operators.network.temporal.shed_state import ShedState
 from backend.operators.network.temporal.shed_tuning import MOST_RECEIPTS, ShedProfile
 
-_WORD: Final = 8
 #: Pieces of a value group that are counted, about.
 _MOST_COUNTED: Final = 250
 
@@ -104,22 +102,24 @@ def shed_profile(
     named = zip(receipts, read, strict=False)
     grouped = zip(groups, read[len(receipts) :], strict=False)
     return ShedProfile(
-        n_arrived,
-        sum(len(part.receipts) for part in drops),
-        int(facts[N_MEMORY]),
-        state.n_window,
-        int(facts[RUNS_MEMORY]),
-        sizes.tuples,
-        sizes.runs,
-        _WORD * 2 * int(facts[N_ALONE]),
-        state.expected_accuracy,
-        max(0, expected),
-        measured(state, table),
-        state.is_whole,
-        tuple(each._replace(dropped=each.dropped._replace(values=own)) for each, own in named),
-        tuple(each._replace(values=own) for each, own in grouped),
-        curve and curve._replace(values=tuple(read[len(receipts) + len(groups) :])),
-        looks.race,
+        n_arrived=n_arrived,
+        n_dropped=sum(len(part.receipts) for part in drops),
+        n_resident=int(facts[N_MEMORY]),
+        n_window=state.n_window,
+        n_runs=int(facts[RUNS_MEMORY]),
+        tuple_bytes=sizes.tuples,
+        run_bytes=sizes.runs,
+        audit_bytes=state.beside_bytes,
+        expected=state.expected_accuracy,
+        n_expected=max(0, expected),
+        measured=measured(state, table),
+        is_whole=state.is_whole,
+        receipts=tuple(
+            each._replace(dropped=each.dropped._replace(values=own)) for each, own in named
+        ),
+        groups=tuple(each._replace(values=own) for each, own in grouped),
+        curve=curve and curve._replace(values=tuple(read[len(receipts) + len(groups) :])),
+        race=looks.race,
         whole_from=state.whole_from,
     )
 

@@ -17,6 +17,7 @@ from backend.operators.network.relational.keys import KeyTable, SlotValues
 from backend.operators.network.shedding.options import ShedOptions, in_sample
 from backend.operators.network.shedding.rules import ShedRules, shed_rules
 from backend.operators.network.shedding.slides import WindowExtent
+from backend.operators.network.shedding.temporal import ValidCondition
 from backend.operators.network.shedding.words import (
     ANSWERED_BESIDE,
     ANSWERED_MEMORY,
@@ -34,6 +35,7 @@ from backend.operators.network.shedding.words import (
     HAS_FIRST,
     HAS_UNSEEN,
     IS_BUILT,
+    IS_CODED,
     MOST_PARTS,
     N_ALONE,
     N_BESIDE,
@@ -44,11 +46,11 @@ from backend.operators.network.shedding.words import (
     N_TEXT,
     RECEIPT_SHARES,
     RECEIPT_WORDS,
+    RUN_BYTES,
     SHEDDING,
     SUM_EXTRA,
     SUM_LOST,
     TOLD_WORDS,
-    TUPLE_WORDS,
     TURNED,
     UNSEEN,
     ChargeArrays,
@@ -58,6 +60,7 @@ from backend.operators.network.shedding.words import (
 from backend.operators.network.temporal.shed_built import rebuild
 from backend.operators.network.temporal.shed_charges import expected_loss, link_again
 from backend.operators.network.temporal.shed_measure import count_answered
+from backend.operators.network.temporal.shed_rows import ShedRows
 from backend.operators.network.temporal.shed_tuning import ShedTuning
 
 _FIRST: Final = 64
@@ -71,18 +74,22 @@ class ShedState:
     """Of one operator: what its window holds, and the rules in force."""
 
     def __init__(
-        self, regions: Regions, window: WindowOp, groups: KeyTable, tuning: ShedTuning, begin: int
+        self,
+        regions: Regions,
+        window: WindowOp,
+        groups: KeyTable,
+        n_values: int,
+        tuning: ShedTuning,
+        begin: int,
     ) -> None:
-        """begin: the tick at which another tuning comes into force. Raises ShedOptionRefused,
-        ShedStateRefused."""
+        """n_values: of a tuple, without its valid time; begin: the tick at which another tuning
+        comes into force. Raises ShedOptionRefused, ShedStateRefused."""
         self._regions, self._groups, self._extent = regions, groups, window_extent(window)
         self.facts: Ints = regions.array("facts", "int64", N_FACTS)
         if len(self.facts) != N_FACTS:
             raise ShedStateRefused("the window's state is of another version; begin a run anew")
-        self._tuples = regions.array("tuples", "int64", _FIRST * TUPLE_WORDS)
-        self._lists = {name: regions.array(name, "int64", _FIRST) for name in ("heap", "opens")}
-        self._lists["dirty"] = regions.array("dirty", "int64", _FIRST)
-        self._scores = regions.array("scores", "float64", _FIRST)
+        self._rows = ShedRows(regions, self.facts, tuning.options.as_runs)
+        self._n_values = n_values
         self._roots = SlotValues(regions, "roots", "int64", groups, 2)
         self._charges = regions.array("charges", "int64", _FIRST * CHARGE_WORDS)
         self._rhos = regions.array("rhos", "float64", _FIRST)
@@ -95,7 +102,23 @@ class ShedState:
         self._text = regions.array("text", "uint8", _FIRST)
         self.options, self.lengths = tuning.options, tuning.lengths
         self.is_turned = False
+        if self.facts[IS_CODED]:
+            self._read_runs()
         self._turn(tuning, begin)
+
+    def _read_runs(self) -> None:
+        """Rows, and what they were under the rules of before."""
+        now = self.options, self.lengths
+        options, lengths = json.loads(self._text[: self.facts[N_TEXT]].tobytes())
+        self.options, self.lengths = ShedOptions(*options), ValidCondition(*lengths)
+        self._rows.read(self.rules.by_rows, self._roots.array.reshape(-1, 2))
+        if self.facts[IS_BUILT]:
+            self.rebuild(True)
+        self.options, self.lengths = now
+
+    def keep(self) -> None:
+        """A batch is over: leave the state in its form."""
+        self._rows.keep(self.rules, self._roots.array.reshape(-1, 2))
 
     # ------------------------------------------------------------------ rules
 
@@ -128,7 +151,9 @@ class ShedState:
             facts[HAS_UNSEEN], facts[UNSEEN] = facts[HAS_DROPPED], facts[DROPPED]
         self.groups_array[:, GROUP_AUDITED] = 0
         self.audit(self._groups.live())
-        is_over = 0 < options.memory_tuples < facts[N_MEMORY]
+        facts[RUN_BYTES] = self.run_bytes
+        rules = self.rules
+        is_over = 0 < rules.limit < facts[rules.held]
         is_same = options._replace(memory_tuples=before.memory_tuples) == before
         if not is_same or not facts[IS_BUILT]:  # no candidate depends on the limit
             self.rebuild(is_over or not self.is_whole)
@@ -138,7 +163,17 @@ class ShedState:
     @property
     def rules(self) -> ShedRules:
         """As the kernel takes them."""
-        return shed_rules(self.options, self._extent, self.lengths)
+        return shed_rules(self.options, self._extent, self.lengths, self._n_values)
+
+    @property
+    def run_bytes(self) -> int:
+        """What is in memory takes as runs, counted."""
+        return self._rows.bytes_as_runs(self.rules, self._roots.array.reshape(-1, 2))
+
+    @property
+    def beside_bytes(self) -> int:
+        """What is kept beside takes in the form of the state."""
+        return self._rows.beside_bytes(self.rules)
 
     def rebuild(self, builds: bool) -> None:
         """Candidates, and what is kept beside, are others, or are not needed."""
@@ -165,16 +200,7 @@ class ShedState:
     @property
     def shed(self) -> ShedArrays:
         """Tuples and candidates."""
-        lists = self._lists
-        return ShedArrays(
-            self._tuples.reshape(-1, TUPLE_WORDS),
-            self._roots.array.reshape(-1, 2),
-            lists["heap"],
-            self._scores,
-            lists["opens"],
-            lists["dirty"],
-            self.facts,
-        )
+        return self._rows.arrays(self._roots.array.reshape(-1, 2))
 
     @property
     def owing(self) -> ChargeArrays:
@@ -197,14 +223,7 @@ class ShedState:
 
     def make_room(self, n_more: int) -> None:
         """For so many tuples more, and for a charge."""
-        size = len(self._scores)
-        needed = int(self.facts[N_MEMORY] + self.facts[N_ALONE]) + n_more
-        if needed > size:
-            size = max(2 * size, needed)
-            self._tuples = self._regions.resized("tuples", size * TUPLE_WORDS)
-            self._scores = self._regions.resized("scores", size)
-            for name in self._lists:
-                self._lists[name] = self._regions.resized(name, size)
+        self._rows.make_room(int(self.facts[N_MEMORY] + self.facts[N_ALONE]) + n_more)
         if self.facts[CHARGES_USED] == len(self._rhos) and not self.facts[CHARGES_FREE]:
             size = 2 * len(self._rhos)
             self._charges = self._regions.resized("charges", size * CHARGE_WORDS)

@@ -99,24 +99,28 @@ class ShedProfile:
         n_expected = sum(profile.n_expected for profile in every)
         kept = sum(profile.expected * profile.n_expected for profile in every)
         return ShedProfile(
-            sum(profile.n_arrived for profile in every),
-            sum(profile.n_dropped for profile in every),
-            sum(profile.n_resident for profile in every),
-            sum(windows) if len(windows) == len(every) else None,
-            sum(profile.n_runs for profile in every),
-            sum(profile.tuple_bytes for profile in every),
-            sum(profile.run_bytes for profile in every),
-            sum(profile.audit_bytes for profile in every),
-            kept / n_expected if n_expected else 1.0,
-            n_expected,
-            _merged([profile.measured for profile in every if profile.measured is not None]),
-            all(profile.is_whole for profile in every),
-            sampled_receipts([receipt for profile in every for receipt in profile.receipts]),
-            bounded([group for profile in every for group in profile.groups]),
-            merged((one.curve, one.n_expected) for one in every if one.curve is not None),
-            merged_races([(one.race, one.n_expected) for one in every]),
-            min((one.inclusion for one in every if one.inclusion is not None), default=None),
-            max((one.whole_from for one in every if one.whole_from is not None), default=None),
+            n_arrived=sum(profile.n_arrived for profile in every),
+            n_dropped=sum(profile.n_dropped for profile in every),
+            n_resident=sum(profile.n_resident for profile in every),
+            n_window=sum(windows) if len(windows) == len(every) else None,
+            n_runs=sum(profile.n_runs for profile in every),
+            tuple_bytes=sum(profile.tuple_bytes for profile in every),
+            run_bytes=sum(profile.run_bytes for profile in every),
+            audit_bytes=sum(profile.audit_bytes for profile in every),
+            expected=kept / n_expected if n_expected else 1.0,
+            n_expected=n_expected,
+            measured=_merged([one.measured for one in every if one.measured is not None]),
+            is_whole=all(profile.is_whole for profile in every),
+            receipts=sampled_receipts([each for profile in every for each in profile.receipts]),
+            groups=bounded([group for profile in every for group in profile.groups]),
+            curve=merged((one.curve, one.n_expected) for one in every if one.curve is not None),
+            race=merged_races([(one.race, one.n_expected) for one in every]),
+            inclusion=min(
+                (one.inclusion for one in every if one.inclusion is not None), default=None
+            ),
+            whole_from=max(
+                (one.whole_from for one in every if one.whole_from is not None), default=None
+            ),
         )
 
 
