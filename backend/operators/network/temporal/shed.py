@@ -16,7 +16,9 @@ from backend.operators.network.relational.keys import KeyTable, key_columns
 from backend.operators.network.shedding.forms import FormBytes
 from backend.operators.network.shedding.words import (
     ASKS,
+    CAME,
     CHOICE,
+    GOES_ON,
     IS_OVER,
     N_CHANGED,
     N_MEMORY,
@@ -58,6 +60,7 @@ class ShedOperator(OperatorFrame):
         super().__init__(planned, surroundings)
         work = planned.doing(ShedOp)
         self._closed, self._of, self._is_numbered = work.closed, work.window, bool(work.counted)
+        self._has_open = work.has_open
         self._dtypes = dtypes_of(self.fields[:-2])
         self._arrived = surroundings.clock.arrived.get(work.counted, (0, np.zeros(0, np.int64)))
         self._groups = KeyTable(self._regions.scope("groups"), self._dtypes)
@@ -69,9 +72,9 @@ class ShedOperator(OperatorFrame):
         self._n_arrived = 0
 
     def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:
-        block = valid_elements(inputs[0], self._closed)
+        block = inputs[0] if self._has_open else valid_elements(inputs[0], self._closed)
         arrivals = self._arrivals(block)
-        self._n_arrived += len(block)
+        self._n_arrived += int((arrivals.kinds < GOES_ON).sum())
         rows = self._played(arrivals, heartbeat)
         self._state.settle()
         self._looks.look(self._state, self._groups, len(block))
@@ -87,13 +90,15 @@ class ShedOperator(OperatorFrame):
         numbers = block.seq
         if not self._is_numbered or numbers is None:
             numbers = self._state.number(len(block)) + np.arange(len(block))
+        kinds = np.full(len(block), CAME)
+        if self._has_open:
+            kinds = self._state.kinds(numbers, block.sign)
         first, taus = self._arrived
         ticks = np.unique(taus)
         starts, ends = (np.ascontiguousarray(column.values) for column in block.columns[-2:])
         last = first + np.searchsorted(taus, ticks, side="right")
-        return ShedArrivals(
-            np.ascontiguousarray(block.tau), numbers + 1, groups, starts, ends, ticks, last
-        )
+        taus = np.ascontiguousarray(block.tau)
+        return ShedArrivals(taus, kinds, numbers + 1, groups, starts, ends, ticks, last)
 
     def _played(self, arrivals: ShedArrivals, heartbeat: int) -> Ints:
         """int64[n, TOLD_WORDS]: changes until before the heartbeat, or of ticks not over then."""
@@ -125,7 +130,7 @@ class ShedOperator(OperatorFrame):
 
     def _told(self, rows: Ints, heartbeat: int) -> Block:
         """Changes of ticks that are over, as elements."""
-        if self._of.slide > 1:
+        if self._of.slide > 1 or self._has_open:
             rows = net_rows(rows)
         n_over = int(np.searchsorted(rows[:, 0], heartbeat))
         self._state.keep_pending(rows[n_over:])

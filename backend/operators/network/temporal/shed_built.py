@@ -29,6 +29,7 @@ from backend.operators.network.shedding.words import (
     NEXT,
     NUMBER,
     OLDEST,
+    OPEN,
     OPENED,
     PLACE,
     RUN_END,
@@ -118,7 +119,7 @@ def _offer(node: int, rules: ShedRules, shed: ShedArrays) -> None:
         tuples[node, DELTA] = max(0, pieces - 1)
         tuples[node, LENGTH] = 0 if rules.algorithm == CALS_V else length
     freshen(node, MEMORY, tuples)
-    if not rules.protects or facts[NEWEST] != node + 1:
+    if not tuples[node, FLAGS] & OPEN and (not rules.protects or facts[NEWEST] != node + 1):
         set_free(node, rules, shed)
 
 
