@@ -88,6 +88,7 @@ class SlowShedOperator(OperatorFrame):
         super().__init__(planned, surroundings)
         work = planned.doing(ShedOp)
         self.closed, self.of, self.is_numbered = work.closed, work.window, bool(work.counted)
+        self.has_open = work.has_open
         self.tuning = surroundings.tuning(planned, ShedTuning) or ShedTuning()
         none: Ints = np.zeros(0, np.int64)
         self.first, self.taus = surroundings.clock.arrived.get(work.counted, (0, none))
@@ -106,16 +107,27 @@ class SlowShedOperator(OperatorFrame):
         if self.window.options != self.tuning.options:
             self.receipts += self.window.turn(self.tuning.options)
             self.happened(self._surroundings.clock.begin)
-        for tau, new in self.arrivals(valid_elements(inputs[0], self.closed)):
+        block = inputs[0] if self.has_open else valid_elements(inputs[0], self.closed)
+        for (tau, new), sign in zip(self.arrivals(block), block.sign, strict=True):
             self.until(tau)
-            at = tau if self.of.kind == "range" else None
-            self.receipts += self.window.arrive(new, at=at)
+            self.receipts += self.came(tau, new, sign > 0)
             self.happened(tau)
         self.until(heartbeat)
         if self.of.kind == "range" and self.window.first is not None:
             self.window.advance(heartbeat - 1)
         PROFILES.append(self.slow_profile())
         return self.told()
+
+    def came(self, tau: int, new: TemporalTuple, goes_on: bool) -> list[ShedReceipt]:
+        """A tuple, or until when one that goes on is valid."""
+        at = tau if self.of.kind == "range" else None
+        if self.has_open and new.number <= self.held.numbered:
+            if at is not None:
+                self.window.advance(at)
+            return self.window.extend(new.number, new.end, goes_on)
+        if self.has_open:
+            self.held.numbered = new.number
+        return self.window.arrive(new, self.has_open, at)
 
     def happened(self, tick: int) -> None:
         self.held.event = max(self.held.event, tick)

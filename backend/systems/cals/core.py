@@ -58,6 +58,8 @@ def _turn(
     window.is_sample = isinstance(work, SampleOp)
     window.turned = knobs.sampling if window.is_sample else knobs.options
     if isinstance(work, ShedOp):
+        if work.has_open:  # ends that go on tick by tick are kept as they are
+            window.turned = window.turned._replace(state_form="tuples")
         window.lengths = answered_lengths(plan, planned_operator.id)
         window.time_unit = _TIME_UNITS.get(planned_operator.fields[-1].type, "")
         window.by_rows = work.window.kind == "rows"

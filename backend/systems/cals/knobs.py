@@ -52,7 +52,8 @@ class CalsKnobs(Knobs):
         choices=get_args(StateForm),
         help="How a window with a limit keeps its tuples. runs: values once, starts and ends as "
         "differences, and M stands for the bytes that M tuples take as such: all are kept, "
-        "exactly, until their runs take more. tuples: M tuples, as in the paper.",
+        "exactly, until their runs take more. tuples: M tuples, as in the paper, and always of "
+        "windows of readings (valid_key).",
     )
     state_pool_bytes: int = knob(
         0,

@@ -25,7 +25,7 @@ def _planned(tree: OperatorTree, refusals: list[Refusal]) -> OperatorTree:
     if isinstance(tree.work, CoalesceOp) and not isinstance(tree.work, ShedOp):
         below = window_below(tree.input, "coalesces")
         if isinstance(below, BelowWindow):
-            shed = ShedOp(tree.work.closed, below.window, below.counted)
+            shed = ShedOp(tree.work.closed, below.window, below.counted, below.has_open)
             return OperatorTree(shed, (below.tree,), tree.fields)
         refusals.append(below)
     return replace(tree, inputs=tuple(_planned(below, refusals) for below in tree.inputs))

@@ -169,7 +169,8 @@ def play(case: ShedCase, stream: Iterable[TemporalTuple]) -> Iterable[ShedPlay]:
         closing = new.number - 2
         if closing in slow.open:
             slow.open.discard(closing)
-            fast.extend(closing, fast.memory.tuple_of(closing).end)
+            dropped += fast.extend(closing, fast.memory.tuple_of(closing).end)
+            wanted += slow.shed()
         dropped += fast.arrive(new, new.number in case.opens)
         wanted += slow.arrive(new, leaves(case.extent, new), new.number in case.opens)
         yield ShedPlay([receipt.dropped.number for receipt in dropped], wanted, fast, slow)

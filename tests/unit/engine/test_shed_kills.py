@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow.dataset as ds
 import pytest
 
+from backend.model.schema import ValidTimes
 from tests.engine_runs import RUN_ID, EngineRun
 from tests.systems.running import SCHEMA
 
@@ -42,11 +44,12 @@ _ROW = 32
 
 class ShedRun(EngineRun):
     form = "tuples"
+    text, schema = TEXT, SCHEMA
 
     def __init__(self, folder: Path, continues: bool = False) -> None:
         super().__init__(
             folder / "store.db",
-            {"S": SCHEMA},
+            {"S": self.schema},
             {"plain": "Select a From S Where a > 90"},
             sink=folder / "out",
             continues=continues,
@@ -60,9 +63,14 @@ class ShedRun(EngineRun):
         if self.batch_id == 1:
             self.ask("knob", {"knob": "state_form", "value": self.form, "scope": UNIT})
         if not self.batch_id:
-            self.ask("query_add", {"name": "shed", "text": TEXT, "system": "cals"})
+            self.ask("query_add", {"name": "shed", "text": self.text, "system": "cals"})
         numbers = range(10 * self.batch_id, 10 * self.batch_id + 10)
-        self.batch([{"a": n * n // 3 % 4, "b": n, "c": "x", "d": n + 1 + n % 3} for n in numbers])
+        self.batch(
+            [
+                {"a": n * n // 3 % 4, "b": n, "c": "xyzuvw"[n * n % 6], "d": n + 1 + n % 3}
+                for n in numbers
+            ]
+        )
         values = self.reader.values(RUN_ID)
         windows = [e.id for e in self.reader.entities(RUN_ID) if e.role == "shed"]
         return {name: values[id].get(name) for id in windows for name in PUBLISHED}
@@ -106,6 +114,32 @@ def test_a_killed_run_sheds_and_counts_as_an_undisturbed_one(
     assert run.decisions == alone.decisions
     assert [words for _, words in run.decisions] == [BEGINS[form], "answers are exact again"]
     assert answers(tmp_path / "killed") == answers(tmp_path / "alone")
+    run.close()
+    alone.close()
+
+
+class ReadingsRun(ShedRun):
+    """Tuples are readings, some keys are silent for a batch or two; a batch is a tick."""
+
+    text = "Select a, Valid(S) From S (a) [Range 9]"
+    schema = replace(SCHEMA, valid=ValidTimes("b", key="c", type="bigint"))
+
+
+def test_readings_are_shed_alike_killed_or_not(tmp_path: Path) -> None:
+    (tmp_path / "alone").mkdir()
+    (tmp_path / "killed").mkdir()
+    alone, run = ReadingsRun(tmp_path / "alone"), ReadingsRun(tmp_path / "killed")
+    shed = 0.0
+    for batch in range(N_BATCHES):
+        if batch in (2, 4, 5, 9, 13, 18):
+            run.kill()
+            run = ReadingsRun(tmp_path / "killed", continues=True)
+        told = alone.step()
+        assert run.step() == told, batch
+        shed = told["shed_total"] or 0.0
+    assert shed > 20
+    assert run.decisions == alone.decisions
+    assert answers(tmp_path / "killed") == answers(tmp_path / "alone") != Counter()
     run.close()
     alone.close()
 

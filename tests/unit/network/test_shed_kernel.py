@@ -71,6 +71,18 @@ def rows_of(draw: st.DrawFn) -> Elements:
     return rows
 
 
+@st.composite
+def readings(draw: st.DrawFn) -> Elements:
+    """Tuples of K: a, c, k, at ticks; some keys fall silent."""
+    tick, rows = 0, []
+    values = st.integers(0, draw(st.sampled_from([0, 1, 3])))
+    keys = st.integers(0, draw(st.integers(0, 3)))
+    for _ in range(draw(st.integers(1, 40))):
+        tick += draw(st.sampled_from([0, 0, 1, 1, 2, 5]))
+        rows.append(((draw(values), "x", draw(keys)), tick))
+    return rows
+
+
 WINDOWS = ("[Range 0]", "[Range 7]", "[Range 20]", "[Rows 6]", "[Rows 17]", "[Rows 40]",
            "[Range 9 Seconds Slide 4 Seconds]", "[Range 2 Seconds Slide 5 Seconds]")  # fmt: skip
 
@@ -111,7 +123,7 @@ def played(
     plan = compiled(text)
     ids = [one.id for one, _ in plan.working(ShedOp)]
     decided: Any = [dict.fromkeys(ids, one) for one in tunings]
-    inputs = {name: rows if name == "G" else [] for name in SCHEMAS}
+    inputs = {name: rows if f"From {name} " in text else [] for name in SCHEMAS}
     before = making._MAKERS[ShedOp], shed._ROOM, shed._EACH
     making._MAKERS[ShedOp], shed._ROOM, shed._EACH = made, *room
     try:
@@ -178,8 +190,9 @@ def _as_many_are_looked_at() -> Iterator[None]:
 @given(st.data())
 def test_arrays_drop_what_the_slow_twin_drops(data: st.DataObject) -> None:
     """Receipt by receipt, limits and algorithms turned between batches."""
-    rows, window = data.draw(rows_of()), data.draw(st.sampled_from(WINDOWS))
-    text = f"Select a, Valid(x) From G (a) {window} As x"
+    window, stream = data.draw(st.sampled_from(WINDOWS)), data.draw(st.sampled_from("GK"))
+    rows = data.draw(rows_of() if stream == "G" else readings())
+    text = f"Select a, Valid(x) From {stream} (a) {window} As x"
     last = rows[-1][1] + 30
     beats = [*sorted(data.draw(st.sets(st.integers(1, last - 1), max_size=4))), last]
     condition, turned = data.draw(lengths()), data.draw(st.sampled_from(["all", "limit", ""]))
@@ -201,7 +214,7 @@ def test_arrays_drop_what_the_slow_twin_drops(data: st.DataObject) -> None:
         assert numbers == [one.dropped.number for one in twin.receipts]
         for one, two in zip(fast, twin.receipts, strict=True):
             same_receipt(one, two)
-        event("drops" if fast else "no drops")
+        event(f"{stream}: {'drops' if fast else 'no drops'}")
     assert found == wanted
     told = zip(Recorded.profiles, Recorded.samples, slow.PROFILES, strict=True)
     for (profile, sample, twin), each in zip(told, chosen, strict=True):

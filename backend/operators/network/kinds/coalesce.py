@@ -61,19 +61,25 @@ class ReadingsOp(WholeInput):
     """readings: each tuple of a window with the time it is valid: from ``start`` on, the place of
     the column with its time, until the next one of equal ``key``, or the end of the current tick.
     Every reading of a key ends the one before, whatever its values.
-    times, over: a tick is times / over in the unit of times; every: ticks between two looks."""
+    times, over: a tick is times / over in the unit of times; every: ticks between two looks.
+
+    lasts: 0, or of a stream instead of a window: that many ticks a reading without a next one goes
+    on. There an element with + tells how long its reading is valid so far, by the number that it
+    has in the stream; the last, with -, where it ended.
+    """
 
     key: int
     start: int
     times: int
     over: int
     every: int = 1
+    lasts: int = 0
     role = "readings"
     name = "readings"
 
     @property
     def keeps(self) -> str:
-        return "readings of each key"
+        return "the last reading of each key" if self.lasts else "readings of each key"
 
     def text(self, columns: Sequence[Sequence[str]]) -> str:
         return f"valid until the next {columns[0][self.key]}"

@@ -17,10 +17,12 @@ _NOW: Final = WindowOp("range")
 class ShedOp(CoalesceOp):
     """shed: the coalesced tuples of a window, range or rows, of a stream's tuples; under a limit
     those of the tuples that are kept. counted: the stream by whose tuples, all of them, windows of
-    rows count, '' where they count what comes in."""
+    rows count, '' where they count what comes in. has_open: they are readings of a stream, whose
+    ends are told as they become known (``ReadingsOp.lasts``)."""
 
     window: WindowOp = _NOW
     counted: str = ""
+    has_open: bool = False
     role = "shed"
     name = "shed"
 

@@ -119,23 +119,34 @@ class SheddingWindow:
         elif not self._protects_newest:
             self.candidates.freed(new.number)
 
-    def extend(self, number: int, end: int, is_open: bool = False) -> None:
-        """An open tuple is known to be valid until ``end``; it is closed unless ``is_open``. One
-        that has left the window already is left alone."""
+    def extend(self, number: int, end: int, is_open: bool = False) -> list[ShedReceipt]:
+        """An open tuple is known to be valid until ``end``; it is closed unless ``is_open``, and is
+        none if that is where it began. One that has left the window already is left alone."""
         if number not in self._open:
-            return
+            return []
         grown = self.memory.tuple_of(number)._replace(end=end)
-        before, exact = self._answered_near(grown), None
+        if end <= grown.start:
+            self._expire(number)
+            return []
+        before, exact, run = self._answered_near(grown), None, self.memory.run_of(number)
+        lost = 0 if run is None else run.lost
         if number in self.beside:
             self.candidates.changed(None, self.beside.remove(number))
             exact = self.beside.add(grown)
-        self.candidates.changed(self.memory.remove(number), None)
-        self.candidates.changed(self.memory.add(grown), exact)
+        change = self.memory.remove(number)
+        for each in change.runs:
+            each.lost = 0
+        self.candidates.changed(change, None)
+        change = self.memory.add(grown)
+        change.runs[0].lost += lost
+        self.candidates.changed(change, exact)
         self._book_growth(grown, before)
-        if not is_open:
-            self._open.discard(number)
-            if number != self._newest or not self._protects_newest:
-                self.candidates.freed(number)
+        if is_open:
+            return []
+        self._open.discard(number)
+        if number != self._newest or not self._protects_newest:
+            self.candidates.freed(number)
+        return self._shed("limit")
 
     @property
     def next_leaving(self) -> int | None:

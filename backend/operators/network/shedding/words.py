@@ -35,8 +35,9 @@ DELTA, LENGTH, BEST, BEST_ONE, MANY, SIZE = range(20, 26)
 LOST, PLACE, CHOSEN, OPENED, TIE = range(26, 31)
 TUPLE_WORDS: Final = 31
 
-#: Bits of FLAGS. FREE: it may be dropped; HEAD: a run begins with it; DIRTY: to be looked at.
-IN_MEMORY, IN_BESIDE, FREE, HEAD_MEMORY, HEAD_BESIDE, DIRTY = (1 << bit for bit in range(6))
+#: Bits of FLAGS. FREE: it may be dropped; HEAD: a run begins with it; DIRTY: to be looked at; OPEN:
+#: it goes on, and is no candidate until its end is known.
+IN_MEMORY, IN_BESIDE, FREE, HEAD_MEMORY, HEAD_BESIDE, DIRTY, OPEN = (1 << bit for bit in range(7))
 
 #: Of ``facts``. RUN_BYTES: of what is in memory, as runs; IS_CODED: rows are kept as runs, so many
 #: bytes and value groups of those in memory and beside, and lengths that went from so many runs.
@@ -130,6 +131,10 @@ RECEIPT_SHARES: Final = 3
 TAKEN, TICKED, N_TOLD, N_RECEIPTS, N_SPANS, IS_OVER, ASKS, CHOICE = range(8)
 N_DONE: Final = 8
 
+#: What an arrival is: a tuple; one that goes on; how long that one is valid so far; until when it
+#: was.
+CAME, OPENS, GOES_ON, ENDS = range(4)
+
 
 class ShedArrays(NamedTuple):
     """tuples: int64[n, TUPLE_WORDS]; roots: int64[groups, 2], of both trees; heap, opens, dirty:
@@ -170,10 +175,11 @@ class ShedTold(NamedTuple):
 
 
 class ShedArrivals(NamedTuple):
-    """Arrivals in order, their timestamps, numbers, groups, valid times; and, for windows of rows,
-    ticks at which tuples of the stream come, and the last arrival at each."""
+    """Arrivals in order, their timestamps, what they are, numbers, groups, valid times; and, for
+    windows of rows, ticks at which tuples of the stream come, and the last arrival at each."""
 
     taus: Ints
+    kinds: Ints
     numbers: Ints
     groups: Ints
     starts: Ints

@@ -254,6 +254,16 @@ def preceding(node: int, at: int, tuples: Ints) -> int:
 
 
 @called
+def node_at(group: int, start: int, number: int, at: int, tuples: Ints, roots: Ints) -> int:
+    """The node of a tuple; -1: it is in no node."""
+    node = roots[group, tree_of(at)] - 1
+    while node >= 0 and tuples[node, NUMBER] != number:
+        is_right = is_before(node, start, number, tuples)
+        node = tuples[node, at + (RIGHT if is_right else LEFT)] - 1
+    return int(node)
+
+
+@called
 def first_from(group: int, start: int, at: int, tuples: Ints, roots: Ints) -> int:
     """The first node that begins at ``start`` or later; -1: none."""
     node, head = roots[group, tree_of(at)] - 1, -1

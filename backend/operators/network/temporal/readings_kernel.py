@@ -37,7 +37,7 @@ class ReadingArrays(NamedTuple):
     """The readings of a window. keys: int32[keys, KEY_WORDS]; words: int64[n, words of a tuple],
     links: int32[n], the next reading of the same key, plus one; shown: int64[n], the ends they were
     told with; facts: int64[N_FACTS]; n_keys: above all slots of keys; start: the word of a tuple
-    with its time."""
+    with its time, behind which those of a stream have their number and tick."""
 
     keys: NDArray[np.int32]
     words: Ints
@@ -58,11 +58,13 @@ class ReadingElements(NamedTuple):
 
 
 class TickUnit(NamedTuple):
-    """A tick is times / over in the unit of times; open readings are looked at every so many."""
+    """A tick is times / over in the unit of times; open readings are looked at every so many; of a
+    stream they go on for ``lasts`` ticks, 0: they are in a window."""
 
     times: int
     over: int
     every: int
+    lasts: int
 
 
 @kernel
@@ -86,7 +88,7 @@ def play_readings(
             tuple_words, slot = elements.packed[i], elements.slots[i]
             if elements.signs[i] > 0:
                 end = _end_of(tick, unit.times, unit.over)
-                _close(tuple_words, slot, tick, readings, changes, done)
+                _close(tuple_words, slot, tick, unit.lasts, readings, changes, done)
                 _open(tuple_words, slot, tick, end, readings, changes, done)
             else:
                 _leave(tuple_words, slot, tick, readings, changes, done)
@@ -95,7 +97,7 @@ def play_readings(
         if facts[N_OPEN] and tick % unit.every == 0:
             if done[TOLD] + 2 * facts[N_OPEN] > len(changes):
                 return
-            _go_on(tick, _end_of(tick, unit.times, unit.over), readings, changes, done)
+            _go_on(tick, _end_of(tick, unit.times, unit.over), unit.lasts, readings, changes, done)
         after = tau[i] if i < len(tau) else heartbeat
         tick = min(after, (tick // unit.every + 1) * unit.every) if facts[N_OPEN] else after
         facts[NEXT] = tick
@@ -117,7 +119,13 @@ def _tell(
 
 @called
 def _close(
-    tuple_words: Ints, slot: int, tick: int, readings: ReadingArrays, changes: Ints, done: Ints
+    tuple_words: Ints,
+    slot: int,
+    tick: int,
+    lasts: int,
+    readings: ReadingArrays,
+    changes: Ints,
+    done: Ints,
 ) -> None:
     """The open reading of a key ends where the next one begins."""
     reading = int(readings.keys[slot, _OPEN]) - 1
@@ -125,7 +133,10 @@ def _close(
         return
     readings.facts[N_OPEN] -= 1
     start, words, shown = tuple_words[readings.start], readings.words, readings.shown
-    if shown[reading] != start:
+    if lasts:
+        _tell(reading, start, tick, -1, words, changes, done)
+        _forget(slot, reading, readings)
+    elif shown[reading] != start:
         began = words[reading, readings.start]
         if start > began:
             _tell(reading, start, tick, 1, words, changes, done)
@@ -198,18 +209,40 @@ def _leave(
     if keys[slot, _OPEN] == reading + 1:
         keys[slot, _OPEN] = 0
         facts[N_OPEN] -= 1
-    links[reading] = facts[FREE]
-    facts[FREE] = reading + 1
-    facts[N_FREE] += 1
+    _give_back(reading, readings)
+
+
+@inlined
+def _give_back(reading: int, readings: ReadingArrays) -> None:
+    """The row of a reading is free."""
+    readings.links[reading] = readings.facts[FREE]
+    readings.facts[FREE] = reading + 1
+    readings.facts[N_FREE] += 1
 
 
 @called
-def _go_on(tick: int, end: int, readings: ReadingArrays, changes: Ints, done: Ints) -> None:
+def _forget(slot: int, reading: int, readings: ReadingArrays) -> None:
+    """The only reading of a key is there no more."""
+    for word in range(KEY_WORDS):
+        readings.keys[slot, word] = 0
+    _give_back(reading, readings)
+
+
+@called
+def _go_on(
+    tick: int, end: int, lasts: int, readings: ReadingArrays, changes: Ints, done: Ints
+) -> None:
     """Open readings are valid to the end of the tick."""
-    words, shown = readings.words, readings.shown
+    words, shown, born = readings.words, readings.shown, readings.start + 2
     for slot in range(readings.n_keys):
         reading = int(readings.keys[slot, _OPEN]) - 1
-        if reading >= 0 and shown[reading] < end:
+        if reading < 0:
+            continue
+        if lasts and tick > words[reading, born] + lasts:
+            readings.facts[N_OPEN] -= 1
+            _forget(slot, reading, readings)
+        elif shown[reading] < end:
             _tell(reading, end, tick, 1, words, changes, done)
-            _tell(reading, shown[reading], tick, -1, words, changes, done)
+            if not lasts:
+                _tell(reading, shown[reading], tick, -1, words, changes, done)
             shown[reading] = end

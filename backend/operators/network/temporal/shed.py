@@ -16,7 +16,9 @@ from backend.operators.network.relational.keys import KeyTable, key_columns
 from backend.operators.network.shedding.forms import FormBytes, row_bytes
 from backend.operators.network.shedding.words import (
     ASKS,
+    CAME,
     CHOICE,
+    GOES_ON,
     IS_OVER,
     N_CHANGED,
     N_MEMORY,
@@ -57,7 +59,7 @@ class ShedOperator(OperatorFrame):
     def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
         super().__init__(planned, surroundings)
         work = planned.doing(ShedOp)
-        self._closed, self._of = work.closed, work.window
+        self._closed, self._of, self._has_open = work.closed, work.window, work.has_open
         self._dtypes = dtypes_of(self.fields[:-2])
         self._count = ArrivalCount(work.window, work.counted, surroundings.clock)
         self._groups = KeyTable(self._regions.scope("groups"), self._dtypes)
@@ -71,9 +73,9 @@ class ShedOperator(OperatorFrame):
         self._n_arrived = 0
 
     def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:
-        block = valid_elements(inputs[0], self._closed)
+        block = inputs[0] if self._has_open else valid_elements(inputs[0], self._closed)
         arrivals = self._arrivals(block)
-        self._n_arrived += len(block)
+        self._n_arrived += int((arrivals.kinds < GOES_ON).sum())
         rows = self._played(arrivals, heartbeat)
         self._state.settle()
         self._looks.look(self._state, self._groups, len(block))
@@ -86,10 +88,13 @@ class ShedOperator(OperatorFrame):
         if len(block):
             groups = self._groups.slots(key_columns(block, range(len(self._dtypes))))
         self._state.audit(np.unique(groups))
-        numbers = self._count.numbers(block, self._state.facts[NUMBERED : NUMBERED + 1])
+        own = self._state.facts[NUMBERED : NUMBERED + 1]
+        numbers, kinds = self._count.numbers(block, own), np.full(len(block), CAME)
+        if self._has_open:
+            kinds = self._state.kinds(numbers - 1, block.sign)
         starts, ends = (np.ascontiguousarray(column.values) for column in block.columns[-2:])
         tau = np.ascontiguousarray(block.tau)
-        return ShedArrivals(tau, numbers, groups, starts, ends, *self._count.ticks)
+        return ShedArrivals(tau, kinds, numbers, groups, starts, ends, *self._count.ticks)
 
     def _played(self, arrivals: ShedArrivals, heartbeat: int) -> Ints:
         """int64[n, TOLD_WORDS]: changes until before the heartbeat, or of ticks not over then."""
@@ -121,7 +126,7 @@ class ShedOperator(OperatorFrame):
 
     def _told(self, rows: Ints, heartbeat: int) -> Block:
         """Changes of ticks that are over, as elements."""
-        if self._of.slide > 1:
+        if self._of.slide > 1 or self._has_open:
             rows = net_rows(rows)
         n_over = int(np.searchsorted(rows[:, 0], heartbeat))
         self._state.keep_pending(rows[n_over:])

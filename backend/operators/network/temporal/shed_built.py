@@ -32,6 +32,7 @@ from backend.operators.network.shedding.words import (
     NEXT,
     NUMBER,
     OLDEST,
+    OPEN,
     OPENED,
     PLACE,
     RUN_END,
@@ -117,7 +118,7 @@ def _offer(node: int, rules: ShedRules, shed: ShedArrays) -> None:
         pieces, length = loss_of(node, MEMORY, tuples, shed.roots)
         tuples[node, DELTA] = max(0, pieces - 1)
         tuples[node, LENGTH] = 0 if rules.algorithm == CALS_V else length
-    if not rules.protects or facts[NEWEST] != node + 1:
+    if not tuples[node, FLAGS] & OPEN and (not rules.protects or facts[NEWEST] != node + 1):
         set_free(node, rules, shed)
 
 

@@ -27,7 +27,6 @@ from backend.operators.network.shedding.words import (
     N_DIRTY,
     N_HEAP,
     N_OPEN,
-    NEWEST,
     NUMBER,
     REACHED,
     RIGHT,
@@ -265,16 +264,15 @@ def _reach_score(head: int, chosen: int, rules: ShedRules, shed: ShedArrays) -> 
     return float(min(lost / exact, whole_run))
 
 
-@inlined
+@called
 def _is_growing(head: int, shed: ShedArrays) -> bool:
-    """Whether the newest tuple, which may not be dropped yet, is in a run."""
-    tuples, newest = shed.tuples, shed.facts[NEWEST] - 1
-    return bool(
-        newest >= 0
-        and not tuples[newest, FLAGS] & FREE
-        and tuples[newest, GROUP] == tuples[head, GROUP]
-        and tuples[head, START] <= tuples[newest, START] < tuples[head, _RUN_END]
-    )
+    """Whether a tuple that may not be dropped yet is in a run."""
+    tuples, node, end = shed.tuples, head, shed.tuples[head, _RUN_END]
+    while node >= 0 and tuples[node, START] < end:
+        if not tuples[node, FLAGS] & FREE:
+            return True
+        node = following(node, MEMORY, tuples)
+    return False
 
 
 @called

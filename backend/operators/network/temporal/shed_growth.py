@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from backend.operators.network.core.blocks import Ints
 from backend.operators.network.shedding.rules import ShedRules
 from backend.operators.network.shedding.words import (
     BESIDE,
+    DROPPED,
     END,
+    FIRST,
     GROUP,
+    HAS_DROPPED,
+    IS_BUILT,
     MEMORY,
     POSITION,
     RUN_END,
@@ -21,17 +26,24 @@ from backend.operators.network.temporal.interval_tree import (
 )
 from backend.operators.network.temporal.shed_charges import book
 from backend.operators.network.temporal.shed_runs import takes
-from backend.operators.selection.bits import called
+from backend.operators.selection.bits import called, inlined
+
+
+@inlined
+def charges_growth(rules: ShedRules, facts: Ints) -> bool:
+    """Whether what drops cost depends on what comes behind them."""
+    grows = facts[IS_BUILT] and rules.needs_exact and not rules.every_length
+    return bool(grows and facts[HAS_DROPPED] and facts[DROPPED] >= facts[FIRST])
 
 
 @called
 def answered_near(
-    node: int, rules: ShedRules, shed: ShedArrays
+    node: int, end: int, rules: ShedRules, shed: ShedArrays
 ) -> tuple[int, int, float, int, int]:
-    """Of the exact runs that a tuple lies in or touches: how many are answered, how many of their
-    pieces in memory, and what of them is missing: share, extraneous pieces, all of it."""
+    """Of the exact runs that a tuple up to ``end`` lies in or touches: how many are answered, how
+    many of their pieces in memory, and what of them is missing: share, extraneous pieces, all."""
     tuples, roots = shed.tuples, shed.roots
-    group, start, end = tuples[node, GROUP], tuples[node, START], tuples[node, END]
+    group, start = tuples[node, GROUP], tuples[node, START]
     n_exact, n_pieces, rho, extra, lost = 0, 0, 0.0, 0, 0
     run = head_of(group, start, 1 << 62, BESIDE, tuples, roots)
     if run < 0 or tuples[run, BESIDE + RUN_END] < start:
@@ -78,7 +90,7 @@ def book_growth(
 ) -> None:
     """Charge what drops cost only now: their run was too short for the answer when they went, and
     by a tuple that came it no longer is."""
-    after = answered_near(node, rules, shed)
+    after = answered_near(node, shed.tuples[node, END], rules, shed)
     if before[0] == after[0] and before[1] == after[1]:
         return
     rho, extra, lost = after[2] - before[2], after[3] - before[3], after[4] - before[4]

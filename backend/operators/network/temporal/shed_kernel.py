@@ -13,14 +13,13 @@ from backend.operators.network.shedding.words import (
     CHARGES_FREE,
     CHARGES_USED,
     DIRTY,
-    DROPPED,
     END,
     EVENT,
     FIRST,
     FLAGS,
+    GOES_ON,
     GROUP,
     GROUP_USES,
-    HAS_DROPPED,
     HAS_FIRST,
     IN_BESIDE,
     IN_MEMORY,
@@ -36,6 +35,8 @@ from backend.operators.network.shedding.words import (
     NEXT,
     NUMBER,
     OLDEST,
+    OPEN,
+    OPENS,
     POSITION,
     PREV,
     RUN_BYTES,
@@ -76,7 +77,12 @@ from backend.operators.network.temporal.shed_drops import (
     let_go,
     shed_down,
 )
-from backend.operators.network.temporal.shed_growth import answered_near, book_growth
+from backend.operators.network.temporal.shed_growth import (
+    answered_near,
+    book_growth,
+    charges_growth,
+)
+from backend.operators.network.temporal.shed_open import is_open, lengthen
 from backend.operators.network.temporal.shed_runs import enter, loss_of
 from backend.operators.selection.bits import called, kernel
 
@@ -119,9 +125,8 @@ def play(
             position = arrivals.numbers[i] if rules.by_rows else limit
             if _advance(position, rules, facts):
                 continue
-            if not _has_room_for(arrivals, i, rules, shed, owing, out):
+            if not _came(arrivals, i, position, rules, shed, owing, out):
                 return
-            _arrive(arrivals, i, position, rules, shed, owing, out)
             done[TAKEN] = i + 1
 
 
@@ -184,6 +189,32 @@ def _can_tell(node: int, shed: ShedArrays, out: ShedTold) -> bool:
 
 
 @called
+def _came(
+    arrivals: ShedArrivals,
+    i: int,
+    position: int,
+    rules: ShedRules,
+    shed: ShedArrays,
+    owing: ChargeArrays,
+    out: ShedTold,
+) -> bool:
+    """A tuple comes, or goes on; False: there was no room to tell of it."""
+    facts = shed.facts
+    if arrivals.kinds[i] >= GOES_ON:
+        if not lengthen(arrivals, i, rules, shed, owing, out):
+            return False
+    elif not _has_room_for(arrivals, i, rules, shed, owing, out):
+        return False
+    else:
+        _arrive(arrivals, i, position, rules, shed, owing, out)
+    if rules.limit and facts[rules.held] > rules.limit:
+        if not facts[IS_BUILT]:
+            build(rules, shed, owing, out)
+        facts[SHEDDING] = LIMIT
+    return True
+
+
+@called
 def _has_room_for(
     arrivals: ShedArrivals,
     i: int,
@@ -217,28 +248,23 @@ def _arrive(
     facts = shed.facts
     reach_to(arrivals.starts[i], shed)
     before = facts[NEWEST] - 1
-    if facts[IS_BUILT] and rules.protects and before >= 0:
+    if facts[IS_BUILT] and rules.protects and before >= 0 and not is_open(before, shed):
         set_free(before, rules, shed)
     facts[NEWEST] = 0
     facts[N_CHANGED] += 1
     if position < facts[FIRST]:
         return
     node = _new_tuple(arrivals, i, position, shed, owing)
-    grows = facts[IS_BUILT] and rules.needs_exact and not rules.every_length
-    grows = grows and facts[HAS_DROPPED] and facts[DROPPED] >= facts[FIRST]
+    grows = charges_growth(rules, facts)
     answered = (0, 0, 0.0, 0, 0)
     if grows:
-        answered = answered_near(node, rules, shed)
+        answered = answered_near(node, shed.tuples[node, END], rules, shed)
     facts[NEWEST] = node + 1
     _take(node, rules, shed, owing, out)
     if grows:
         book_growth(node, answered, rules, shed, owing)
-    if facts[IS_BUILT] and not rules.protects:
+    if facts[IS_BUILT] and not rules.protects and not is_open(node, shed):
         set_free(node, rules, shed)
-    if rules.limit and facts[rules.held] > rules.limit:
-        if not facts[IS_BUILT]:
-            build(rules, shed, owing, out)
-        facts[SHEDDING] = LIMIT
 
 
 @called
@@ -253,7 +279,7 @@ def _new_tuple(
     else:
         node = facts[USED]
         facts[USED] += 1
-    flags = tuples[node, FLAGS] & DIRTY
+    flags = tuples[node, FLAGS] & DIRTY | (OPEN if arrivals.kinds[i] == OPENS else 0)
     for word in range(TUPLE_WORDS):
         tuples[node, word] = 0
     tuples[node, FLAGS] = flags

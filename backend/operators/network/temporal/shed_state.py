@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from backend.operators.network.core.blocks import Ints
+from backend.operators.network.core.blocks import Ints, Signs
 from backend.operators.network.core.regions import Regions
 from backend.operators.network.kinds.windows import WindowOp
 from backend.operators.network.relational.keys import KeyTable, SlotValues
@@ -25,8 +25,10 @@ from backend.operators.network.shedding.words import (
     CHARGES_FREE,
     CHARGES_USED,
     DROPPED,
+    ENDS,
     EVENT,
     FIRST,
+    GOES_ON,
     GROUP_AUDITED,
     GROUP_CHARGES,
     GROUP_USES,
@@ -44,6 +46,8 @@ from backend.operators.network.shedding.words import (
     N_MEMORY,
     N_PENDING,
     N_TEXT,
+    NUMBERED,
+    OPENS,
     RECEIPT_SHARES,
     RECEIPT_WORDS,
     RUN_BYTES,
@@ -230,6 +234,12 @@ class ShedState:
             self._rhos = self._regions.resized("rhos", size)
             self._buckets = self._regions.resized("buckets", 2 * size)
             link_again(self.owing)
+
+    def kinds(self, numbers: Ints, signs: Signs) -> Ints:
+        """What arrivals of readings are: the first of a number opens it, one with - ends it."""
+        before = np.maximum.accumulate([self.facts[NUMBERED] - 1, *numbers])
+        self.facts[NUMBERED] = before[-1] + 1
+        return np.where(signs < 0, ENDS, np.where(numbers > before[:-1], OPENS, GOES_ON))
 
     @property
     def pending(self) -> Ints:
