@@ -82,7 +82,8 @@ class SampleOperator(OperatorFrame):
         return Block(tau, rows[:, TOLD_SIGN].astype(np.int8), columns)
 
     def _arrivals(self, block: Block) -> SampleArrivals:
-        numbers = self._count.numbers(block, self._facts[NUMBERED : NUMBERED + 1])
+        numbers = self._count.numbered(block, self._facts[NUMBERED : NUMBERED + 1]).seq
+        assert numbers is not None
         hashed = numbers - 1 if block.seq is None else block.seq
         ranks = (seeds_of(self._options.seed, hashed) >> np.uint64(11)) * 2.0**-53
         tau, tuples = np.ascontiguousarray(block.tau), pack(block.columns, len(block))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from backend.operators.network.core.blocks import Block, Ints
@@ -16,15 +18,17 @@ class ArrivalCount:
     def __init__(self, window: WindowOp, counted: str, clock: Clock) -> None:
         self._is_numbered = bool(counted)
         first, taus = clock.arrived.get(counted, (0, np.zeros(0, np.int64)))
-        self._first, self._taus = first, taus[: len(taus) * (window.kind == "rows")]
+        self._by_rows = window.kind == "rows"
+        self._first, self._taus = first, taus[: len(taus) * self._by_rows]
 
-    def numbers(self, block: Block, own: Ints) -> Ints:
-        """Of a batch's tuples, from 1 on. own: int64[1], those that had numbers of their own."""
+    def numbered(self, block: Block, own: Ints) -> Block:
+        """The tuples of a batch with their numbers, from 1 on. own: int64[1], how many had numbers
+        of their own."""
         if self._is_numbered and block.seq is not None:
-            return block.seq + 1
+            return replace(block, seq=block.seq + 1)
+        self._first, self._taus = int(own[0]), block.tau[: len(block) * self._by_rows]
         own += len(block)
-        numbers: Ints = own[0] + np.arange(1 - len(block), 1)
-        return numbers
+        return replace(block, seq=np.arange(self._first + 1, own[0] + 1))
 
     @property
     def ticks(self) -> tuple[Ints, Ints]:

@@ -73,7 +73,9 @@ class ShedOperator(OperatorFrame):
         self._n_arrived = 0
 
     def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:
-        block = inputs[0] if self._has_open else valid_elements(inputs[0], self._closed)
+        own = self._state.facts[NUMBERED : NUMBERED + 1]
+        block = self._count.numbered(inputs[0], own)  # those valid at no instant are counted, too
+        block = block if self._has_open else valid_elements(block, self._closed)
         arrivals = self._arrivals(block)
         self._n_arrived += int((arrivals.kinds < GOES_ON).sum())
         rows = self._played(arrivals, heartbeat)
@@ -88,8 +90,8 @@ class ShedOperator(OperatorFrame):
         if len(block):
             groups = self._groups.slots(key_columns(block, range(len(self._dtypes))))
         self._state.audit(np.unique(groups))
-        own = self._state.facts[NUMBERED : NUMBERED + 1]
-        numbers, kinds = self._count.numbers(block, own), np.full(len(block), CAME)
+        assert block.seq is not None
+        numbers, kinds = block.seq, np.full(len(block), CAME)
         if self._has_open:
             kinds = self._state.kinds(numbers - 1, block.sign)
         starts, ends = (np.ascontiguousarray(column.values) for column in block.columns[-2:])
