@@ -19,7 +19,15 @@ from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.panels.facts import knobs_of
 from dashboard.systems.cals.history import PAGE, RECEIPTS, WINDOW, matrices_of
-from dashboard.systems.cals.shed_view import APART, FATES, REASONS, WindowShed, build_windows
+from dashboard.systems.cals.shed_view import (
+    APART,
+    FATES,
+    REASONS,
+    WindowShed,
+    build_windows,
+    tick_length_us,
+)
+from dashboard.systems.cals.times import time_text
 from dashboard.views.book import Book
 from storage.reader import Reader
 
@@ -32,7 +40,9 @@ def windows_of(reader: Reader, context: Context, scope: PanelScope) -> list[Wind
     book = Book(reader.entities(run, at), scope.unit)
     receipts = matrices_of(reader, context, scope, book, RECEIPTS)
     knobs = knobs_of(reader, run, at, scope)
-    return build_windows(book, reader.values(run, at), receipts, knobs)
+    inputs = [stored.input for stored in reader.inputs(run)]
+    tick_us = tick_length_us(book, scope.unit, inputs)
+    return build_windows(book, reader.values(run, at), receipts, knobs, tick_us)
 
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> list[WindowShed] | None:
@@ -87,7 +97,10 @@ def _compressed(window: WindowShed) -> str:
 def _again(window: WindowShed) -> str:
     """From when on answers are whole, if that can be told."""
     if window.whole_tick is not None:
-        when = f"from tick {show(window.whole_tick, 'int')} on"
+        at = ""
+        if window.tick_us is not None:
+            at = f" ({time_text(window.whole_tick * window.tick_us, 'us', dated=True)})"
+        when = f"from tick {show(window.whole_tick, 'int')}{at} on"
     elif window.whole_tuples is not None:
         when = f"once {show(window.whole_tuples, 'int')} tuples have come"
     else:

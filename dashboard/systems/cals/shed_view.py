@@ -9,7 +9,7 @@ from dashboard.systems.cals.history import WINDOW
 from dashboard.views.book import Book
 from dashboard.views.numbers import known
 from storage.tables.rows import StoredMatrix
-from storage.vocabulary.records import Entity, Knob
+from storage.vocabulary.records import Entity, Input, Knob
 
 Values = Mapping[str, Mapping[str, float | None]]
 
@@ -41,8 +41,9 @@ class WindowShed(NamedTuple):
     tuples, none where nothing was compared; stray: pieces whose exact tuple is not in the answer.
     reasons: of the newest receipts. inclusion: of a window that keeps a sample, the probability
     with which the next tuple is kept. whole_tick, whole_tuples: from when on it is whole again if
-    nothing more is shed, one of the two where it is not. as_runs: the limit is of the bytes of so
-    many tuples, which are kept as so many runs. held: tuples, as the limit counts them."""
+    nothing more is shed, one of the two where it is not. tick_us: where ticks are times. as_runs:
+    the limit is of the bytes of so many tuples, which are kept as so many runs. held: tuples, as
+    the limit counts them."""
 
     id: str
     name: str
@@ -66,6 +67,7 @@ class WindowShed(NamedTuple):
     reasons: tuple[str, ...]
     inclusion: float | None = None
     whole_tick: float | None = None
+    tick_us: float | None = None
     whole_tuples: float | None = None
     as_runs: bool = False
     runs: float = 0.0
@@ -88,14 +90,29 @@ def build_windows(
     values: Values,
     receipts: Mapping[str, StoredMatrix],
     knobs: Mapping[str, Knob],
+    tick_us: float | None = None,
 ) -> list[WindowShed]:
-    """Those that have numbers, by queries. receipts: the newest of windows."""
+    """Those that have numbers, by queries. receipts: the newest of windows. tick_us: where ticks
+    are times."""
     windows = [
         _window(entity, book, values[entity.id], _reasons(receipts.get(entity.id)), knobs)
         for entity in book.of(WINDOW)
         if entity.id in values
     ]
+    windows = [window._replace(tick_us=tick_us) for window in windows]
     return sorted(windows, key=lambda window: (window.title, window.name))
+
+
+def tick_length_us(book: Book, unit: str, inputs: Sequence[Input]) -> float | None:
+    """Of the network of a unit, whose entities say it; None: not all streams of the run have the
+    time of day, so that ticks may be numbers."""
+    for stream in inputs:
+        types: Mapping[str, str] = dict(stream.schema)
+        if types.get(stream.timestamp) not in ("timestamp", "date"):
+            return None
+    parts = (book[id] for id in book)
+    told = (one.properties.get("tick_us") for one in parts if one.unit_id == unit)
+    return next((float(tick) for tick in told if tick is not None), None)
 
 
 def _reasons(stored: StoredMatrix | None) -> tuple[str, ...]:

@@ -20,14 +20,14 @@ from dashboard.systems.cals.runs import _window as drawn_window
 from dashboard.systems.cals.runs import chosen_words
 from dashboard.systems.cals.runs_view import ShedRunsView, build_runs
 from dashboard.systems.cals.shed import interval_text, shed_words
-from dashboard.systems.cals.shed_view import WindowShed, build_windows
+from dashboard.systems.cals.shed_view import WindowShed, build_windows, tick_length_us
 from dashboard.systems.cals.times import length_text, span_text, time_text
 from dashboard.systems.cals.words import GROUPS, MARKS, UNREPLAYED, WORDS
 from dashboard.views.book import Book
 from dashboard.views.plan_parts import marks_of
 from storage.tables.rows import DecisionEntry, SeriesData, StoredMatrix
 from storage.vocabulary.cals import CALS
-from storage.vocabulary.records import Decision, Entity, Knob, Matrix
+from storage.vocabulary.records import Decision, Entity, Input, Knob, Matrix
 from tests.unit.dashboard_pages.figures import checked
 from tests.web.recorded_cals import RECEIPT
 
@@ -127,10 +127,20 @@ class TestWindows:
         assert shed_words(ranges).endswith(
             "in this batch. Answers are whole again from tick 1\u2009234 on."
         )
+        timed = build_windows(BOOK, {"w": {**quiet, "whole_from_tick": 1234}}, {}, {}, 60e6)
+        assert "from tick 1\u2009234 (1970-01-01 20:34:00) on." in shed_words(timed[0])
         (rows,) = windows({**quiet, "whole_from_tuples": 900}, [])
         assert shed_words(rows).endswith(
             " Answers are whole again once 900 tuples have come, if nothing more is shed."
         )
+
+    def test_ticks_are_times_where_all_streams_have_them(self) -> None:
+        book = Book([Entity("u", "system", "network", {"tick_us": 60_000_000}, unit_id="u")])
+        dated = Input("S", [["t", "timestamp"], ["n", "int"]], timestamp="t")
+        assert tick_length_us(book, "u", [dated]) == 60e6
+        assert tick_length_us(book, "v", [dated]) is None
+        for timestamp in ("n", ""):
+            assert tick_length_us(book, "u", [dated, replace(dated, timestamp=timestamp)]) is None
 
     def test_all_values_are_said_to_be_compared(self) -> None:
         (window,) = windows({**OWN, "accuracy_low": 0.61, "accuracy_high": 0.61}, [])

@@ -23,8 +23,9 @@ def test_andy_was_in_toys_for_more_than_six_years_which_no_record_of_his_says(
     workload = load_workload(shipped_workloads()["temporal"])
     (stream,) = (one for one in workload.streams if one.name == STREAM)
     (query,) = (one for one in workload.queries if one.name == QUERY)
-    table = open_source(stream, tmp_path).slice(0, 100)
-    rows = table.select(stream.schema.names).to_pylist()
+    source = open_source(stream, tmp_path)
+    assert source is not None
+    rows = source.slice(0, 100).select(stream.schema.names).to_pylist()
     years = [
         (row["left_on"] - row["hired"]).days / 365.2425 for row in rows if row["name"] == "Andy"
     ]
