@@ -17,7 +17,7 @@ from backend.workloads.sources import ReplaySource
 Taking: TypeAlias = Callable[[str, pa.RecordBatch, Arrivals], None]
 
 
-class Cursor:
+class InputCursor:
     """Where an input stands. once: it does not begin anew at its end."""
 
     def __init__(self, input: InputSource, loop: BatchLoop, once: bool) -> None:

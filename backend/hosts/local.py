@@ -22,7 +22,7 @@ import pyarrow as pa
 from backend.hosts.agreement import Mark, Upcoming, check_agreement, check_state
 from backend.hosts.batches import Batches, Timings, batch_result
 from backend.hosts.contract import BatchLoop, InputsFailed, InputSource
-from backend.hosts.cursors import Cursor, Taking
+from backend.hosts.cursors import InputCursor, Taking
 from backend.hosts.growing import GrowingBatches, most_tuples
 from backend.hosts.lanes import Lanes
 from backend.hosts.networks import Gathered, HostJob
@@ -82,7 +82,7 @@ class LocalHost:
             shutil.rmtree(arenas, ignore_errors=True)  # of a process that was killed
         self._loop, self._batches = loop, Batches(inputs, sink, places)
         loop.listens(self._batches.listener)
-        self._cursors = {input.name: Cursor(input, loop, once) for input in inputs}
+        self._cursors = {input.name: InputCursor(input, loop, once) for input in inputs}
         self._next, self._cuts = first_batch, cuts
         most = most_tuples([input.stream.schema for input in inputs]) if cores else batch_tuples
         self._growing, self._is_behind = GrowingBatches(batch_tuples, most), False
@@ -259,7 +259,7 @@ class LocalHost:
         networks = [report.packed() for report in self._run_networks(job, gathered)]
         return [*tasks.reports(), *networks]
 
-    def _feed(self, name: str, cursor: Cursor, take: Taking) -> None:
+    def _feed(self, name: str, cursor: InputCursor, take: Taking) -> None:
         """Have the tuples of an input taken that a batch has room for, and that are due."""
         size = self._growing.size
         most, due = min(size, self._rooms.get(name, sys.maxsize)), self._pacing.due(name)

@@ -82,7 +82,7 @@ def _known(d: Decision) -> Any:
     left_out = {"trials", "paths", "charts", "headroom", "steps"}
     detail = {key: value for key, value in d.detail.items() if key not in left_out}
     sides = [d.lhs, d.rhs, d.n, d.n_sample, d.predicted_old, d.predicted_new]
-    return [sides, detail]
+    return [sides, detail, d.old, d.new]
 
 
 def _numbers(value: Any) -> Iterator[float]:

@@ -31,6 +31,8 @@ class MarketRun(EngineRun):
         for _ in range(n_batches):
             if not self.batch_id:
                 self.ask("query_add", {"name": "shed", "text": SHED, "system": "cals"})
+                self.loop.idle()
+                self.turn("state_form", "tuples")
             first = self.batch_id * TICKS
             starts = range(6 * first, 6 * (first + TICKS), 3)
             readings = [{"value": n // 9 % 5, "since": n, "until": n + 3} for n in starts]
@@ -43,6 +45,6 @@ class MarketRun(EngineRun):
         ids = [each.id for each in self.reader.entities(self.run_id) if each.role == role]
         return sum(values.get(id, {}).get(name) or 0 for id in ids)
 
-    def turn(self, name: str, value: float, scope: str = SHEDDING) -> None:
+    def turn(self, name: str, value: float | str, scope: str = SHEDDING) -> None:
         """Ask for another value of a knob."""
         self.ask("knob", {"knob": name, "value": value, "scope": scope})
