@@ -26,9 +26,11 @@ class ArrivalCount:
         of their own."""
         if self._is_numbered and block.seq is not None:
             return replace(block, seq=block.seq + 1)
-        self._first, self._taus = int(own[0]), block.tau[: len(block) * self._by_rows]
+        first = int(own[0])
+        if not self._is_numbered:  # else the clock has them, of all shards
+            self._first, self._taus = first, block.tau[: len(block) * self._by_rows]
         own += len(block)
-        return replace(block, seq=np.arange(self._first + 1, own[0] + 1))
+        return replace(block, seq=np.arange(first + 1, own[0] + 1))
 
     @property
     def ticks(self) -> tuple[Ints, Ints]:
