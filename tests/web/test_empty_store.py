@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -36,7 +37,8 @@ def test_the_plan_appears_with_the_first_run_and_batch(open_page: OpenPage, site
     expect(page.locator("#plan-graph")).to_contain_text("No plan yet")
     site.feed()
     expect(page.locator("#plan-graph .pw-card").first).to_be_visible()
-    expect(page.locator("#pw-run-state")).to_have_text("running")
+    # on a busy machine the next batch is late by the time the plan is there
+    expect(page.locator("#pw-run-state")).to_have_text(re.compile("running|working"))
     site.feed(3, 0.2)
     expect(page.locator("#plan-graph")).to_have_attribute("data-batch", "3")
     site.writer.set_state(RUNNING, "ended", "the input ended", site.recording.started_at + 60)
