@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from dashboard.systems.cals.history import CURVE, RACE
 from tests.web.axe import violations
 from tests.web.cals_run import UNIT, CalsRun
-from tests.web.conftest import Ask, OpenPage, until_asked
+from tests.web.conftest import Ask, OpenPage, asking
 from tests.web.site import Site, serve
 
 pytestmark = pytest.mark.web
@@ -62,8 +62,8 @@ def test_the_point_of_the_curve_is_moved_and_receipts_and_accuracy_follow(
     told = own.get_by_role("status").first
     expect(told).to_contain_text("120 tuples of 250 in a shard would go at once")
     expect(told).to_contain_text(f"it is {before:.2f} now")
-    own.get_by_role("button", name="Keep at most 130 tuples").click()
-    until_asked(page, site.reader, RUN, 4)
+    with asking(page, site.reader, RUN):
+        own.get_by_role("button", name="Keep at most 130 tuples").click()
     run.seconds(1)
     assert seen(site, "resident_tuples") == seen(site, "limit_tuples") == 130
     assert 120 <= seen(site, "shed_tuples") <= 170
@@ -83,8 +83,8 @@ def test_a_larger_limit_brings_nothing_back_until_the_window_has_passed(
     own = page.locator(SECTION)
     own.get_by_role("slider").press("End")
     expect(own.get_by_role("status").first).to_contain_text("nothing that was shed comes back")
-    own.get_by_role("button", name="Keep all tuples").click()
-    until_asked(page, site.reader, RUN, 5)
+    with asking(page, site.reader, RUN):
+        own.get_by_role("button", name="Keep all tuples").click()
     run.seconds(1)
     assert seen(site, "resident_tuples") < 400
     assert seen(site, "shed_share") > 0
