@@ -35,7 +35,7 @@ __all__ = [
     "write_spooled",
 ]
 
-#: Tuples of a file when nothing paces the feeder, and of files ahead of what was consumed.
+#: Tuples of a file when nothing paces the feeder, and of files that wait for the next batch.
 SLICE_TUPLES: Final = 20_000
 AHEAD_TUPLES: Final = 100_000
 #: While a backlog is worked off: tuples of a file at most, and files that are ahead.
@@ -85,7 +85,7 @@ class Feeder:
     millisecond. It goes on behind the files that are there.
 
     rate: tuples per second, read at every tick; 0: as fast as possible, in slices, but never more
-    than ``ahead_tuples`` beyond what was consumed. at_end: 'stop' or 'loop', read at the end, again
+    than ``ahead_tuples`` for the next batch. at_end: 'stop' or 'loop', read at the end, again
     and again while the feeder waits there. start: arrival number to go on from. durable: files
     are on the disk when they appear. times: shared by all that write into the directory.
     """
@@ -118,6 +118,7 @@ class Feeder:
         self._prefix, self._is_durable = prefix, durable
         self._limit, self._marks_end, self._rests = limit, marks_end, rests
         self._told = start  # arrival number after the last tuple in a file
+        self._begun = start  # and after the last one that the batch in flight may hold
         self._marked_at = -1  # where the end was told last
         self._tokens = 0.0
         self._times = times or FileTimes(directory)
@@ -165,6 +166,11 @@ class Feeder:
                 self._files.popleft()[1].unlink(missing_ok=True)
             self._wake.set()
 
+    def batch_begins(self) -> None:
+        """A batch has been given what is published; what follows is made while it runs."""
+        self._begun = self.published
+        self._wake.set()
+
     @property
     def races(self) -> bool:
         """Nothing paces it, and it has tuples that were not consumed."""
@@ -176,7 +182,7 @@ class Feeder:
         return not (self.finished or self._is_dry or self._rests() or self.error)
 
     def keep_ahead(self, n_tuples: int) -> None:
-        """Publish so many beyond what was consumed, in files that grow with it."""
+        """Publish so many for the next batch, in files that grow with it."""
         if self.ahead_tuples is not None:
             self.ahead_tuples = n_tuples
             self._slice = min(LARGE_SLICE, max(SLICE_TUPLES, n_tuples // FILES_AHEAD))
@@ -224,10 +230,11 @@ class Feeder:
 
     @property
     def _room(self) -> int:
-        """Tuples that may be published ahead of what was consumed, when nothing paces them."""
+        """Tuples that may be published for the next batch, when nothing paces them."""
         if self.ahead_tuples is None:
             return self._slice
-        return min(self.ahead_tuples - self.backlog, self._left)
+        n_waiting = self.published - max(self._begun, self.n_consumed)
+        return min(self.ahead_tuples - n_waiting, self._left)
 
     @property
     def _left(self) -> int:

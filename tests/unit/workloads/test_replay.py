@@ -149,6 +149,23 @@ def test_backpressure_holds_the_race_until_tuples_are_consumed(
     assert (feeder.published, feeder.backlog) == (1000, 30)
 
 
+def test_while_a_batch_runs_the_next_one_is_made_and_no_more(
+    feeders: Callable[..., Feeder],
+) -> None:
+    feeder = feeders(numbers(1000), Speed(0), slice_tuples=40, ahead_tuples=100)
+    wait(lambda: feeder.published == 100)
+    for _ in range(3):
+        begun = feeder.published
+        feeder.batch_begins()
+        wait(lambda: feeder.backlog == 200)
+        time.sleep(0.05)
+        assert (feeder.published, feeder.backlog) == (begun + 100, 200)
+        feeder.consumed_to(begun)
+    feeder.keep_ahead(500)
+    wait(lambda: feeder.published == 800)
+    assert feeder.backlog == 500
+
+
 def test_the_rate_is_kept_and_may_be_changed_while_running(
     feeders: Callable[..., Feeder],
 ) -> None:

@@ -251,6 +251,8 @@ class RunHost:
             time.sleep(POLL_S)
         begun, timings = time.monotonic(), Timings(self._begins)
         plan = self._loop.begin_batch(batch_id)
+        for feeder in self._feeders.values():
+            feeder.batch_begins()
         self._read = frozenset(
             name for network in plan.networks.values() for name in network.streams
         )
@@ -287,10 +289,8 @@ class RunHost:
         resized = self._growing.after(n_tuples, is_behind)
         if resized is not None:
             self._loop.tell(resized.event)
-            # of two batches, one is worked off while the other is made
-            ahead = 2 * resized.after if self._growing.has_grown else resized.after
             for feeder in self._feeders.values():
-                feeder.keep_ahead(ahead)
+                feeder.keep_ahead(resized.after)
         return is_behind
 
     def _note_time(self, batch: BatchFound) -> None:

@@ -82,6 +82,8 @@ SETTINGS = {
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
     # no marker files beside what people read
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    # files of a batch are looked up at once: a job for more than 32 of them took most of a second
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     # a small batch is one task, however many files it comes in; of a large one each core gets some
     "spark.sql.files.openCostInBytes": "65536",
     "spark.sql.files.minPartitionNum": "1",
