@@ -117,14 +117,32 @@ class AdaptedRetention:
     def expected_share(self) -> float | None:
         """Of the combinations of tuples with equal keys that whole windows would hold, as they are
         counted by key groups, those that these hold; None: not counted."""
-        profiles = [window.profile for window in self.seen.windows.values()]
-        if self.by_number or not profiles or not all(len(own.whole) for own in profiles):
+        return self._share_with(self.seen.windows)
+
+    def lost_share(self, window: str) -> float | None:
+        """Of all results, those that lack a tuple of this window, whatever the others keep: by
+        groups where these are counted, else of a sample; None: not known."""
+        seen = self.seen.windows.get(window)
+        if seen is None:
             return None
+        share = self._share_with([window])
+        if share is None and not seen.profile.lacks:
+            share = share_of(seen.profile.n_missing)
+        return None if share is None else 1 - share
+
+    def _share_with(self, less: Collection[str]) -> float | None:
+        """As ``expected_share``, if these windows alone were as they are. What is there counts as
+        having come, also from before tuples were counted."""
+        profiles = {id: window.profile for id, window in self.seen.windows.items()}
+        if self.by_number or not all(len(own.whole) for own in profiles.values()):
+            return None
+        every = {id: np.maximum(own.whole, own.sizes) for id, own in profiles.items()}
+        kept = [profiles[id].sizes if id in less else whole for id, whole in every.items()]
         held, whole = (
-            float(np.prod([np.asarray(own, float) for own in every], axis=0).sum())
-            for every in ([own.sizes for own in profiles], [own.whole for own in profiles])
+            float(np.prod([np.asarray(own, float) for own in sizes], axis=0).sum())
+            for sizes in (kept, [*every.values()])
         )
-        return min(1.0, held / whole) if whole else None
+        return held / whole if profiles and whole else None
 
     @property
     def by_number(self) -> bool:
