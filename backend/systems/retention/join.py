@@ -64,6 +64,15 @@ class SeenJoin:
         return value, max(self.counters["kept_results"], value - half), value + half
 
 
+class Compared(NamedTuple):
+    """Both sides of a choice, on n results or tuples."""
+
+    lhs: float
+    relation: str
+    rhs: float
+    n: int
+
+
 @dataclass
 class AdaptedRetention:
     """name: of the join; key, whole: its attributes, and the inputs that are kept whole, for
@@ -191,6 +200,27 @@ class AdaptedRetention:
         seen, is_less = self.seen, self.n_dropped > before
         what = "tuples of each window" if self.by_number else f"values of {self.key}"
         words = f"{share_of(self.n_dropped):.3g} of the {what} are kept"
+        n = int(seen.counters.get("kept_results", 0))
+        compared = Compared(
+            lhs=seen.n_bytes + max(0, seen.growth) if is_less else seen.n_bytes,
+            relation=">" if is_less else "<",
+            rhs=self.limit_bytes if is_less else _ROOM * self.limit_bytes,
+            n=n,
+        )
+        explanation = f"{words}, {share_of(before):.3g} before"
+        changed = [f"{share_of(before):.3g}"], [f"{share_of(self.n_dropped):.3g}"]
+        return self.recorded(batch_id, compared, explanation, changed, seq, version)
+
+    def recorded(
+        self,
+        batch_id: int,
+        compared: Compared,
+        words: str,
+        changed: tuple[list[str], list[str]],
+        seq: int,
+        version: int,
+    ) -> Decision:
+        """What its windows keep is chosen anew. changed: what was kept, and what is, in short."""
         return Decision(
             seq=seq,
             batch=batch_id,
@@ -198,16 +228,16 @@ class AdaptedRetention:
             kind="retention",
             verdict="acted",
             metric="windows_bytes",
-            lhs=seen.n_bytes + max(0, seen.growth) if is_less else seen.n_bytes,
-            relation=">" if is_less else "<",
-            rhs=self.limit_bytes if is_less else _ROOM * self.limit_bytes,
-            n=int(seen.counters.get("kept_results", 0)),
-            n_sample=int(seen.counters.get("kept_results", 0)),
+            lhs=compared.lhs,
+            relation=compared.relation,
+            rhs=compared.rhs,
+            n=compared.n,
+            n_sample=compared.n,
             knob_version=version,
-            explanation=f"{self.name}: {words}, {share_of(before):.3g} before",
-            old=[f"{share_of(before):.3g}"],
-            new=[f"{share_of(self.n_dropped):.3g}"],
-            detail={"windows_bytes": seen.n_bytes, "limit_bytes": self.limit_bytes},
+            explanation=f"{self.name}: {words}",
+            old=changed[0],
+            new=changed[1],
+            detail={"windows_bytes": self.seen.n_bytes, "limit_bytes": self.limit_bytes},
         )
 
     def state(self) -> dict[str, Any]:
