@@ -55,6 +55,9 @@ class EngineRun:
     networks' state; None: it is in this process.
     """
 
+    #: As of SinkSpec.
+    accuracy = False
+
     def __init__(
         self,
         path: Path,
@@ -87,7 +90,8 @@ class EngineRun:
         self.writer = open_engine_writer(self.path)
         last = last_state(self.writer, WORKLOAD) if continues else None
         self.loop = self._begun(list(texts), last)
-        self._batches = batches(self.schemas, sink, state)
+        told = SinkSpec(None if sink is None else str(sink), accuracy=self.accuracy)
+        self._batches = batches(self.schemas, told, state)
         self.loop.listens(self._batches.listener)
         self._shards: dict[tuple[str, int], MemoryShard] = {}
         self._ended, self._failed = tuple[str, ...](), dict[str, str]()
@@ -210,9 +214,7 @@ def read_all(
     return tuple(found.values())
 
 
-def batches(
-    schemas: Mapping[str, Schema], sink: Path | None, folder: Path | None = None
-) -> Batches:
+def batches(schemas: Mapping[str, Schema], sink: SinkSpec, folder: Path | None = None) -> Batches:
     """What makes results of the tasks of inputs that are given batch by batch. folder: where
     networks keep state; None: in memory."""
     sources = [
@@ -222,4 +224,4 @@ def batches(
     places = None
     if folder is not None:
         places = Places(str(folder / "state"), str(folder / "arenas" / uuid.uuid4().hex))
-    return Batches(sources, SinkSpec(None if sink is None else str(sink)), places)
+    return Batches(sources, sink, places)

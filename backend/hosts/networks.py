@@ -16,7 +16,7 @@ from backend.hosts.publish import FolderSink
 from backend.model.schema import Attribute
 from backend.operators.network.core.contract import Watch
 from backend.operators.network.core.job import NetworkJob
-from backend.operators.network.expressions.arrow import answer_schema
+from backend.operators.network.expressions.arrow import answer_schema, with_accuracy
 from backend.operators.network.shards.homes import ShardHome
 from backend.operators.network.shards.redo_log import Pack, RedoLog
 from backend.operators.network.shards.shard import NetworkTask, Places, run_shard
@@ -118,7 +118,15 @@ class Networks:
         self._jobs = {known[2]: self._jobs[known[2]] for known in self._known.values()}
         folder, format = self._sink.path or "", self._sink.format
         return tuple(
-            NetworkTask(unit, batch_id, *self._versioned(unit, asked), self.ended, folder, format)
+            NetworkTask(
+                unit,
+                batch_id,
+                *self._versioned(unit, asked),
+                self.ended,
+                folder,
+                format,
+                accuracy=self._sink.accuracy,
+            )
             for unit, asked in networks.items()
         )
 
@@ -196,6 +204,7 @@ class Networks:
         """Of an answer with these columns."""
         if folder not in self._sinks:
             spec, schema = self._sink, answer_schema(fields)
+            schema = with_accuracy(schema) if spec.accuracy else schema
             whole = f"{spec.path}/{folder}"
             sink = FolderSink(whole, spec.format, schema, spec.compact, spec.durable)
             self._sinks[folder] = sink

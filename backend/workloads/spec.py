@@ -115,12 +115,14 @@ class RelationSpec:
 @dataclass(frozen=True, slots=True)
 class SinkSpec:
     """Where matched tuples go; path None: the engine chooses. format: parquet, json or csv.
-    compact: small files are merged. durable: what is published survives a power cut."""
+    compact: small files are merged. durable: what is published survives a power cut. accuracy:
+    elements of queries say how accurate the answer is."""
 
     path: str | None = None
     format: str = "parquet"
     compact: bool = True
     durable: bool = False
+    accuracy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,8 +379,7 @@ def _flag(table: TomlTable, key: str, default: bool) -> bool:
 
 
 def _sink(table: TomlTable) -> SinkSpec:
-    table.only(("path", "format", "compact"))
-    compact = _flag(table, "compact", True)
+    table.only(("path", "format", "compact", "accuracy"))
     format_name = (table.text("format") or "parquet").lower()
     if format_name not in SINK_FORMATS:
         hint = (
@@ -386,4 +387,9 @@ def _sink(table: TomlTable) -> SinkSpec:
         )
         raise table.refuse(f"format {format_name!r} is unknown{hint}")
     path = table.path_text("path")
-    return SinkSpec(None if path is None else beside(table.path, path), format_name, compact)
+    return SinkSpec(
+        None if path is None else beside(table.path, path),
+        format_name,
+        _flag(table, "compact", True),
+        accuracy=_flag(table, "accuracy", False),
+    )

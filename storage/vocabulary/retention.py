@@ -19,6 +19,12 @@ RETENTION: Final = Vocabulary(
             "tuples", ("monitor",), "tuples that were not kept, or no more, in the batch"
         ),
         "missed_total": Property("tuples", ("monitor",), "the same since the run began"),
+        "lost_share": Property(
+            "prob",
+            ("monitor",),
+            "share of its join's results that lack a tuple of this window, whatever the other "
+            "windows keep, expected: by groups of values, or of a sample",
+        ),
         "sample_share": Property(
             "prob",
             ("monitor",),

@@ -139,7 +139,12 @@ class RetentionCore(OperatorCore):
         if network is None:
             return ()
         return [
-            *(self._entity(network, id, "retained window", {}) for id in self._windows),
+            *(
+                self._entity(
+                    network, id, "retained window", {"joins": [*map(self._monitor, self._of(id))]}
+                )
+                for id in self._windows
+            ),
             *(
                 self._entity(
                     network,
@@ -156,6 +161,14 @@ class RetentionCore(OperatorCore):
         """Windows that may drop tuples."""
         return list(dict.fromkeys(id for j in self._joins.values() for id, *_ in j.join.windows))
 
+    def _of(self, window: str) -> list[str]:
+        """Joins that let a window drop tuples."""
+        return [
+            id
+            for id, join in self._joins.items()
+            if window in {own.window for own in join.join.windows}
+        ]
+
     def _entity(
         self, network: LaidOutNetwork, id: str, role: str, facts: Mapping[str, Json]
     ) -> Entity:
@@ -168,11 +181,14 @@ class RetentionCore(OperatorCore):
         for id in self._windows:
             share = _share(tunings[id])
             last, total = self._missed.get(id, (0, 0))
+            lost = [self._joins[join].lost_share(id) for join in self._of(id)]
+            known = [share for share in lost if share is not None]
             values: dict[str, tuple[float | None, str]] = {
                 "key_share": (share, "prob"),
                 "missing_share": (None if share is None else 1 - share, "prob"),
                 "missed_tuples": (last, "tuples"),
                 "missed_total": (total, "tuples"),
+                "lost_share": (max(known, default=None), "prob"),
             }
             samples += samples_of(self._monitor(id), values)
         for join in self._joins.values():

@@ -64,6 +64,15 @@ class SeenJoin:
         return value, max(self.counters["kept_results"], value - half), value + half
 
 
+class Compared(NamedTuple):
+    """Both sides of a choice, on n results or tuples."""
+
+    lhs: float
+    relation: str
+    rhs: float
+    n: int
+
+
 @dataclass
 class AdaptedRetention:
     """name: of the join; key, whole: its attributes, and the inputs that are kept whole, for
@@ -117,14 +126,32 @@ class AdaptedRetention:
     def expected_share(self) -> float | None:
         """Of the combinations of tuples with equal keys that whole windows would hold, as they are
         counted by key groups, those that these hold; None: not counted."""
-        profiles = [window.profile for window in self.seen.windows.values()]
-        if self.by_number or not profiles or not all(len(own.whole) for own in profiles):
+        return self._share_with(self.seen.windows)
+
+    def lost_share(self, window: str) -> float | None:
+        """Of all results, those that lack a tuple of this window, whatever the others keep: by
+        groups where these are counted, else of a sample; None: not known."""
+        seen = self.seen.windows.get(window)
+        if seen is None:
             return None
+        share = self._share_with([window])
+        if share is None and not seen.profile.lacks:
+            share = share_of(seen.profile.n_missing)
+        return None if share is None else 1 - share
+
+    def _share_with(self, less: Collection[str]) -> float | None:
+        """As ``expected_share``, if these windows alone were as they are. What is there counts as
+        having come, also from before tuples were counted."""
+        profiles = {id: window.profile for id, window in self.seen.windows.items()}
+        if self.by_number or not all(len(own.whole) for own in profiles.values()):
+            return None
+        every = {id: np.maximum(own.whole, own.sizes) for id, own in profiles.items()}
+        kept = [profiles[id].sizes if id in less else whole for id, whole in every.items()]
         held, whole = (
-            float(np.prod([np.asarray(own, float) for own in every], axis=0).sum())
-            for every in ([own.sizes for own in profiles], [own.whole for own in profiles])
+            float(np.prod([np.asarray(own, float) for own in sizes], axis=0).sum())
+            for sizes in (kept, [*every.values()])
         )
-        return min(1.0, held / whole) if whole else None
+        return held / whole if profiles and whole else None
 
     @property
     def by_number(self) -> bool:
@@ -173,6 +200,27 @@ class AdaptedRetention:
         seen, is_less = self.seen, self.n_dropped > before
         what = "tuples of each window" if self.by_number else f"values of {self.key}"
         words = f"{share_of(self.n_dropped):.3g} of the {what} are kept"
+        n = int(seen.counters.get("kept_results", 0))
+        compared = Compared(
+            lhs=seen.n_bytes + max(0, seen.growth) if is_less else seen.n_bytes,
+            relation=">" if is_less else "<",
+            rhs=self.limit_bytes if is_less else _ROOM * self.limit_bytes,
+            n=n,
+        )
+        explanation = f"{words}, {share_of(before):.3g} before"
+        changed = [f"{share_of(before):.3g}"], [f"{share_of(self.n_dropped):.3g}"]
+        return self.recorded(batch_id, compared, explanation, changed, seq, version)
+
+    def recorded(
+        self,
+        batch_id: int,
+        compared: Compared,
+        words: str,
+        changed: tuple[list[str], list[str]],
+        seq: int,
+        version: int,
+    ) -> Decision:
+        """What its windows keep is chosen anew. changed: what was kept, and what is, in short."""
         return Decision(
             seq=seq,
             batch=batch_id,
@@ -180,16 +228,16 @@ class AdaptedRetention:
             kind="retention",
             verdict="acted",
             metric="windows_bytes",
-            lhs=seen.n_bytes + max(0, seen.growth) if is_less else seen.n_bytes,
-            relation=">" if is_less else "<",
-            rhs=self.limit_bytes if is_less else _ROOM * self.limit_bytes,
-            n=int(seen.counters.get("kept_results", 0)),
-            n_sample=int(seen.counters.get("kept_results", 0)),
+            lhs=compared.lhs,
+            relation=compared.relation,
+            rhs=compared.rhs,
+            n=compared.n,
+            n_sample=compared.n,
             knob_version=version,
-            explanation=f"{self.name}: {words}, {share_of(before):.3g} before",
-            old=[f"{share_of(before):.3g}"],
-            new=[f"{share_of(self.n_dropped):.3g}"],
-            detail={"windows_bytes": seen.n_bytes, "limit_bytes": self.limit_bytes},
+            explanation=f"{self.name}: {words}",
+            old=changed[0],
+            new=changed[1],
+            detail={"windows_bytes": self.seen.n_bytes, "limit_bytes": self.limit_bytes},
         )
 
     def state(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from backend.operators.network.core.blocks import FOREVER, Ints
 from backend.operators.network.core.key_groups import N_GROUPS
 from backend.operators.network.kinds.retention import Keyed
 from backend.operators.network.stores.retaining import RetainProfile, RetainTuning
-from backend.systems.retention.join import AdaptedRetention, SeenJoin, SeenWindow
+from backend.systems.retention.join import AdaptedRetention, Compared, SeenJoin, SeenWindow
 from backend.systems.retention.planning import RetainedJoin
 from storage.vocabulary.records import Decision
 
@@ -113,24 +113,10 @@ class RankedRetention(AdaptedRetention):
         is_over, kept = used > limit, self.expected_share
         held = sum(window.n_tuples for window in self.seen.windows.values())
         why = "" if is_over else ", as the last choice is as old as the windows, or a knob is new"
-        return Decision(
-            seq=seq,
-            batch=batch_id,
-            algorithm=self.rule,
-            kind="retention",
-            verdict="acted",
-            metric="windows_bytes",
-            lhs=used,
-            relation=">" if is_over else "<=",
-            rhs=limit,
-            n=held,
-            n_sample=held,
-            knob_version=version,
-            explanation=f"{self.name}: tuples of {self.key} are chosen anew by {self.rule}{why}",
-            old=[] if kept is None else [f"{kept:.3g}"],
-            new=[self.rule],
-            detail={"windows_bytes": self.seen.n_bytes, "limit_bytes": self.limit_bytes},
-        )
+        compared = Compared(used, ">" if is_over else "<=", limit, held)
+        explanation = f"tuples of {self.key} are chosen anew by {self.rule}{why}"
+        changed = [] if kept is None else [f"{kept:.3g}"], [self.rule]
+        return self.recorded(batch_id, compared, explanation, changed, seq, version)
 
     def state(self) -> dict[str, Any]:
         cuts = {id: b64encode(compress(own.tobytes())).decode() for id, own in self.cuts.items()}

@@ -1,4 +1,4 @@
-"""What joins that keep less than all show: shares of keys on the cards of windows, in words."""
+"""What joins that keep less than all show: shares of keys on cards, results lost by input."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Final
 
 from dashboard.base.face import Face
-from dashboard.systems.retention import words
+from dashboard.systems.retention import losses, words
 
 FACE: Final = Face(
     folder=Path(__file__).parent,
+    panels=(losses.PANEL,),
     words=words.WORDS,
     marks=words.MARKS,
     groups=words.GROUPS,

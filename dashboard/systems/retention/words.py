@@ -18,6 +18,7 @@ WORDS: Final[Mapping[str, str]] = {
     "missing_share": "Share of keys not kept",
     "missed_tuples": "Tuples not kept",
     "missed_total": "Tuples not kept so far",
+    "lost_share": "Results lost by this input",
     "sample_share": "Share of results that are there",
     "expected_share": "Share of answer, by key counts",
     "result_scale": "Results for each that is there",
@@ -42,7 +43,7 @@ GROUPS: Final[Mapping[str, str]] = {
     "windows_bytes": STORE,
     **dict.fromkeys(
         (
-            *("sample_share", "expected_share", "result_scale", "sampled_results"),
+            *("lost_share", "sample_share", "expected_share", "result_scale", "sampled_results"),
             *("estimated_results", "estimated_low", "estimated_high"),
         ),
         QUALITY,

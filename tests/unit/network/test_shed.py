@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, cast, get_args
 
+import pyarrow as pa
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from backend.model.conditions import ContinuousQuery
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.work import OperatorTree
 from backend.operators.network.kinds.shedding import ShedOp
+from backend.operators.network.shards.keyed import shards_of
 from backend.operators.network.shedding.options import (
     ShedAlgorithm,
     ShedOptions,
@@ -129,8 +131,26 @@ def test_without_a_limit_answers_over_other_queries_are_exact(data: st.DataObjec
         assert "[Rows" in text
         assert "(a > 0)" in text or "a is null" in text
         return
-    found = played(text, "G", rows, beats, reads=[inner])
+    n_shards = data.draw(st.sampled_from([1, 3]))
+    found = played(text, "G", rows, beats, n_shards=n_shards, reads=[inner])
     assert found == answer(query.plan, {"G": rows}, LAST - 1), (inner, text)
+
+
+@pytest.mark.parametrize("window", ["[Rows 2]", "[Rows 3]", "[Range 4]"])
+@pytest.mark.parametrize("inner", ["", DERIVED[3], DERIVED[0]])
+def test_a_shard_that_nothing_comes_to_keeps_the_ticks_of_all(inner: str, window: str) -> None:
+    """Tuples of a = 0 at first, then of a = 1 alone, of which every second is valid at no instant:
+    they push out what the shard of a = 0 has, at their ticks. Two more shards are silent always."""
+    assert len({*shards_of(pa.array([0, 1], pa.int32()), 4).tolist()}) == 2
+    rows = [((int(n > 1), "x", 2 * n, 2 * n + n % 2), n) for n in range(10)]
+    text = f"Select a, Valid(x) From {'q0' if inner else 'G'} (a) {window} As x"
+    reads = [inner] if inner else []
+    *_, query = parsed(*reads, text)
+    assert query.plan is not None
+    exact = answer(query.plan, {"G": rows}, LAST - 1)
+    assert {row[0] for row, _, sign in exact if sign < 0} >= {0}
+    for beats in ([LAST], [2, 5, 8, LAST], [*range(1, LAST + 1)]):
+        assert played(text, "G", rows, beats, n_shards=4, reads=reads) == exact, beats
 
 
 def test_a_filter_stays_above_a_window_of_rows_of_another_query() -> None:

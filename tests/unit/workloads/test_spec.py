@@ -235,9 +235,10 @@ def test_the_stream_tables(tmp_path: Path, old: str, new: str, message: str) -> 
         ("[sink]\nformat = 'parket'", "format 'parket' is unknown; did you mean 'parquet'?"),
         (
             "[sink]\nfolder = 'x'",
-            "[sink] has an unknown key 'folder'; allowed: path, format and compact",
+            "[sink] has an unknown key 'folder'; allowed: path, format, compact and accuracy",
         ),
         ("[sink]\ncompact = 'no'", "[sink] compact must be true or false, not a string"),
+        ("[sink]\naccuracy = 1", "[sink] accuracy must be true or false, not an integer"),
     ],
 )
 def test_the_other_tables(tmp_path: Path, line: str, message: str) -> None:

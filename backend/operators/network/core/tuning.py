@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.work import OperatorWork
@@ -36,6 +36,15 @@ class Profile(Protocol):
 
     def merged(self, others: Sequence[Self]) -> Self:
         """With those of other shards."""
+
+
+@runtime_checkable
+class ApproximateProfile(Protocol):
+    """What an operator saw that may hand on less than all."""
+
+    @property
+    def accuracy(self) -> float | None:
+        """Of what it hands on at the end of the batch, 0 to 1; 1: exact; None: not known."""
 
 
 def as_tuned(plan: NetworkPlan, tunings: Mapping[str, Tuning]) -> NetworkPlan:

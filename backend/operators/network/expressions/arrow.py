@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +18,8 @@ from backend.workloads.text_values import ARROW_TYPES
 #: What an answer says of each element beside its columns.
 TAU: Final = "tau"
 SIGN: Final = "sign"
+#: And where it is asked for.
+ACCURACY: Final = "accuracy"
 #: Types whose values are held as the integers Arrow stores.
 _STORED: Final = {"date": pa.int32(), "timestamp": pa.int64(), "boolean": pa.int8()}
 
@@ -67,6 +70,14 @@ def answer_schema(fields: Sequence[Attribute]) -> pa.Schema:
     """The columns of an answer, then ``tau`` and ``sign``."""
     columns = [pa.field(field.name, ARROW_TYPES[field.type]) for field in fields]
     return pa.schema([*columns, pa.field(TAU, pa.int64()), pa.field(SIGN, pa.int8())])
+
+
+def with_accuracy(schema: pa.Schema) -> pa.Schema:
+    """The columns of an answer, and the accuracy; numbered where the name is taken."""
+    taken = {name.lower() for name in schema.names}
+    names = (ACCURACY if number < 2 else f"{ACCURACY}_{number}" for number in count(1))
+    name = next(name for name in names if name not in taken)
+    return schema.append(pa.field(name, pa.float64()))
 
 
 def answer_batch(block: Block, fields: Sequence[Attribute], strings: Strings) -> pa.RecordBatch:

@@ -207,6 +207,11 @@ class KMonProfile:
     processor_ns: int = 0
     kept: tuple[KeptTuple, ...] = ()
 
+    @property
+    def accuracy(self) -> float | None:
+        """Known where no results were lost: of how many there would have been, nothing is kept."""
+        return None if any(own.n_lost for own in self.constraints.values()) else 1.0
+
     def merged(self, others: Sequence[KMonProfile]) -> KMonProfile:
         """The join runs in one shard, whose profile it is."""
         return self

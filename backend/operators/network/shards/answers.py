@@ -16,9 +16,14 @@ import pyarrow as pa
 from backend.model.schema import Attribute
 from backend.operators.network.core.blocks import FOREVER, Block, concat
 from backend.operators.network.core.plan import NetworkPlan
-from backend.operators.network.core.reports import AnswerElement
+from backend.operators.network.core.reports import AnswerElement, NetworkReport
 from backend.operators.network.core.strings import Strings
-from backend.operators.network.expressions.arrow import answer_batch, answer_schema
+from backend.operators.network.core.tuning import ApproximateProfile
+from backend.operators.network.expressions.arrow import (
+    answer_batch,
+    answer_schema,
+    with_accuracy,
+)
 from backend.operators.network.shards.shard_reports import RECENT_ELEMENTS
 from backend.operators.parts import ROWS_TOGETHER, Parts
 from backend.operators.values import python_values
@@ -92,7 +97,8 @@ class NetworkAnswers:
     """All answers that are made in a shard, and written as they come.
 
     nets: of each of these queries what nets whole ticks, None where they are net. parts: makes a
-    query's part of the sink, with columns; None: nothing is written.
+    query's part of the sink, with columns; None: nothing is written. waits: it is written once the
+    batch is over, with the accuracy of the answer then.
     """
 
     def __init__(
@@ -101,8 +107,10 @@ class NetworkAnswers:
         strings: Strings,
         nets: Mapping[str, Net | None],
         parts: MakeParts | None,
+        waits: bool = False,
     ) -> None:
         self._plan, self._strings, self._make_parts = plan, strings, parts
+        self._waiting: dict[str, list[pa.RecordBatch]] | None = {} if waits else None
         self._parts: dict[str, Parts] = {}
         self.answers = {
             query: Answer(partial(self._write, query), net, RECENT_ELEMENTS)
@@ -114,13 +122,26 @@ class NetworkAnswers:
             return
         fields = answer_fields(self._plan, query)
         if query not in self._parts:
-            self._parts[query] = self._make_parts(query, answer_schema(fields))
-        self._parts[query].add(answer_batch(block, fields, self._strings))
+            schema = answer_schema(fields)
+            schema = schema if self._waiting is None else with_accuracy(schema)
+            self._parts[query] = self._make_parts(query, schema)
+        elements = answer_batch(block, fields, self._strings)
+        if self._waiting is None:
+            self._parts[query].add(elements)
+        else:
+            self._waiting.setdefault(query, []).append(elements)
 
-    def close(self) -> dict[str, tuple[str, ...]]:
-        """The batch is over: names of the part files in the staging folders, by query."""
+    def close(self, accuracy: Mapping[str, float | None]) -> dict[str, tuple[str, ...]]:
+        """The batch is over: names of the part files in the staging folders, by query. accuracy: of
+        answers that wait for it."""
         for answer in self.answers.values():
             answer.end()
+        for query, waiting in (self._waiting or {}).items():
+            for elements in waiting:
+                column = pa.array([accuracy[query]] * len(elements), pa.float64())
+                schema = with_accuracy(elements.schema)
+                columns = [*elements.columns, column]
+                self._parts[query].add(pa.RecordBatch.from_arrays(columns, schema=schema))
         return {query: parts.close() for query, parts in self._parts.items()}
 
     def recent(self) -> dict[str, tuple[AnswerElement, ...]]:
@@ -130,6 +151,18 @@ class NetworkAnswers:
             for query, answer in self.answers.items()
             if answer.last is not None
         }
+
+
+def accuracies(plan: NetworkPlan, report: NetworkReport) -> dict[str, float | None]:
+    """Of each answer that of all it is made from in a shard, as if independent; None: not known."""
+    told: dict[str, float | None] = dict.fromkeys(plan.answers, 1.0)
+    readers = plan.readers()
+    for id, counts in report.operators.items():
+        own = counts.profile.accuracy if isinstance(counts.profile, ApproximateProfile) else 1.0
+        for query in readers[id]:
+            so_far = told[query]
+            told[query] = None if own is None or so_far is None else so_far * own
+    return told
 
 
 def answer_fields(plan: NetworkPlan, query: str) -> tuple[Attribute, ...]:

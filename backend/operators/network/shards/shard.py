@@ -35,7 +35,12 @@ from backend.operators.network.core.tuning import as_tuned
 from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.expressions.arrow import answer_schema, columns64
 from backend.operators.network.kinds.inputs import RelationInput, StreamInput
-from backend.operators.network.shards.answers import Net, NetworkAnswers, answer_fields
+from backend.operators.network.shards.answers import (
+    Net,
+    NetworkAnswers,
+    accuracies,
+    answer_fields,
+)
 from backend.operators.network.shards.clocks import Released
 from backend.operators.network.shards.homes import Attached, Done, DurableShard, ShardHome
 from backend.operators.network.shards.input_manager import Advance, advance
@@ -85,6 +90,7 @@ class NetworkTask:
 
     ended: inputs that had given their last tuple before the batch. folder, format: the run's part
     of the sink, '' where nothing is written. make: makes operators; None: as the plan says.
+    accuracy: elements in the sink say how accurate the answer is.
     """
 
     unit: str
@@ -95,6 +101,7 @@ class NetworkTask:
     folder: str
     format: str
     make: Make | None = None
+    accuracy: bool = False
 
 
 def run_shard(
@@ -129,7 +136,7 @@ def run_shard(
         player = _Player(task.unit, task.job, shard, state.regions, task.make)
         sink = _answers(task, shard, player, moved.released)
         played = player.play(moved.released, sink.answers, watch)
-        parts = sink.close()
+        parts = sink.close(accuracies(player.plan, played) if task.accuracy else {})
         report = _told(sink, played, player, state, moved)
         logged = _read_alone(task.job, moved.released)
         segment = RedoSegment(task.version, logged, state.how == "new")
@@ -319,7 +326,8 @@ def _answers(task: NetworkTask, shard: int, player: _Player, released: Released)
         return Parts(f"{task.folder}/{own}", task.format, schema, task.batch_id, shard)
 
     nets = {query: player.net(query) for query in player.queries(released)}
-    return NetworkAnswers(player.plan, player.strings, nets, parts if task.folder else None)
+    make = parts if task.folder else None
+    return NetworkAnswers(player.plan, player.strings, nets, make, task.accuracy)
 
 
 def _told(

@@ -225,32 +225,25 @@ def tree_delete(node: int, at: int, tuples: Ints, roots: Ints) -> None:
     freshen(parent, at, tuples)
 
 
+@inlined
+def neighbour(node: int, side: int, at: int, tuples: Ints) -> int:
+    """The next node by a side, RIGHT or LEFT, in the order of the tree; -1: none."""
+    other = LEFT + RIGHT - side
+    below = tuples[node, at + side] - 1
+    if below >= 0:
+        while tuples[below, at + other]:
+            below = tuples[below, at + other] - 1
+        return int(below)
+    above = tuples[node, at + PARENT] - 1
+    while above >= 0 and tuples[above, at + side] == node + 1:
+        node, above = above, tuples[above, at + PARENT] - 1
+    return int(above)
+
+
 @called
 def following(node: int, at: int, tuples: Ints) -> int:
     """The next node; -1: none."""
-    below = tuples[node, at + RIGHT] - 1
-    if below >= 0:
-        while tuples[below, at + LEFT]:
-            below = tuples[below, at + LEFT] - 1
-        return int(below)
-    above = tuples[node, at + PARENT] - 1
-    while above >= 0 and tuples[above, at + RIGHT] == node + 1:
-        node, above = above, tuples[above, at + PARENT] - 1
-    return int(above)
-
-
-@called
-def preceding(node: int, at: int, tuples: Ints) -> int:
-    """The node before; -1: none."""
-    below = tuples[node, at + LEFT] - 1
-    if below >= 0:
-        while tuples[below, at + RIGHT]:
-            below = tuples[below, at + RIGHT] - 1
-        return int(below)
-    above = tuples[node, at + PARENT] - 1
-    while above >= 0 and tuples[above, at + LEFT] == node + 1:
-        node, above = above, tuples[above, at + PARENT] - 1
-    return int(above)
+    return int(neighbour(node, RIGHT, at, tuples))
 
 
 @called

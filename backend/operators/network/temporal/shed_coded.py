@@ -35,7 +35,7 @@ from backend.operators.network.temporal.interval_tree import (
     first_from,
     following,
     freshen,
-    preceding,
+    neighbour,
     pull,
     rank_of,
     tree_of,
@@ -94,7 +94,7 @@ def _coded_bytes(before: int, node: int, by_rows: bool, tuples: Ints) -> int:
 def added_bytes(node: int, rules: ShedRules, shed: ShedArrays) -> int:
     """By which what is in memory is larger for a tuple, as runs."""
     tuples, by_rows = shed.tuples, rules.by_rows
-    before, after = preceding(node, MEMORY, tuples), following(node, MEMORY, tuples)
+    before, after = neighbour(node, LEFT, MEMORY, tuples), following(node, MEMORY, tuples)
     n = _coded_bytes(before, node, by_rows, tuples)
     if after >= 0:
         n += _coded_bytes(node, after, by_rows, tuples)

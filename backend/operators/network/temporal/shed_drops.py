@@ -109,6 +109,22 @@ def has_room(n: int, out: ShedTold) -> bool:
 
 
 @called
+def has_room_among(
+    n: int, group: int, start: int, end: int, shed: ShedArrays, owing: ChargeArrays, out: ShedTold
+) -> bool:
+    """For so many changes, those of all runs in memory that begin from a start to an end, and for a
+    charge."""
+    tuples, facts = shed.tuples, shed.facts
+    if facts[CHARGES_USED] == len(owing.charges) and not facts[CHARGES_FREE]:
+        return False
+    head = first_head(group, start, MEMORY, tuples, shed.roots)
+    while head >= 0 and tuples[head, START] <= end:
+        n += 1
+        head = next_head(head, MEMORY, tuples)
+    return bool(has_room(n, out))
+
+
+@called
 def _drop(
     node: int,
     pieces: int,

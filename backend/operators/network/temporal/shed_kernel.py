@@ -10,8 +10,6 @@ from __future__ import annotations
 from backend.operators.network.core.blocks import FOREVER, Ints
 from backend.operators.network.shedding.rules import ShedRules
 from backend.operators.network.shedding.words import (
-    CHARGES_FREE,
-    CHARGES_USED,
     DIRTY,
     END,
     EVENT,
@@ -53,10 +51,6 @@ from backend.operators.network.shedding.words import (
     ShedArrivals,
     ShedTold,
 )
-from backend.operators.network.temporal.interval_tree import (
-    first_head,
-    next_head,
-)
 from backend.operators.network.temporal.shed_built import (
     build,
     enter_beside,
@@ -74,6 +68,7 @@ from backend.operators.network.temporal.shed_coded import added_bytes
 from backend.operators.network.temporal.shed_drops import (
     forget_in_memory,
     has_room,
+    has_room_among,
     let_go,
     shed_down,
 )
@@ -199,11 +194,11 @@ def _came(
     out: ShedTold,
 ) -> bool:
     """A tuple comes, or goes on; False: there was no room to tell of it."""
-    facts = shed.facts
+    facts, start, end = shed.facts, arrivals.starts[i], arrivals.ends[i]
     if arrivals.kinds[i] >= GOES_ON:
         if not lengthen(arrivals, i, rules, shed, owing, out):
             return False
-    elif not _has_room_for(arrivals, i, rules, shed, owing, out):
+    elif not has_room_among(3, arrivals.groups[i], start, end, shed, owing, out):
         return False
     else:
         _arrive(arrivals, i, position, rules, shed, owing, out)
@@ -212,27 +207,6 @@ def _came(
             build(rules, shed, owing, out)
         facts[SHEDDING] = LIMIT
     return True
-
-
-@called
-def _has_room_for(
-    arrivals: ShedArrivals,
-    i: int,
-    rules: ShedRules,
-    shed: ShedArrays,
-    owing: ChargeArrays,
-    out: ShedTold,
-) -> bool:
-    """To tell of the runs that an arrival joins, and to charge what it makes grow."""
-    facts, n = shed.facts, 3
-    if facts[CHARGES_USED] == len(owing.charges) and not facts[CHARGES_FREE]:
-        return False
-    group, end = arrivals.groups[i], arrivals.ends[i]
-    node = first_head(group, arrivals.starts[i], MEMORY, shed.tuples, shed.roots)
-    while node >= 0 and shed.tuples[node, START] <= end:
-        n += 1
-        node = next_head(node, MEMORY, shed.tuples)
-    return bool(has_room(n, out))
 
 
 @called

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from backend.operators.network.shedding.rules import ShedRules
 from backend.operators.network.shedding.words import (
-    CHARGES_FREE,
-    CHARGES_USED,
     END,
     ENDS,
     FLAGS,
@@ -30,9 +28,7 @@ from backend.operators.network.shedding.words import (
     ShedTold,
 )
 from backend.operators.network.temporal.interval_tree import (
-    first_head,
     head_of,
-    next_head,
     node_at,
 )
 from backend.operators.network.temporal.shed_built import enter_beside, leave_beside
@@ -42,7 +38,7 @@ from backend.operators.network.temporal.shed_choice import (
     look_around,
     set_free,
 )
-from backend.operators.network.temporal.shed_drops import forget_in_memory, has_room, let_go
+from backend.operators.network.temporal.shed_drops import forget_in_memory, has_room_among, let_go
 from backend.operators.network.temporal.shed_growth import (
     answered_near,
     book_growth,
@@ -74,7 +70,8 @@ def lengthen(
     node = node_at(group, start, number, MEMORY, tuples, shed.roots)
     if node < 0:
         return True
-    if not _has_room(node, end, shed, owing, out):
+    n = 5 + 2 * loss_of(node, MEMORY, tuples, shed.roots)[0]  # what its run falls into without it
+    if not has_room_among(n, group, tuples[node, END], end, shed, owing, out):
         return False
     facts[N_CHANGED] += 1
     if end <= start:
@@ -90,20 +87,6 @@ def lengthen(
         if facts[IS_BUILT] and (facts[NEWEST] != node + 1 or not rules.protects):
             set_free(node, rules, shed)
     return True
-
-
-@called
-def _has_room(node: int, end: int, shed: ShedArrays, owing: ChargeArrays, out: ShedTold) -> bool:
-    """To tell what its run falls into without it, and of the runs that it joins."""
-    tuples, facts = shed.tuples, shed.facts
-    if facts[CHARGES_USED] == len(owing.charges) and not facts[CHARGES_FREE]:
-        return False
-    n = 5 + 2 * loss_of(node, MEMORY, tuples, shed.roots)[0]
-    head = first_head(tuples[node, GROUP], tuples[node, END], MEMORY, tuples, shed.roots)
-    while head >= 0 and tuples[head, START] <= end:
-        n += 1
-        head = next_head(head, MEMORY, tuples)
-    return bool(has_room(n, out))
 
 
 @called

@@ -78,6 +78,11 @@ class ShedProfile:
     whole_from: int | None = None
 
     @property
+    def accuracy(self) -> float | None:
+        """As expected; 1 where the window lacks nothing."""
+        return 1.0 if self.is_whole else self.expected
+
+    @property
     def parts(self) -> AccuracyParts:
         """Of the exact tuples that were compared."""
         return AccuracyParts() if self.measured is None else self.measured.parts
