@@ -48,7 +48,7 @@ def plan_log(looks: Sequence[StoredLook]) -> list[PlanLogEntry]:
     forms: dict[str, Any] = {}
     for place, look in enumerate(looks):
         record = look.record
-        forms |= record["plans"]
+        forms |= record.get("plans", {})
         later = looks[place + 1] if place + 1 < len(looks) else None
         n_tuples, measured = _ran_after(look, later)
         names = record["schema"]["statistics"]
@@ -86,7 +86,7 @@ def terms_words(detail: Any) -> str:
     dwell, switching, deciding = (
         show(record[name], "int") for name in ("dwell", "switching", "deciding")
     )
-    unit = with_mu(record["schema"]["cost_unit"])
+    unit = with_mu(detail["cost_unit"].replace(" per ", "/"))
     return (
         f"surely {sure} {unit} × {dwell} tuples to come, against {switching} to switch + "
         f"{deciding} to look"
@@ -95,7 +95,7 @@ def terms_words(detail: Any) -> str:
 
 def _ran_after(look: StoredLook, later: StoredLook | None) -> tuple[int, float | None]:
     """Tuples that ran under the plan of a look until the later one, and their mean cost."""
-    if later is None or later.unit_id != look.unit_id or later.record["replaced"]:
+    if later is None or later.unit_id != look.unit_id or later.record.get("replaced"):
         return 0, None
     if later.record["began"] != look.record["began"]:
         return 0, None

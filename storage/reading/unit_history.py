@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import (
@@ -13,6 +14,7 @@ from sqlalchemy import (
     Connection,
     Row,
     Select,
+    Text,
     and_,
     case,
     func,
@@ -34,7 +36,7 @@ from storage.tables.schema import DecisionRow, MatrixRow, OutcomeRow, PlanRow
 from storage.tables.units import units_in
 from storage.vocabulary import registry
 from storage.vocabulary.planlog import SURE_SAVING
-from storage.vocabulary.records import PlanVersion
+from storage.vocabulary.records import Json, PlanVersion
 
 _PLANS = PlanRow.__table__
 _DECISIONS = DecisionRow.__table__
@@ -100,8 +102,49 @@ def looks(
         statement = statement.where(own.batch <= until)
     newest = statement.order_by(own.batch.desc(), own.unit_id, own.seq.desc()).limit(limit)
     rows: list[Row[Any]] = list(connection.execute(newest))
-    found = [look for row in rows if (look := decode.look(row)) is not None]
-    return tuple(sorted(found, key=lambda look: (look.unit_id, look.seq)))
+    kept = [look for row in rows if (look := decode.look(row)) is not None]
+    return _spelt_out(connection, run_id, sorted(kept, key=lambda look: (look.unit_id, look.seq)))
+
+
+def _spelt_out(
+    connection: Connection, run_id: str, looks: Sequence[StoredLook]
+) -> tuple[StoredLook, ...]:
+    """Looks with the schema of their log, which the first look of it spells out; without those
+    whose schema is gone."""
+    schemas: dict[tuple[str, Json], Json] = {}
+    whole = []
+    for look in looks:
+        schema, log = look.record.get("schema"), (look.unit_id, look.record.get("began"))
+        if isinstance(schema, str):
+            if log not in schemas:
+                schemas[log] = _schema_before(connection, run_id, look)
+            if schemas[log] is None:
+                continue
+            look = replace(look, record={**look.record, "schema": schemas[log]})
+        else:
+            schemas[log] = schema
+        whole.append(look)
+    return tuple(whole)
+
+
+def _schema_before(connection: Connection, run_id: str, look: StoredLook) -> Json:
+    """That of the newest look of the same log before this one that spells it out, None = gone."""
+    own = _DECISIONS.c
+    statement = select(own.unit_id, own.seq, own.batch, own.time, own.detail).where(
+        own.run_id == run_id,
+        own.unit_id == look.unit_id,
+        own.metric == SURE_SAVING,
+        own.batch <= look.batch,
+        own.seq < look.seq,
+        type_coerce(own.detail, Text).contains('"schema":{'),
+    )
+    newest = statement.order_by(own.batch.desc(), own.seq.desc())
+    rows: list[Row[Any]] = list(connection.execute(newest))
+    for row in rows:
+        before = decode.look(row)
+        if before is not None and before.record["began"] == look.record["began"]:
+            return before.record["schema"]
+    return None
 
 
 def _brief(connection: Connection) -> ColumnElement[Any]:

@@ -31,7 +31,10 @@ def _check_offers(d: Decision, log: Mapping[str, Any]) -> None:
     assert log["chosen"] in {log["plan"], log["rival"]}
     assert log["rival"] is None or log["rival"] in offers
     assert log["plan"] not in offers
-    assert len(log["statistics"]) == len(log["schema"]["statistics"])
+    is_spelt_out = log["number"] == 1 or "state" in log
+    assert isinstance(log["schema"], dict) == is_spelt_out
+    if is_spelt_out:
+        assert len(log["statistics"]) == len(log["schema"]["statistics"])
     assert (log["chosen"] != log["plan"]) == (d.verdict == "switched")
     if d.verdict == "switched":
         cost, n, mean, *_ = offers[log["chosen"]]
@@ -47,7 +50,7 @@ def is_passing(d: Decision) -> bool:
         return False
     offers = {plan: (cost, sample[1]) for plan, cost, *sample in log["offers"]}
     cost, mean = offers.get(log["rival"], (0.0, 1.0))
-    return bool(log["is_transient"] or mean <= 0 or cost >= log["cost"])
+    return bool(log.get("is_transient") or mean <= 0 or cost >= log["cost"])
 
 
 RULES: Final[Mapping[str, Callable[[Decision], Sides]]] = {"look": _look}

@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.adaptive.planlog.records import LogJson, real_number, whole_number
+from backend.adaptive.planlog.records import LogJson, finite_number, real_number, whole_number
 
 #: Numbers of samples for which bounds are about as tight as can be; they share the level.
 TIGHT_AT: Final = (20, 2000)
@@ -77,6 +77,12 @@ def paired_sample(
     if worst is None:
         worst = float(new.max() - old.min())
     return PairedSample(len(saved), mean, squares, max(0.0, worst))
+
+
+def rounded_sample(sample: PairedSample) -> PairedSample:
+    """A sample to the digits that a log keeps. Raises PlanLogRefused for what is NaN."""
+    numbers = (sample.mean, sample.squares, sample.worst)
+    return PairedSample(sample.n, *(finite_number(each, "a sampled saving") for each in numbers))
 
 
 def order_worst(old: Sequence[int], new: Sequence[int], costs: Sequence[float]) -> float:

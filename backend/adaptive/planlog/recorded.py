@@ -13,6 +13,7 @@ from backend.adaptive.planlog.records import (
     LogJson,
     LogSchema,
     PlanLogRefused,
+    plan_digest,
     real_number,
     whole_number,
 )
@@ -30,11 +31,17 @@ def newest_log(records: Sequence[LookRecord], schema: LogSchema) -> list[LookRec
     last = records[-1]
     if not isinstance(last, Mapping) or not {"schema", "began"} <= last.keys():
         raise PlanLogRefused("the last look on record does not say which log it is of")
-    if last["schema"] != schema.form():
+    if _schema_digest(last) != schema.digest:
         return []
     own = [record for record in records if isinstance(record, Mapping)]
-    same = ("schema", "began")
-    return [record for record in own if all(record.get(key) == last[key] for key in same)]
+    same = [record for record in own if record.get("began") == last["began"]]
+    return [record for record in same if _schema_digest(record) == schema.digest]
+
+
+def _schema_digest(record: LookRecord) -> LogJson:
+    """The digest that a look gives, or that of the form it spells out."""
+    schema = record.get("schema")
+    return plan_digest(schema) if isinstance(schema, Mapping) else schema
 
 
 def newest_time(records: Sequence[LookRecord]) -> int:

@@ -45,6 +45,11 @@ class LogSchema:
             "cost_unit": self.cost_unit,
         }
 
+    @property
+    def digest(self) -> str:
+        """Stands for the form in looks that do not spell it out."""
+        return plan_digest(self.form())
+
     def check(self, form: Mapping[str, LogJson]) -> None:
         """Raises PlanLogRefused unless ``form`` is this schema's, in order and units."""
         own = self.form()
@@ -111,7 +116,7 @@ def evaluation_of(row: LogJson, plan: str, schema: LogSchema) -> PlanEvaluation:
 
 
 def plan_digest(plan: LogJson) -> str:
-    """Twelve hexadecimal digits that stand for a plan, the same for equal JSON."""
+    """Twelve hexadecimal digits that stand for a plan, or other JSON, the same for equal ones."""
     text = json.dumps(plan, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 

@@ -21,7 +21,7 @@ from backend.adaptive.planlog.autopilot import (
     PilotOptions,
     PilotVerdict,
 )
-from backend.adaptive.planlog.confidence import paired_sample
+from backend.adaptive.planlog.confidence import paired_sample, rounded_sample
 from backend.adaptive.planlog.log import PlanLog
 from backend.adaptive.planlog.recorded import (
     newest_log,
@@ -35,10 +35,11 @@ from backend.adaptive.planlog.records import (
     LogJson,
     LogSchema,
     PlanLogRefused,
+    cost_number,
     whole_number,
 )
 from backend.adaptive.stats import thinned
-from storage.vocabulary.planlog import KEEP_EVERY
+from storage.vocabulary.planlog import KEEP_EVERY, OMITTED
 from storage.vocabulary.records import Event
 
 #: Sampled tuples: rows of any dtype.
@@ -219,16 +220,16 @@ class Steering:
         log, number = self.pilot.log, record["number"]
         if number != log.n_evaluations + 1:
             raise PlanLogRefused(f"look {log.n_evaluations + 1} of the log is not on record")
-        for digest, plan in record["plans"].items():
+        for digest, plan in record.get("plans", {}).items():
             if log.learn(plan) != digest:
                 raise PlanLogRefused(f"plan {digest} of the record is not what it was")
-        self._forms |= record["plans"]
+        self._forms |= record.get("plans", {})
         for digest in (record["plan"], *(offer[0] for offer in record["offers"])):
             log.learn(self._forms[digest])
         look = recorded_look(record, self.schema)
         self._t = look.t
         self._ran = recorded_run(record)
-        self._is_replaced = bool(record["replaced"])
+        self._is_replaced = bool(record.get("replaced"))
         self._set(recorded_caution(record))
         self._taken(look, whole_number(record["n_sample"], "the sampled tuples of a look"))
 
@@ -277,13 +278,18 @@ class Steering:
     ) -> PilotLook:
         """samples: plan -> the tuples it is judged on."""
         known = self.pilot.log.plans
-        now = float(plans.prices(known[present], sample).mean())
+        now = cost_number(float(plans.prices(known[present], sample).mean()), "a predicted cost")
         offers = []
         for digest, rows in samples.items():
             old, new = plans.prices(known[present], rows), plans.prices(known[digest], rows)
-            saving = paired_sample(old, new, plans.worst(known[present], known[digest]))
-            offers.append(PilotOffer(digest, max(0.0, now - saving.mean), saving))
-        switching, deciding = SWITCH_TUPLES * now, LOOK_TUPLES * now
+            saving = rounded_sample(
+                paired_sample(old, new, plans.worst(known[present], known[digest]))
+            )
+            cost = cost_number(max(0.0, now - saving.mean), "the cost of a plan")
+            offers.append(PilotOffer(digest, cost, saving))
+        switching, deciding = (
+            cost_number(n * now, "a cost of a look") for n in (SWITCH_TUPLES, LOOK_TUPLES)
+        )
         return PilotLook(self._t, statistics, present, now, tuple(offers), switching, deciding)
 
     def _taken(self, look: PilotLook, n_sample: int) -> SteeredLook:
@@ -297,6 +303,7 @@ class Steering:
         verdict = self.pilot.look(look)
         self._ran, self._is_replaced, self._chosen = (0, 0.0), False, verdict.plan
         record = {"ran": list(ran), "replaced": was_replaced, "n_sample": n_sample}
+        record |= {**self._looked_at(look), **self._decided(look, verdict), **self._kept()}
         rival = verdict.rival
         return SteeredLook(
             look,
@@ -308,17 +315,19 @@ class Steering:
             ran,
             rival in known,
             self.pilot.due(),
-            {**record, **self._looked_at(look), **self._decided(look, verdict), **self._kept()},
+            {key: value for key, value in record.items() if value or key not in OMITTED},
         )
 
     def _kept(self) -> dict[str, LogJson]:
-        """The number of a look in its log; and the state behind it at times, so that no more than
-        ``KEEP_EVERY`` looks have to be taken again."""
+        """The number of a look in its log, and its schema, spelt out by the first; and the state
+        behind it at times, so that no more than ``KEEP_EVERY`` looks have to be taken again."""
         log = self.pilot.log
-        if log.n_evaluations % KEEP_EVERY:
-            return {"number": log.n_evaluations}
+        number = log.n_evaluations
+        if number % KEEP_EVERY:
+            schema = self.schema.form() if number == 1 else self.schema.digest
+            return {"number": number, "schema": schema}
         self._written = set(log.plans)
-        return {"number": log.n_evaluations, "state": self.pilot.state()}
+        return {"number": number, "schema": self.schema.form(), "state": self.pilot.state()}
 
     def _looked_at(self, look: PilotLook) -> dict[str, LogJson]:
         """What a look decided on, as a part of its record."""
@@ -326,7 +335,6 @@ class Steering:
         new = sorted(named - self._written)
         self._written |= named
         return {
-            "schema": self.schema.form(),
             "began": self._began,
             "t": look.t,
             "statistics": list(look.statistics),

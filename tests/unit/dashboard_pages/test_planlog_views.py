@@ -244,7 +244,8 @@ def test_the_story_tells_of_what_came_back_and_what_adapting_returned() -> None:
 
 def test_a_look_tells_its_four_terms() -> None:
     terms = {"rival": "ba", "saving": 0.25, "dwell": 8000.0}
-    assert terms_words({"plan_log": look(1, "west", "ab", "ab", **terms).record}) == (
+    record = {**look(1, "west", "ab", "ab", **terms).record, "schema": "d51f9cf79bb7"}
+    assert terms_words({"cost_unit": "visits per tuple", "plan_log": record}) == (
         "surely 0.250 visits/tuple × 8\u2009000 tuples to come, against 100 to switch + 10 to look"
     )
     nothing = look(1, "west", "ab", "ab", rival=None, saving=None, dwell=1.0)

@@ -204,6 +204,15 @@ def test_a_log_that_was_refused_is_not_asked_again() -> None:
     assert again.pilot.state() == steering.pilot.state()
 
 
+def test_looks_that_leave_nothing_out_are_taken_again() -> None:
+    """As those of earlier stores."""
+    steering, looks = run(7, 30, 15)
+    full = {"plans": {}, "replaced": False, "is_transient": False}
+    again = Steering(SCHEMA)
+    again.take_again([{**full, **look.record, "schema": SCHEMA.form()} for look in looks])
+    assert again.pilot.state() == steering.pilot.state()
+
+
 def test_records_of_another_schema_are_passed_over() -> None:
     """The new log begins where the run is, whether or not somebody counted."""
     _, looks = run(7, 10, 5)
