@@ -118,6 +118,9 @@ def input_samples(inputs: Mapping[str, InputResult]) -> list[Sample]:
             samples.append(
                 Sample(source_queue(name), "size_tuples", input.backlog_tuples, "tuples")
             )
+        if input.row_groups is not None:
+            pairs = zip(("refuted_groups", "row_groups"), input.row_groups, strict=True)
+            samples += [Sample(source_id(name), prop, n, "row groups") for prop, n in pairs]
     return samples
 
 

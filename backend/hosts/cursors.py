@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -11,10 +11,14 @@ import pyarrow as pa
 from backend.hosts.contract import BatchLoop, InputSource, cause
 from backend.operators.task import CHUNK_TUPLES, Arrivals
 from backend.workloads.contract import in_batches
+from backend.workloads.file_source import FileSource
+from backend.workloads.row_groups import Refutes
 from backend.workloads.sources import ReplaySource
 
 #: Takes some tuples of an input, with their arrival numbers.
 Taking: TypeAlias = Callable[[str, pa.RecordBatch, Arrivals], None]
+#: Counts tuples of an input that are not read; their times, where it has a timestamp.
+PassingOver: TypeAlias = Callable[[str, int, "pa.Array[Any] | None"], None]
 
 
 class InputCursor:
@@ -24,8 +28,17 @@ class InputCursor:
         self._input, self._name, self._loop, self._once = input, input.name, loop, once
         self._source: ReplaySource | None = input.replay
         self._position = input.start
+        self._groups = self._source if isinstance(self._source, FileSource) else None
+        self._pass_over: PassingOver | None = None
         self._held: pa.Table | None = None  # tuples that came while there was nothing to do
         self.failure = "" if input.replay is not None else "this host reads replayed streams only"
+
+    def skip(self, refutes: Refutes | None, pass_over: PassingOver) -> None:
+        """From now on row groups that are refuted are not read. None: all are."""
+        self._pass_over = None if refutes is None else pass_over
+        if self._groups is not None:
+            self._groups.passing.refutes = refutes
+            self._groups.passing.timestamp = self._input.stream.timestamp
 
     @property
     def ended(self) -> bool:
@@ -54,13 +67,17 @@ class InputCursor:
         """It rests, or is one without a known end that has no tuples by now."""
         if self.rests or self._source is None or self._source.n_tuples is not None:
             return self.rests
-        if self._held is None:
-            try:
-                rows = self._source.slice(self._position, CHUNK_TUPLES)
-            except Exception:  # the next batch comes upon it, too
-                return False
-            self._held = rows if len(rows) else None
-        return self._held is None and self._source.n_tuples is None
+        try:
+            if self._groups is not None:
+                has_more = self._groups.has_more(self._position)
+            else:
+                if self._held is None:
+                    rows = self._source.slice(self._position, CHUNK_TUPLES)
+                    self._held = rows if len(rows) else None
+                has_more = self._held is not None
+        except Exception:  # the next batch comes upon it, too
+            return False
+        return not has_more and self._source.n_tuples is None
 
     def feed(self, take: Taking, n_tuples: int) -> int:
         """Have the next tuples taken; how many. A batch in which the end of a turn is first seen
@@ -98,6 +115,8 @@ class InputCursor:
         at = self._position if n is None else self._position % n
         count = min(most, CHUNK_TUPLES, most if n is None else n - at)
         try:
+            if n_passed := self._passed(at, most):
+                return n_passed
             table = self._slice(at, count)
         except Exception as error:
             self.failure = cause(error)
@@ -107,6 +126,19 @@ class InputCursor:
             take(self._name, rows, np.arange(self._position, end))
             self._position = end
         return len(table) or count
+
+    def _passed(self, at: int, most: int) -> int:
+        """Pass over tuples that need not be read, at most so many; how many it were."""
+        if self._groups is None or self._pass_over is None:
+            return 0
+        group = self._groups.refuted(at)
+        count = 0 if group is None else min(most, group.n_left)
+        if group is not None and count:
+            times = None if group.times is None else group.times.slice(group.n_passed, count)
+            self._groups.pass_over(group, count)
+            self._pass_over(self._name, count, times)
+            self._position += count
+        return count
 
     def _slice(self, at: int, count: int) -> pa.Table:
         """The next tuples, at most so many."""
@@ -119,4 +151,8 @@ class InputCursor:
     def facts(self) -> dict[str, object]:
         """What InputResult says of the source."""
         rounds = self._input.rounds(self._position)
-        return {"failure": self.failure, "ended": self.ended, "rounds": rounds}
+        facts = {"failure": self.failure, "ended": self.ended, "rounds": rounds}
+        if self._groups is None or self._pass_over is None:
+            return facts
+        passing = self._groups.passing
+        return {**facts, "row_groups": (passing.n_refuted, passing.n_groups)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -36,6 +36,14 @@ class Lanes:
         self._waiting.append(self._pools[lane].submit(task.take, input, rows, arrivals))
         while len(self._waiting) > WAITING * len(self._tasks):
             self._waiting.popleft().result()
+
+    def pass_over(self, input: str, n_tuples: int, times: pa.Array[Any] | None) -> None:
+        """Count tuples that are not read, now or soon."""
+        task = self._tasks[0]
+        if not self._pools:
+            task.pass_over(input, n_tuples, times)
+            return
+        self._waiting.append(self._pools[0].submit(task.pass_over, input, n_tuples, times))
 
     def fail(self, input: str, why: str) -> None:
         """An input cannot be read on."""

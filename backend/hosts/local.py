@@ -27,6 +27,7 @@ from backend.hosts.growing import GrowingBatches, most_tuples
 from backend.hosts.lanes import Lanes
 from backend.hosts.networks import Gathered, HostJob
 from backend.hosts.pacing import Pacing
+from backend.hosts.refuting import refuting
 from backend.hosts.silence import Silences
 from backend.operators.network.core.contract import Watch
 from backend.operators.network.shards.homes import MemoryShard, ShardHome
@@ -244,6 +245,8 @@ class LocalHost:
             tasks.take(input, rows, arrivals)
             gathered.take(input, rows, arrivals)
 
+        for name, cursor in self._cursors.items():
+            cursor.skip(refuting(job, name), tasks.pass_over)
         cuts = None if self._cuts is None else self._cuts(job.tasks.batch_id)
         for name, cursor in self._cursors.items():
             had_failed = bool(cursor.failure)

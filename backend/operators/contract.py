@@ -113,7 +113,8 @@ class InputResult:
     has given its last tuple. rounds: times a replayed one began anew since it was opened.
     n_missed: of the tuples taken, those that some queries could not take, late for windows or with
     a filter that raises (one that is both counts twice); missed: the first of those, with the
-    reason.
+    reason. row_groups: of its files, those that were refuted and not read, and all that came, since
+    the source was opened; None where every tuple is asked for.
     """
 
     n_tuples: int = 0
@@ -128,6 +129,7 @@ class InputResult:
     rounds: int = 0
     n_missed: int = 0
     missed: tuple[KeptAside, ...] = ()
+    row_groups: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,11 +136,13 @@ def _is_same(column: pa.Array[Any], other: pa.Array[Any]) -> bool:
 @dataclass
 class InputReport:
     """What a task took from an input; as InputResult. n_rows: tuples, those kept aside included.
-    latest: of the timestamp, as it is stored. through: the greatest arrival number, plus one; 0
-    where the source does not number them. end: the arrival number at which the source says that
-    there are no more tuples, -1 where it does not. parts: files written."""
+    n_passed: further ones, in row groups that were not read. latest: of the timestamp, as it is
+    stored. through: the greatest arrival number of those read, plus one; 0 where the source does
+    not number them. end: the arrival number at which the source says that there are no more tuples,
+    -1 where it does not. parts: files written."""
 
     n_rows: int = 0
+    n_passed: int = 0
     n_matched: int = 0
     n_misfits: int = 0
     n_missed: int = 0
@@ -199,7 +201,7 @@ def merged(
     n_rows = sum(report.n_rows for report in reports)
     latest = [report.latest for report in reports if report.latest is not None]
     result = InputResult(
-        n_tuples=n_rows - n_misfits,
+        n_tuples=n_rows - n_misfits + sum(report.n_passed for report in reports),
         n_matched=sum(report.n_matched for report in reports),
         n_misfits=n_misfits,
         misfits=_first([report.misfits for report in reports]),

@@ -74,6 +74,11 @@ class BatchTask:
         if len(rows):
             self._of(input).take(rows, arrivals)
 
+    def pass_over(self, input: str, n_tuples: int, times: pa.Array[Any] | None) -> None:
+        """Count tuples that fit their schema, satisfy no query, and are not read. times: theirs,
+        where the input has a timestamp."""
+        self._of(input).pass_over(n_tuples, times)
+
     def fail(self, input: str, why: str) -> None:
         """An input cannot be read on."""
         self._of(input).failure = why
@@ -131,6 +136,11 @@ class _InputTask:
         seed = self._seed if arrivals is None else self._numbered_seed
         self._run(Chunk(tuples, draws(seed, places), arrivals), places, ~seed)
 
+    def pass_over(self, n_tuples: int, times: pa.Array[Any] | None) -> None:
+        self.found.n_passed += n_tuples
+        if times is not None:
+            self._see(times)
+
     def _run(self, chunk: Chunk, places: NDArray[Any], seed: int) -> None:
         emitted: list[Emitted] = []
         flaws: dict[int, list[str]] = {}
@@ -175,10 +185,7 @@ class _InputTask:
         """The tuples that fit, as their schema has them, and which those are (None: all)."""
         own = self._input
         if own.timestamp is not None:
-            latest = shown_number(rows.column(own.timestamp))
-            if latest is not None:
-                before = self.found.latest
-                self.found.latest = latest if before is None else max(before, latest)
+            self._see(rows.column(own.timestamp))
         bad, tuples = unfit(rows, own.timestamp), typed(rows, own.schema)
         if bad is None:
             return tuples, None
@@ -186,6 +193,12 @@ class _InputTask:
         self._set_aside(tuples.filter(bad), rows.column(CORRUPT).filter(bad), why)
         fits = pc.invert(bad)
         return tuples.filter(fits), fits.to_numpy(zero_copy_only=False)
+
+    def _see(self, times: pa.Array[Any]) -> None:
+        """Event time comes to the latest of these."""
+        latest, before = shown_number(times), self.found.latest
+        if latest is not None:
+            self.found.latest = latest if before is None else max(before, latest)
 
     def _set_aside(
         self, tuples: pa.RecordBatch, raw: pa.Array[Any], why: pa.Array[Any] | None

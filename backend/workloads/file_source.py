@@ -25,8 +25,9 @@ from backend.workloads.file_list import (
     is_written_since,
 )
 from backend.workloads.json_files import read_json
-from backend.workloads.parquet_files import read_parquet
+from backend.workloads.parquet_files import Piece, read_groups, read_parquet
 from backend.workloads.paths import is_utf8, shown, told_by
+from backend.workloads.row_groups import Passing, RowGroup
 
 log = logging.getLogger(__name__)
 #: The tuples of a file, as tables of ``told_schema``; path_values: what the path says of them;
@@ -105,7 +106,12 @@ class FileSource:
         record: Path | None = None,
         retakes: bool = False,
     ) -> None:
-        self.schema, self._path, self._read = schema, path, read
+        self.schema, self._path = schema, path
+        #: Which row groups need not be read; formats without any ask nothing of it.
+        self.passing = Passing()
+        self._read: Callable[..., Iterator[Piece]] = (
+            partial(read_groups, self.passing) if read is read_parquet else read
+        )
         self._is_watched, self._looked_at = is_watched, float("-inf")
         self._list = FileList(path, record, retakes, self._content_of)
         if not is_watched:
@@ -113,7 +119,8 @@ class FileSource:
         self._place = 0  # of the file that is being read
         self._first = self._position = 0  # of the file's first tuple, and of the next one
         self._n_taken = 0  # of that file's tuples, when it was read before
-        self._tables: Iterator[pa.Table] | None = None
+        self._pieces: Iterator[Piece] | None = None
+        self._group: RowGroup | None = None  # that comes next, and is not read so far
         self._rest = told_schema(schema).empty_table()
 
     @property
@@ -126,12 +133,35 @@ class FileSource:
     def slice(self, start: int, count: int) -> pa.Table:
         """Tuples ``start`` .. ``start + count - 1``, fewer where there are no more by now."""
         parts = [told_schema(self.schema).empty_table()]
-        if count > 0:
+        left = count
+        if left > 0:
             self._seek(start)
-        while count > 0 and (part := self._next(count)) is not None:
+        while left > 0 and self._fill():
+            if self._group is not None and left < count:
+                break  # whether it is read is asked when it is the next one
+            part = self._next(left)
             parts.append(part)
-            count -= len(part)
+            left -= len(part)
         return pa.concat_tables(parts)
+
+    def has_more(self, start: int) -> bool:
+        """Whether tuple ``start`` is there by now."""
+        self._seek(start)
+        return self._fill()
+
+    def refuted(self, start: int) -> RowGroup | None:
+        """The row group that tuple ``start`` is in, if nothing of it that is left need be read."""
+        self._seek(start)
+        group = self._group if self._fill() else None
+        return group if group is not None and self.passing.passes(group) else None
+
+    def pass_over(self, group: RowGroup, count: int) -> None:
+        """Leave out so many of the next tuples, which lie in a row group that is refuted."""
+        group.n_passed += count
+        self._position += count
+        if not group.n_left:
+            self._group = None
+            self.passing.n_refuted += 1
 
     def _seek(self, start: int) -> None:
         if start == self._position:
@@ -141,26 +171,33 @@ class FileSource:
             if file.n_tuples is None or self._first + file.n_tuples > start:
                 break
             self._place, self._first = self._place + 1, self._first + file.n_tuples
-        self._position, self._tables, self._n_taken = self._first, None, start - self._first
-        self._rest = self._rest.slice(0, 0)
-        while self._position < start and self._next(start - self._position) is not None:
-            pass
+        self._position, self._pieces, self._n_taken = self._first, None, start - self._first
+        self._rest, self._group = self._rest.slice(0, 0), None
+        while self._position < start and self._fill():
+            self._next(start - self._position)
 
-    def _next(self, count: int) -> pa.Table | None:
-        """At most so many of the next tuples; None when there are none by now."""
-        while not len(self._rest):
+    def _fill(self) -> bool:
+        """Have tuples at hand, or a row group; whether there are any by now."""
+        while not len(self._rest) and self._group is None:
             file = self._file()
             if file is None:
-                return None
-            if self._tables is None:
-                self._tables = self._tuples(file)
-            table = next(self._tables, None)
-            if table is not None:
-                self._rest = table
-                continue
-            self._list.counted(file, self._position - self._first)
-            self._place, self._first, self._tables = self._place + 1, self._position, None
-            self._n_taken = 0
+                return False
+            if self._pieces is None:
+                self._pieces = self._tuples(file)
+            piece = next(self._pieces, None)
+            if isinstance(piece, RowGroup):
+                self._group = piece
+            elif piece is not None:
+                self._rest = piece
+            else:
+                self._list.counted(file, self._position - self._first)
+                self._place, self._first, self._pieces = self._place + 1, self._position, None
+                self._n_taken = 0
+        return True
+
+    def _next(self, count: int) -> pa.Table:
+        """At most so many of the next tuples, none where a row group is to be read first."""
+        self._group = None
         tuples, self._rest = self._rest.slice(0, count), self._rest.slice(count)
         self._position += len(tuples)
         return tuples
@@ -175,16 +212,16 @@ class FileSource:
         known = self._list.files
         return known[self._place] if self._place < len(known) else None
 
-    def _tuples(self, file: ListedFile) -> Iterator[pa.Table]:
+    def _tuples(self, file: ListedFile) -> Iterator[Piece]:
         """The tuples of a file: as many as it had when it was read first."""
         left = file.n_tuples
         if file.is_notice:
             yield self._told(file, CAME_AGAIN)
             return
-        for table in self._whole(file) if left is not None else self._first_reading(file):
-            tuples = table if left is None else table.slice(0, left)
-            left = None if left is None else left - len(tuples)
+        for piece in self._whole(file) if left is not None else self._first_reading(file):
+            tuples = piece if left is None else _first(piece, left)
             yield tuples
+            left = None if left is None else left - len(tuples)
         yield from self._gone(file, left or 0)
 
     def _gone(self, file: ListedFile, n_tuples: int) -> Iterator[pa.Table]:
@@ -195,7 +232,7 @@ class FileSource:
             yield self._told(file, why, n_told)
             n_tuples -= n_told
 
-    def _first_reading(self, file: ListedFile) -> Iterator[pa.Table]:
+    def _first_reading(self, file: ListedFile) -> Iterator[Piece]:
         """The tuples of a file that was not read to its end before, and what became of it
         meanwhile. Of one that was begun, so many were taken, whatever is there now."""
         n_taken, n_tuples = self._n_taken, 0
@@ -203,9 +240,9 @@ class FileSource:
             self._list.begins(file)
         with held(self._list.find(file)) as descriptor:
             content = Content()
-            for table in self._whole(file, content):
-                n_tuples += len(table)
-                yield table
+            for piece in self._whole(file, content):
+                yield piece
+                n_tuples += len(piece)
             why = self._became(file, descriptor)
             file.content = content.value
         if why:
@@ -229,15 +266,15 @@ class FileSource:
             pass
         return content.value
 
-    def _whole(self, file: ListedFile, content: Content | None = None) -> Iterator[pa.Table]:
+    def _whole(self, file: ListedFile, content: Content | None = None) -> Iterator[Piece]:
         is_begun, path = False, self._list.find(file)
         try:
             if problem := _problem_of(path):
                 raise OSError(problem)
             path_values = told_by(file.path, self._path, self.schema)
-            for table in self._read(path, self.schema, path_values, content):
-                is_begun = is_begun or len(table) > 0
-                yield table
+            for piece in self._read(path, self.schema, path_values, content):
+                yield piece
+                is_begun = is_begun or len(piece) > 0
         except (MisfitError, OSError, ValueError, LookupError, pa.ArrowException) as error:
             what = "the rest of this file" if is_begun else "this file"
             yield self._told(file, f"{what} cannot be read: {_sentence(error)}")
@@ -245,6 +282,14 @@ class FileSource:
     def _told(self, file: ListedFile, why: str, n_tuples: int = 1) -> pa.Table:
         """Misfits that tell of a file."""
         return misfits(self.schema, [shown(file.path)] * n_tuples, [why] * n_tuples)
+
+
+def _first(piece: Piece, n_tuples: int) -> Piece:
+    """So many of the first tuples of a piece, at most."""
+    if not isinstance(piece, RowGroup):
+        return piece.slice(0, n_tuples)
+    piece.n_tuples = min(piece.n_tuples, n_tuples)
+    return piece
 
 
 def _problem_of(path: Path) -> str:

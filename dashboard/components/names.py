@@ -34,6 +34,8 @@ NAMES: Final[Mapping[str, str]] = {
     "commit_ms": "Recording",
     "reached_tuples": "Reached by",
     "survival_prob": "Alive after it",
+    "refuted_groups": "Refuted row groups",
+    "row_groups": "Row groups",
     "drop_prob": "Drop probability",
     "size_tuples": "Waiting",
     "flow_tuples": "Handed over",

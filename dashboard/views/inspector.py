@@ -50,7 +50,7 @@ _BY_UNIT: Final = {
     **dict.fromkeys(("tuples/s", "ms", "ticks", "shards"), SPEED),
     **dict.fromkeys(("visits/tuple", "visits", "us/tuple", "us", "1/us", "tuples/us"), COST),
     **dict.fromkeys(("cost/tuple", "cost/tuple/KB", "probes", "runs"), COST),
-    **dict.fromkeys(("bytes", "decisions", "entries"), STORE),
+    **dict.fromkeys(("bytes", "decisions", "entries", "row groups"), STORE),
 }
 #: What its unit does not tell, of properties that no one system has.
 _BY_NAME: Final = {
@@ -148,7 +148,8 @@ def summarise(entity: str, role: str, step: PlanStep | None, values: Values, n_s
             f"{'the cost' if step.priced else 'all visits'}."
         )
     if role == "source":
-        return f"{show(system.get('tuples_per_s'), 'si')} tuples/s are filtered."
+        rate = f"{show(system.get('tuples_per_s'), 'si')} tuples/s are filtered."
+        return " ".join(filter(None, (rate, _refuted(values.get(entity, {})))))
     if role == "output":
         n, matched = system.get("n_tuples"), system.get("n_matched")
         share = None if not n or matched is None else matched / n
@@ -158,6 +159,15 @@ def summarise(entity: str, role: str, step: PlanStep | None, values: Values, n_s
     if step_word(role):
         return f"This {word} is not part of the plan at this moment."
     return "" if role else f"The run has nothing called {entity} at this moment."
+
+
+def _refuted(values: Mapping[str, float | None]) -> str:
+    """What of its files a source did not read, '' where it reads all."""
+    n_refuted, n_groups = values.get("refuted_groups"), values.get("row_groups")
+    if n_refuted is None or not n_groups:
+        return ""
+    of_all = f"{show(n_refuted, 'int')} of {show(n_groups, 'int')} row groups"
+    return f"{of_all} refuted by their statistics, not read."
 
 
 def reasons(entity: str, book: Book, decisions: Sequence[DecisionEntry]) -> list[Reason]:

@@ -32,6 +32,7 @@ FORMS: dict[str, Format] = {
     "elements/us": "f3",
     "visits": "int",
     "orders": "int",
+    "row groups": "int",
     "": "f3",
 }
 

@@ -119,6 +119,15 @@ CORE: Final = Vocabulary(
             "", ("system",), "tuples of the largest task of the batch over the mean; 1 = all alike"
         ),
         "reached_tuples": Property("tuples", ("operator",), "tuples of the batch that visited it"),
+        "refuted_groups": Property(
+            "row groups",
+            ("operator",),
+            "row groups of the files of the source that were not read, as their statistics refute "
+            "every query",
+        ),
+        "row_groups": Property(
+            "row groups", ("operator",), "row groups that the source came to since it was opened"
+        ),
         "survival_prob": Property(
             "prob",
             ("operator",),

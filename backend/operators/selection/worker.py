@@ -15,6 +15,7 @@ from backend.model.events import PlanKind
 from backend.model.schema import FLOAT_TYPES
 from backend.model.sending import SentOnce
 from backend.operators.selection.layout import ByTable, Layout, Search, Texts
+from backend.operators.selection.refuting import Refuting
 from backend.operators.values import STORED, python_values
 
 
@@ -76,6 +77,11 @@ class ShippedPlan(SentOnce):
     def name_array(self) -> pa.StringArray:
         """The sorted names as an Arrow array."""
         return pa.array(self.names.sorted, pa.string())
+
+    @cached_property
+    def refuting(self) -> Refuting:
+        """Which tuples need not be read."""
+        return Refuting(self)
 
 
 def packed_sample(batches: Sequence[pa.RecordBatch]) -> bytes:

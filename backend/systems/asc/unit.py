@@ -103,7 +103,7 @@ class SelectionUnit(PublishedUnit[AdoptPlan]):
     def executed(self, event: BatchRan) -> Recorded:
         clock, result = self._job.clock, event.result
         before = clock()
-        self._n_last, self._result = result.n_tuples, result
+        self._n_last, self._result = result.n_tuples or self._n_last, result
         wanted = self.core.knobs.visit_costs == "measured"
         counts = result.report
         batch_executed = BatchExecuted(

@@ -226,6 +226,14 @@ def test_every_entity_has_a_summary(entity: str, words: str) -> None:
     assert words in view.summary
 
 
+@pytest.mark.parametrize(("n_groups", "words"), [(100.0, " 38 of 100 row groups"), (0.0, "")])
+def test_a_source_says_what_it_did_not_read(n_groups: float, words: str) -> None:
+    values = VALUES | {"op:source": {"refuted_groups": 38.0, "row_groups": n_groups}}
+    summary = build_inspector("op:source", ENTITIES, values, []).summary
+    ending = f"{words} refuted by their statistics, not read." if words else ""
+    assert summary == f"400 tuples/s are filtered.{ending}"
+
+
 def test_the_system_lists_what_operators_ask_first() -> None:
     view = build_inspector("system", ENTITIES, VALUES, [])
     assert [item.name for item in view.properties][:2] == ["tuples_per_s", "backlog_tuples"]
