@@ -69,8 +69,13 @@ function Body({ run, market, disabled }) {
   );
 }
 
-/* What is saved; accuracy first is a price of millions. */
-const savedText = (value) => (value >= 1e6 ? show(value, "si") : shortNumber(value));
+const LONG = [["s", 1e9], ["ms", 1e6]];
+
+/* What is saved, with its unit; accuracy first is a price of seconds. */
+function savedText(value, unit) {
+  const [name, size] = (unit === "ns" && LONG.find(([, least]) => value >= least)) || [unit, 1];
+  return `${shortNumber(value / size)}\u2009${name}`;
+}
 
 const bidsText = (n) => (n === 1 ? "1 bid asks" : `${n} bids ask`);
 
@@ -169,7 +174,7 @@ function unused(market) {
 
 function bidList(market, granted, price) {
   const most = Math.max(...market.bids.map(({ gain }) => gain || 0), price || 0, 1e-12);
-  const last = price === null ? (market.units.length > 1 ? "" : unused(market)) : `Price of the last KiB: ${savedText(price)}\u2009${market.units[0]} a tuple.`;
+  const last = price === null ? (market.units.length > 1 ? "" : unused(market)) : `Price of the last KiB: ${savedText(price, market.units[0])} a tuple.`;
   return h(
     "div",
     { className: "pw-bids" },
@@ -188,7 +193,7 @@ function Bid({ bid, size, most, price }) {
     { className: "pw-bid", "data-bid": bid.id, "data-granted": size, "data-gain": gain },
     h("span", { className: "pw-bid-name" }, h("b", null, link(bid.jump, name)), h("span", null, name === holder ? role : `${role} · ${holder}`)),
     h("span", { className: "pw-bid-bar" }, gain > 0 && h("i", { style: { width: at(gain) } }), price !== null && h("b", { className: "pw-bid-line", style: { left: at(price) }, "aria-hidden": true })),
-    h("span", { className: "pw-bid-price", title: "for each tuple of all that bid, mean of what it asks for" }, gain === null ? "before all bids" : `${savedText(gain)}\u2009${unit} per KiB`),
+    h("span", { className: "pw-bid-price", title: "for each tuple of all that bid, mean of what it asks for" }, gain === null ? "before all bids" : `${savedText(gain, unit)} per KiB`),
     h("span", { className: "pw-bid-facts" }, [`asks ${bytesText(asked)}`, has, ...holds].filter(Boolean).join(" · "))
   );
 }
