@@ -48,3 +48,18 @@ export function fitting(text, width) {
   while (parts.length > 1 && textWidth(parts.join(" · ")) > width) parts.pop();
   return fit(parts.join(" · "), width);
 }
+
+const WORD = /([_\s-]|\.(?!\d))((?![_\s-]|\.(?!\d)).)*$/; // the end of the last whole one
+
+/** A name on one line, or on two, broken where its words meet; each as wide as told.
+    @param {string} name
+    @param {number} width
+    @param {number} [size]
+    @param {number} [last] how wide the second line is at most */
+export function nameLines(name, width, size, last = width) {
+  if (textWidth(name, size) <= last) return [name];
+  const most = Math.max(2, lettersThatFit(name, width, size));
+  const words = name.slice(0, most).search(WORD);
+  const end = words > 0 ? words + 1 : Math.min(most, name.length - 3);
+  return [name.slice(0, end), fit(name.slice(end), last, size)];
+}

@@ -1,27 +1,34 @@
 /* What a node of a map shows: a chip its name and number, a mark of state its sign, a dot its colour. */
-import { fit, SIZES, textWidth } from "./fitting.js";
+import { fit, nameLines, SIZES, textWidth } from "./fitting.js";
 import { chipName, hasCards, isState } from "./graph_layers.js";
 import { h } from "./react.js";
 
 const ASIDE = 7; // from the edge of a chip to its words
+const TWO_LINES = 30; // how high a chip of two lines is at least
 const ICON = 24; // px of an icon's box
 
-/** The words of a chip: its name as far as it fits, and the number.
+/** The words of a chip: its name, on two lines where it is high enough, and the number.
     @param {{name: string, sign: string, role: string}} node
     @param {{big: string}} texts
-    @param {number} w */
-export function chipWords(node, texts, w) {
+    @param {{w: number, h: number}} place
+    @returns {string[]} a line each */
+export function chipWords(node, texts, { w, h: high }) {
   const number = texts.big && texts.big !== "—" ? ` · ${texts.big}` : "";
-  return fit(chipName(node), w - 2 * ASIDE - textWidth(number)) + number;
+  const [name, width] = [chipName(node), w - 2 * ASIDE];
+  const beside = width - textWidth(number);
+  const lines = high < TWO_LINES ? [fit(name, beside)] : nameLines(name, width, SIZES.fine, beside);
+  return [...lines.slice(0, -1), lines.at(-1) + number];
 }
 
 /** What is in a chip.
     @param {any} node
     @param {{place: {w: number, h: number}}} options
     @param {{big: string}} texts */
-export function inChip(node, { place: { w, h: high } }, texts) {
-  if (isState(node.role)) return [mark(node, w, high)];
-  return [h("text", { key: "name", className: "pw-chip-name", x: ASIDE, y: high / 2 + 4 }, chipWords(node, texts, w))];
+export function inChip(node, { place }, texts) {
+  if (isState(node.role)) return [mark(node, place.w, place.h)];
+  const lines = chipWords(node, texts, place);
+  const first = place.h / 2 + 4 - 6.5 * (lines.length - 1);
+  return [h("text", { key: "name", className: "pw-chip-name" }, lines.map((line, row) => h("tspan", { key: row, x: ASIDE, y: first + 13 * row }, line)))];
 }
 
 /** What is in a dot: nothing, but the name of a source or an output that has room for it.

@@ -1,13 +1,13 @@
 /* The band of a lane as React elements: filled with the heat of the cards below, what a card drops
    bitten out of it. */
 import { bandPath, bitePath, sharesOf, through } from "./graph_band.js";
-import { heatStep } from "./graph_values.js";
+import { heatOf } from "./graph_values.js";
 import { h } from "./react.js";
 
 /* Class and colour of a card's column: its heat, or what it is. */
 function toneOf(node, facts, heat, top) {
   const card = facts.cards[node.id];
-  const step = card ? heatStep(heat.of(card), top) : null;
+  const step = heatOf(card, heat, top);
   if (step !== null) return `var(--pw-heat-${step})`;
   return node.role === "output" ? "var(--pw-ok)" : "var(--pw-series)";
 }

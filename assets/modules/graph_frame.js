@@ -2,6 +2,7 @@
    With the focus on the frame, + and - zoom and arrows move. React hooks. */
 import { on } from "./core.js";
 import { layoutPlan } from "./graph_layout.js";
+import { MiniMap } from "./graph_minimap.js";
 import { RISE } from "./graph_skips.js";
 import { fitScale, inFrame, isWholeMap, mapShowing, MOST_SCREENS, openingLevel, pannedMap, wholeMap, zoomedMap } from "./graph_zoom.js";
 import { h, useEffect, useMemo, useRef, useState } from "./react.js";
@@ -165,8 +166,8 @@ function pressed(map, event) {
 const button = (key, words, sign, act, disabled) => h("button", { key, type: "button", className: "pw-button", "aria-label": words, title: words, onClick: act, disabled }, sign);
 
 /** The frame with the drawing in it, what lies over it, and the buttons that zoom.
-    @param {{map: any, drawn: any, tip: any}} properties */
-export function MapFrame({ map, drawn, tip }) {
+    @param {{map: any, drawn: any, tip: any, heatOf: (id: string) => number | null}} properties */
+export function MapFrame({ map, drawn, tip, heatOf }) {
   const now = useRef(map);
   now.current = map;
   const ref = useGestures(now);
@@ -188,5 +189,5 @@ export function MapFrame({ map, drawn, tip }) {
     button("fit", "All of it (f)", "⤢", () => map.set(() => null), view === opening)
   );
   const seen = h("div", { ...properties, onKeyDown: (event) => pressed(map, event), onFocus: focused }, drawn);
-  return [zooming, h("div", { key: "stage", className: "pw-graph-stage" }, seen, tip)];
+  return [zooming, h("div", { key: "stage", className: "pw-graph-stage" }, seen, !all && h(MiniMap, { map, heatOf }), tip)];
 }

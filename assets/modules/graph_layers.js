@@ -17,6 +17,10 @@ export const LEVELS = ["dot", "chip", "card"];
 
 const CARD = { low: 128, height: 88, state: 58, store: 76 };
 const PAD = 6;
+function chipWays(widest, narrowest, more) {
+  return Array.from({ length: (widest - narrowest) / 6 + 1 }, (_, step) => ({ way: "LR", most: widest - 6 * step, ends: 150, ...more }));
+}
+
 /* Ways and widths at a level, the best first; the first that fits is taken. */
 const WAYS = {
   card: [{ way: "LR", most: 156 }],
@@ -26,9 +30,13 @@ const WAYS = {
     { way: "TB", most: 156 },
     { way: "TB", most: CARD.low },
   ],
-  chip: Array.from({ length: 21 }, (_, step) => ({ way: "LR", most: 198 - 6 * step, ends: 150 })),
+  chip: chipWays(198, 78, {}),
   dot: [150, 0].map((ends) => ({ way: "LR", most: 12, ends })), // sources and outputs are named, or dots, too
 };
+/* Of a map with few lanes: names on two lines, so that they are whole; where that leaves little room for a
+   name, marks of state lie below its chip. */
+const TWO_LINES = [...chipWays(198, 120, { lines: 2 }), ...chipWays(198, 66, { lines: 2, below: true })];
+const FEW_LANES = 16;
 const PILL = { LR: { width: 44, height: 40 }, TB: { width: 96, height: 26 } };
 const CARDS_APART = { nodesep: 24, edgesep: 14, ranksep: 12 };
 const SPACE = {
@@ -39,11 +47,12 @@ const SPACE = {
 };
 const STATE = { width: 132, gap: 14, row: 8 };
 /* Of a chip and a dot: how high, how wide a mark of its state is, and how far apart lines end at it. */
-const MAP = { chip: { height: 20, state: 15, port: 10 }, dot: { height: 12, named: 17, state: 7, port: 7 } };
+const MAP = { chip: { height: 20, two: 33, state: 15, port: 10 }, dot: { height: 12, named: 17, state: 7, port: 7 } };
 const SMALLER = 0.88; // the scale that chips may have so that more of their names is in sight
 const NUMBER = 54; // of a chip: what its number takes, and its sides
 const SHORT = 8; // how much shorter than an edge to an output the others are kept
 const TIP = 7; // the arrow's head
+const UNDER = 1; // px between a chip and the marks below it
 const QUEUE = { chip: 9, dot: 6 }; // in front of a chip: its queue
 
 /** Whether nodes are cards, with pills between them.
@@ -56,7 +65,7 @@ const isEnd = (role) => role === "source" || role === "output";
 
 /** What a chip is called: sources and outputs are known by where they stand, others by their sign.
     @param {{name: string, sign: string, role: string}} node */
-export const chipName = ({ name, sign, role }) => (isEnd(role) || name.startsWith("[") || !sign ? name : `${sign} ${name}`);
+export const chipName = ({ name = "", sign = "", role }) => (isEnd(role) || name.startsWith("[") || !sign ? name : `${sign} ${name}`);
 
 /** Places of all nodes of a graph that is no chain.
     @param {{nodes: any[], edges: any[]}} plan
@@ -79,15 +88,18 @@ export function layersOf(plan, wide, dagre, level) {
   return layered(plan, readers, best, wide, level);
 }
 
+const waysOf = (plan, level) => (level === "chip" && plan.nodes.filter(({ role }) => role === "output").length <= FEW_LANES ? TWO_LINES : WAYS[level]);
+
 /* The widest chips with which a map fits; else the narrowest. */
 function widest(plan, readers, wide, level) {
+  const ways = waysOf(plan, level);
   const ranks = ranksOf(plan);
   const fits = (way) => {
     const layers = [];
     for (const [id, { w }] of Object.entries(mapBlocks(plan, readers, level, way))) layers[ranks.get(id)] = Math.max(layers[ranks.get(id)] || 0, w);
     return layers.reduce((sum, one) => sum + one + SPACE[level].LR.ranksep, 2 * PAD) <= wide / SMALLER;
   };
-  return WAYS[level].find(fits) || WAYS[level].at(-1);
+  return ways.find(fits) || ways.at(-1);
 }
 
 /* Layer of each node of a map: sources in the first, outputs in the last, all others as soon as they can;
@@ -169,25 +181,44 @@ function cardBlocks({ nodes }, readers, { way, most: card }) {
   return blocks;
 }
 
-/* The same of a map: as wide as its words, at most as told; as high as the lines need that end there. */
-function mapBlocks({ nodes, edges }, readers, level, { most, ends }) {
-  const { height, state, port, named = height } = MAP[level];
+/* The same of a map: as wide as its words, at most as told; as high as the lines need that end there, in
+   the upper part of it that is high. */
+function mapBlocks({ nodes, edges }, readers, level, way) {
+  const { port } = MAP[level];
   const inputs = new Map();
   for (const edge of edges) if (edge.queue) inputs.set(edge.target, (inputs.get(edge.target) || 0) + 1);
   const states = new Map();
   for (const [id, host] of readers) states.set(host, [...(states.get(host) || []), id]);
   const blocks = {};
-  for (const { id, name = "", sign = "", role } of nodes) {
-    if (readers.has(id)) continue;
-    const limit = isEnd(role) ? Math.max(most, ends) : most;
-    const words = limit > height ? Math.ceil(textWidth(chipName({ name, sign, role }), SIZES.fine)) + NUMBER : 0;
-    const [wide, own] = [Math.max(height, Math.min(limit, words)), words ? named : height];
-    const high = Math.max(own, port * (inputs.get(id) || 0));
-    const parts = { [id]: { x: 0, y: (high - own) / 2, w: wide, h: own } };
-    (states.get(id) || []).forEach((one, place) => (parts[one] = { x: wide + 2 + place * (state + 2), y: (high - state) / 2, w: state, h: state }));
-    blocks[id] = { parts, w: Math.max(...Object.values(parts).map(({ x, w }) => x + w)), h: high };
+  for (const node of nodes) {
+    if (readers.has(node.id)) continue;
+    const marks = states.get(node.id) || [];
+    const { below, ...size } = chipSize(node, marks.length, level, way);
+    const high = Math.max(size.h, port * (inputs.get(node.id) || 0));
+    const chip = { x: 0, y: (high - size.h) / 2, ...size };
+    const parts = { [node.id]: chip };
+    marks.forEach((mark, place) => (parts[mark] = markPlace(chip, below, high, place, MAP[level])));
+    const ends = Object.values(parts);
+    blocks[node.id] = { parts, w: Math.max(...ends.map(({ x, w }) => x + w)), h: Math.max(high, ...ends.map(({ y, h }) => y + h)), high };
   }
   return blocks;
+}
+
+/* How large a chip or dot is, and whether marks lie below it. */
+function chipSize(node, marks, level, { most, ends, lines, below }) {
+  const { height, two, state, named = height } = MAP[level];
+  const limit = isEnd(node.role) ? Math.max(most, ends) : most;
+  const words = limit > height ? Math.ceil(textWidth(chipName(node), SIZES.fine)) + NUMBER : 0;
+  const w = Math.max(height, Math.min(limit, words));
+  const h = lines === 2 && words > limit ? two : words ? named : height;
+  return { w, h, below: below && marks > 0 && w + marks * (state + 2) > limit };
+}
+
+/* Of a mark of state: at the end of its chip, or below it. */
+function markPlace({ y, w, h }, below, high, place, { state }) {
+  const along = place * (state + 2);
+  if (below) return { x: 6 + along, y: y + h + UNDER, w: state, h: state };
+  return { x: w + 2 + along, y: (high - state) / 2, w: state, h: state };
 }
 
 function ranked({ nodes, edges }, readers, blocks, way, dagre, level) {
@@ -228,9 +259,9 @@ function layered({ edges }, readers, { graph, blocks }, wide, level) {
     const { x } = graph.node(block);
     begins.set(x, Math.min(begins.get(x) ?? Infinity, x - w / 2));
   }
-  for (const [block, { parts, w, h }] of Object.entries(blocks)) {
+  for (const [block, { parts, w, h, high = h }] of Object.entries(blocks)) {
     const { x, y } = graph.node(block);
-    outer[block] = { x: left + (hasCards(level) ? x - w / 2 : begins.get(x)), y: y - h / 2, w, h };
+    outer[block] = { x: left + (hasCards(level) ? x - w / 2 : begins.get(x)), y: y - h / 2, w, h: high };
     for (const [id, part] of Object.entries(parts)) places[id] = { ...part, x: outer[block].x + part.x, y: outer[block].y + part.y };
   }
   const lines = {};

@@ -2,23 +2,14 @@
 import { shortNumber, show } from "./format.js";
 import { inChip, inDot, queueDot, roundOf } from "./graph_chips.js";
 import { edgeKey, hasCards, isState } from "./graph_layers.js";
-import { between, edgeShare, heatStep, isStep, NEARLY_FULL, onlyWaits, partsOf, queueFill } from "./graph_values.js";
-import { fit, fitting, lettersThatFit, SIZES, textWidth } from "./fitting.js";
+import { between, edgeShare, heatOf, isStep, NEARLY_FULL, onlyWaits, partsOf, queueFill } from "./graph_values.js";
+import { fit, fitting, nameLines, SIZES, textWidth } from "./fitting.js";
 import { verdictWords } from "./graph_verdict.js";
 import { sparkPoints } from "./paths.js";
 import { sizesOf } from "./points.js";
 import { h } from "./react.js";
 
 const NARROW = 76; // cards of a lane: smaller names, no decimals
-
-/** A name on one line, or on two, broken where its words meet; each as wide as told. */
-function nameLines(name, width, size) {
-  if (textWidth(name, size) <= width) return [name];
-  const most = Math.max(2, lettersThatFit(name, width, size));
-  const words = name.slice(0, most).search(/[_.\s-][^_.\s-]*$/);
-  const end = words > 0 ? words + 1 : Math.min(most, name.length - 3);
-  return [name.slice(0, end), fit(name.slice(end), width, size)];
-}
 
 /** What a source shows: arrivals of the whole where it is the only one, else its own. */
 function sourceTexts(node, facts) {
@@ -91,8 +82,7 @@ const BODIES = { lane: inLane, tree: inLayers, card: inLayers, chip: inChip, dot
 export function graphCard(node, options) {
   const { place, facts, selected, moved, heat, top, level } = options;
   const rx = roundOf(level, place, node.role);
-  const card = facts.cards[node.id];
-  const step = card ? heatStep(heat.of(card), top) : null;
+  const step = heatOf(facts.cards[node.id], heat, top);
   const verdict = facts.verdicts.get(node.id);
   const marks = { "pw-selected": selected, "pw-card-moved": moved, "pw-card-state": isState(node.role), [`pw-at-${level}`]: true };
   return h(

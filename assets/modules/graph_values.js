@@ -221,9 +221,13 @@ export function niceTop(numbers) {
   return Math.min(1, step * power);
 }
 
-/** Class of the colour ramp (0..4) for a value on a scale, or null when unknown. */
-export function heatStep(value, top) {
-  return known(value) ? Math.min(4, Math.floor((5 * value) / top)) : null;
+/** Class of the colour ramp (0..4) of a card on a scale, or null when unknown.
+    @param {any} card undefined: what has no numbers
+    @param {any} heat as shown
+    @param {number} top */
+export function heatOf(card, heat, top) {
+  const value = card && heat.of(card);
+  return card && known(value) ? Math.min(4, Math.floor((5 * value) / top)) : null;
 }
 
 /** What stands between the word of a mark and its number: a share is of something, not the thing itself. */

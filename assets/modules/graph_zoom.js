@@ -119,6 +119,13 @@ function nearest(places, point) {
     @param {number} down */
 export const pannedMap = (view, layout, frame, right, down) => inFrame({ ...view, x: view.x - right / view.scale, y: view.y - down / view.scale }, layout, frame);
 
+/** With a point of the layout in the middle of the frame.
+    @param {View} view
+    @param {any} layout
+    @param {Frame} frame
+    @param {Point} point */
+export const centredMap = (view, layout, frame, { x, y }) => inFrame({ ...view, x: x - frame.w / view.scale / 2, y: y - frame.h / view.scale / 2 }, layout, frame);
+
 /** With a place in sight: as it is where it is seen, else with the place in its middle.
     @param {View} view
     @param {any} layout
@@ -127,8 +134,7 @@ export const pannedMap = (view, layout, frame, right, down) => inFrame({ ...view
 export function mapShowing(view, layout, frame, place) {
   const [w, h] = [frame.w / view.scale, frame.h / view.scale];
   const seen = place.x >= view.x && place.y >= view.y && place.x + place.w <= view.x + w && place.y + place.h <= view.y + h;
-  const { x, y } = middle(place);
-  return seen ? view : inFrame({ ...view, x: x - w / 2, y: y - h / 2 }, layout, frame);
+  return seen ? view : centredMap(view, layout, frame, middle(place));
 }
 
 /** Whether all of a layout is in sight. */

@@ -16,7 +16,7 @@ import { graphBoxes, graphCard, graphEdge, queueTip } from "./graph_parts.js";
 import { graphSkips, RISE, skipTip } from "./graph_skips.js";
 import { foldingKeys, foldMarks, graphTools, useFolds } from "./graph_tools.js";
 import { useHits, useTrace } from "./graph_trace.js";
-import { cardValues, described, heatNamed, heatsOf, heatShown, heatText, heatTop, heatUsed, isStep, overTime, spreadOn, usualHeat } from "./graph_values.js";
+import { cardValues, described, heatNamed, heatOf, heatsOf, heatShown, heatText, heatTop, heatUsed, isStep, overTime, spreadOn, usualHeat } from "./graph_values.js";
 import { verdictsOf } from "./graph_verdict.js";
 import { go, moment } from "./moment.js";
 import { isPointed } from "./pointed.js";
@@ -144,7 +144,7 @@ export function PlanGraph(given) {
   );
 }
 
-const stage = ({ map }, drawn, tip) => (map ? h(MapFrame, { map, drawn, tip }) : h("div", { className: "pw-graph-stage" }, drawn, tip));
+const stage = ({ map, facts, heat, top }, drawn, tip) => (map ? h(MapFrame, { map, drawn, tip, heatOf: (id) => heatOf(facts.cards[id], heatShown(heat), top) }) : h("div", { className: "pw-graph-stage" }, drawn, tip));
 
 /* A hover card that would end below the window stands above what it tells of. */
 function useInSight(ref, what, { layout, map }) {

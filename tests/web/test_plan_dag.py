@@ -187,6 +187,23 @@ def test_a_drag_moves_a_zoomed_plan_and_pins_nothing(open_page: OpenPage, run: S
     expect(frame).to_have_attribute("data-whole-plan", "1")
 
 
+def test_a_click_on_the_small_map_goes_there(open_page: OpenPage, run: StreamRun) -> None:
+    page = shown(open_page, run, SHARING - 1)
+    small = page.locator(".pw-graph-mini")
+    expect(small).to_have_count(0)
+    nearer(page)
+    seen = small.locator(".pw-graph-mini-seen")
+    left, top, right, bottom = boxes(page, ".pw-graph-mini")[0]
+    page.mouse.click(left + 0.9 * (right - left), (top + bottom) / 2)
+    until(page, f"Number({_LEFT}) > 0")
+    view = view_of(page)
+    drawn = float(str(small.get_attribute("viewBox")).split()[2])
+    assert view["x"] + view["w"] / 2 == pytest.approx(0.9 * drawn, rel=0.02)
+    assert float(str(seen.get_attribute("x"))) == pytest.approx(view["x"])
+    page.keyboard.press("f")
+    expect(small).to_have_count(0)
+
+
 def test_the_keyboard_zooms_moves_and_brings_in_what_has_the_focus(
     open_page: OpenPage, run: StreamRun
 ) -> None:

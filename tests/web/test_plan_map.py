@@ -100,6 +100,28 @@ class TestLayers:
                 assert 0 < state["x"] - reader["x"] - reader["w"] < 4
                 assert abs(state["y"] + state["h"] / 2 - reader["y"] - reader["h"] / 2) < 0.01
 
+    def test_names_of_a_plan_with_few_lanes_are_whole_on_two_lines(self, ask: Ask) -> None:
+        plan = network(8, random.Random(3))
+        operators = [node for node in plan["nodes"] if node["role"] == "operator"]
+        for node in operators:
+            node["name"] = "avg(dep_delay) > 45 min"
+        places = laid_out(ask, plan, "chip")["places"]
+        script = "m.nameLines('x avg(dep_delay) > 45 min', w, 11, w - m.textWidth(' · 12'))"
+        for place in (places[node["id"]] for node in operators):
+            lines = ask("fitting", script, w=place["w"] - 14)
+            assert "".join(lines) == "x avg(dep_delay) > 45 min"
+            assert place["h"] >= 15 * len(lines)
+
+    def test_where_chips_are_small_marks_of_state_lie_below_them(self, ask: Ask) -> None:
+        plan = network(8, random.Random(3))
+        for width, is_below in ((1400, False), (700, True)):
+            places = laid_out(ask, plan, "chip", width)["places"]
+            for edge in plan["edges"]:
+                if not edge.get("queue"):
+                    mark, chip = places[edge["source"]], places[edge["target"]]
+                    assert (mark["x"] < chip["x"] + chip["w"]) is is_below
+                    assert (mark["y"] == pytest.approx(chip["y"] + chip["h"] + 1)) is is_below
+
     def test_another_query_leaves_the_lanes_in_their_order(self, ask: Ask) -> None:
         plan = network(14, random.Random(9))
         gone = plan["nodes"][-1]["id"]
