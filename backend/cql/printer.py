@@ -262,13 +262,13 @@ def format_window(kind: logical.WindowKind) -> str:
         by = f"Partition By {', '.join(map(format_name, kind.by))} " if kind.by else ""
         return f"{by}Rows {kind.rows}"
     if isinstance(kind, logical.Range):
-        slide = "" if kind.slide is None else f" Slide {_seconds(kind.slide, 'Seconds')}"
-        return f"Range {_seconds(kind.seconds, 'Seconds' if slide else '')}{slide}"
+        slide = "" if kind.slide is None else f" Slide {format_seconds(kind.slide, 'Seconds')}"
+        return f"Range {format_seconds(kind.seconds, 'Seconds' if slide else '')}{slide}"
     return "Now" if isinstance(kind, logical.Now) else "Rows Unbounded"
 
 
-def _seconds(seconds: int, plain: str) -> str:
-    """In the largest unit that divides it; whole seconds are ``plain``."""
+def format_seconds(seconds: int, plain: str) -> str:
+    """A length in the largest unit that divides it; whole seconds are ``plain``."""
     for name, size in _UNITS.items():
         if seconds and seconds % size == 0:
             n = seconds // size

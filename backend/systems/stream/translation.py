@@ -106,7 +106,7 @@ class _Translation:
         if isinstance(kind, logical.Unbounded) or self._ticks(kind.seconds) >= _FOREVER:
             return WindowOp("unbounded")
         slide = 1 if kind.slide is None else max(1, self._ticks(kind.slide))
-        return WindowOp("range", self._ticks(kind.seconds), slide)
+        return WindowOp("range", self._ticks(kind.seconds), slide, tick_us=self._tick_us)
 
     def _ticks(self, seconds: int) -> int:
         return min(seconds * _MICROSECONDS // self._tick_us, _FOREVER)

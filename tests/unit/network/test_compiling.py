@@ -58,7 +58,7 @@ def tree_of(text: str, joins: JoinTrees = "mjoin") -> str:
         (
             "Select a From S [Range 5] Where b > 1",
             """
-            seq-window [Range 5 ticks]
+            seq-window [Range 5 Seconds]
               project a
                 select b > 1
                   stream S, by a
@@ -90,7 +90,7 @@ def tree_of(text: str, joins: JoinTrees = "mjoin") -> str:
                 select a > 10
                   seq-window [Rows 9]
                     stream S
-                seq-window [Range 5 ticks]
+                seq-window [Range 5 Seconds]
                   select a > 10
                     stream T
             """,
@@ -127,7 +127,7 @@ def tree_of(text: str, joins: JoinTrees = "mjoin") -> str:
             project a, sum(b)
               select sum(b) > 2
                 aggregate sum(b) by a
-                  seq-window [Range 2 ticks]
+                  seq-window [Range 2 Seconds]
                     select a > 1
                       stream S, by a
             """,
@@ -212,7 +212,7 @@ def tree_of(text: str, joins: JoinTrees = "mjoin") -> str:
             "Select count(*) From S [Range 5] Where c like 'x%'",
             """
             aggregate count(*)
-              seq-window [Range 5 ticks]
+              seq-window [Range 5 Seconds]
                 select c like 'x%'
                   stream S
             """,

@@ -34,7 +34,7 @@ def stream_of(plan: NetworkPlan, id: str) -> str:
     return planned.work.reads or stream_of(plan, planned.inputs[0])
 
 
-A, B, C = "A [Range 2 ticks]", "B [Range 2 ticks]", "C [Rows 9]"
+A, B, C = "A [Range 2 Seconds]", "B [Range 2 Seconds]", "C [Rows 9]"
 FROM = "From A [Range 2 Seconds], B [Range 2 Seconds], C [Rows 9]"
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from backend.cql.nodes import Node
+from backend.cql.printer import format_seconds
 from backend.operators.network.core.layouts import OWN_INDEX, StorePlan, StubPlan
 from backend.operators.network.core.work import (
     JoinTrees,
@@ -27,12 +28,14 @@ from backend.operators.network.kinds.to_stream import ToStreamOp
 class WindowOp(OperatorWork):
     """seq-window. kind 'range': ticks τ-size .. τ (closed; Now is size 0), moved every ``slide``
     ticks (1: with time); 'rows': the newest ``size`` tuples; 'partition': the same of each group of
-    equal values in ``by`` (places); 'unbounded': all."""
+    equal values in ``by`` (places); 'unbounded': all. tick_us: microseconds of a tick, for who reads of
+    it; 0: unknown."""
 
     kind: Literal["range", "rows", "partition", "unbounded"]
     size: int = 0
     slide: int = 1
     by: tuple[int, ...] = ()
+    tick_us: int = field(default=0, compare=False, repr=False)  # no part of an operator's id
     role = "window"
     name = "seq-window"
 
@@ -41,15 +44,20 @@ class WindowOp(OperatorWork):
         return "" if self.kind == "unbounded" else "the window"
 
     def text(self, columns: Sequence[Sequence[str]]) -> str:
-        """``[Partition By a Rows 5]``; sizes of time are ticks."""
+        """``[Range 3 Hours Slide 10 Minutes]``; in ticks where their length is no known number of
+        seconds."""
         if self.kind == "unbounded":
             return "[Rows Unbounded]"
         if self.kind == "range":
-            slide = f" Slide {self.slide} ticks" if self.slide != 1 else ""
-            return f"[Range {self.size} ticks{slide}]" if self.size or slide else "[Now]"
+            slide = f" Slide {self._length(self.slide)}" if self.slide != 1 else ""
+            return f"[Range {self._length(self.size)}{slide}]" if self.size or slide else "[Now]"
         names = [columns[0][place] for place in self.by]
         by = f"Partition By {', '.join(names)} " if names else ""
         return f"[{by}Rows {self.size}]"
+
+    def _length(self, ticks: int) -> str:
+        seconds, rest = divmod(ticks * self.tick_us, 1_000_000)
+        return f"{ticks} ticks" if rest or not self.tick_us else format_seconds(seconds, "Seconds")
 
     def facts(self, columns: Sequence[Sequence[str]]) -> Mapping[str, Any]:
         return {"window": self.text(columns)}

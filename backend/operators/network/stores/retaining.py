@@ -35,7 +35,7 @@ class RetainTuning(Limit):
         """The window, as one that may drop tuples. Raises TypeError: it is none."""
         if not isinstance(work, WindowOp):
             raise TypeError(f"{type(work).__name__} is no window")
-        return RetainedOp(work.kind, work.size, work.slide, work.by, self.place)
+        return RetainedOp(work.kind, work.size, work.slide, work.by, work.tick_us, self.place)
 
 
 def _nothing() -> Ints:
