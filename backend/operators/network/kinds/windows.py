@@ -28,8 +28,8 @@ from backend.operators.network.kinds.to_stream import ToStreamOp
 class WindowOp(OperatorWork):
     """seq-window. kind 'range': ticks τ-size .. τ (closed; Now is size 0), moved every ``slide``
     ticks (1: with time); 'rows': the newest ``size`` tuples; 'partition': the same of each group of
-    equal values in ``by`` (places); 'unbounded': all. tick_us: microseconds of a tick, for who reads of
-    it; 0: unknown."""
+    equal values in ``by`` (places); 'unbounded': all. tick_us: microseconds of a tick, for who
+    reads of it; 0: unknown."""
 
     kind: Literal["range", "rows", "partition", "unbounded"]
     size: int = 0
