@@ -122,7 +122,8 @@ def _endless(waits: list[Waiting], context: Context) -> Component:
     for place, waiting in enumerate(waits):
         words += [", "] if place else []
         words += [_link(waiting, context), f" {waiting.state or 'unknown'}"]
-    return _bracketed(f"{len(waits)} others", "pw-ks-open", "100%", words, "∞")
+    others = "1 other" if len(waits) == 1 else f"{len(waits)} others"
+    return _bracketed(others, "pw-ks-open", "100%", words, "∞")
 
 
 def _link(waiting: Waiting, context: Context) -> Component:
