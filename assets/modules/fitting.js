@@ -55,9 +55,11 @@ const WORD = /([_\s-]|\.(?!\d))((?![_\s-]|\.(?!\d)).)*$/; // the end of the last
     @param {string} name
     @param {number} width
     @param {number} [size]
-    @param {number} [last] how wide the second line is at most */
+    @param {number} [last] how wide the last line is at most */
 export function nameLines(name, width, size, last = width) {
-  if (textWidth(name, size) <= last) return [name];
+  const whole = textWidth(name, size);
+  if (whole <= last) return [name];
+  if (whole <= width) return [name, ""];
   const most = Math.max(2, lettersThatFit(name, width, size));
   const words = name.slice(0, most).search(WORD);
   const end = words > 0 ? words + 1 : Math.min(most, name.length - 3);

@@ -4,6 +4,7 @@ import { chipName, hasCards, isState } from "./graph_layers.js";
 import { h } from "./react.js";
 
 const ASIDE = 7; // from the edge of a chip to its words
+const DOT = " · ";
 const TWO_LINES = 30; // how high a chip of two lines is at least
 const ICON = 24; // px of an icon's box
 
@@ -13,11 +14,11 @@ const ICON = 24; // px of an icon's box
     @param {{w: number, h: number}} place
     @returns {string[]} a line each */
 export function chipWords(node, texts, { w, h: high }) {
-  const number = texts.big && texts.big !== "—" ? ` · ${texts.big}` : "";
+  const number = texts.big && texts.big !== "—" ? `${DOT}${texts.big}` : "";
   const [name, width] = [chipName(node), w - 2 * ASIDE];
   const beside = width - textWidth(number);
   const lines = high < TWO_LINES ? [fit(name, beside)] : nameLines(name, width, SIZES.fine, beside);
-  return [...lines.slice(0, -1), lines.at(-1) + number];
+  return [...lines.slice(0, -1), lines.at(-1) ? lines.at(-1) + number : number.slice(DOT.length)];
 }
 
 /** What is in a chip.

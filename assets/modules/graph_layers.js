@@ -49,7 +49,7 @@ const STATE = { width: 132, gap: 14, row: 8 };
 /* Of a chip and a dot: how high, how wide a mark of its state is, and how far apart lines end at it. */
 const MAP = { chip: { height: 20, two: 33, state: 15, port: 10 }, dot: { height: 12, named: 17, state: 7, port: 7 } };
 const SMALLER = 0.88; // the scale that chips may have so that more of their names is in sight
-const NUMBER = 54; // of a chip: what its number takes, and its sides
+const NUMBER = 64; // of a chip: what its number takes, and its sides
 const SHORT = 8; // how much shorter than an edge to an output the others are kept
 const TIP = 7; // the arrow's head
 const UNDER = 1; // px between a chip and the marks below it
