@@ -82,6 +82,11 @@ def stamp(time: float | None) -> str:
     return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
+def instant(tick: float, tick_us: float | None) -> str:
+    """A tick as UTC date and time, where ticks are times, of that length; else 'tick 1 200'."""
+    return f"tick {show(tick, 'int')}" if tick_us is None else stamp(tick * tick_us / 1e6)
+
+
 def age(seconds: float | None) -> str:
     """A duration in its largest sensible unit: '0.8 s', '42 s', '3 min', '2.5 h', '4 d'."""
     if seconds is None:

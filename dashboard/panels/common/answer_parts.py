@@ -9,7 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.drawn import HistoryChart
-from dashboard.components.formats import show
+from dashboard.components.formats import instant, show
 from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.views.answers import AnswerView, RelationView, told_columns
 from dashboard.views.results import TuplesView
@@ -57,9 +57,11 @@ def _what_is_missing(view: RelationView) -> str:
     return f"{why}; {show(view.n_known, 'int')} are known to be in it."
 
 
-def draw_tuples(view: TuplesView, intervals: Sequence[str] = ()) -> Component:
+def draw_tuples(
+    view: TuplesView, intervals: Sequence[str] = (), tick_us: float | None = None
+) -> Component:
     """The last tuples, newest first; elements of an answer with sign and timestamp. intervals: as
-    above."""
+    above; tick_us: where ticks are times."""
     if not view.rows:
         said = "Only the newest changes of a query are stored, and all of them are later."
         return html.P(said, className="pw-dim")
@@ -69,11 +71,10 @@ def draw_tuples(view: TuplesView, intervals: Sequence[str] = ()) -> Component:
     cells = [_cells(row, kept, numbers) for row in view.rows]
     rows: list[list[CellData]]
     if view.signs:
-        hint = "timestamp, in ticks"
-        columns = [TableColumn("Batch", "int"), TableColumn("±"), TableColumn("τ", "int", "", hint)]
-        columns += named
+        columns = [TableColumn("Batch", "int"), TableColumn("±"), _tau_column(tick_us), *named]
         signs = [_PLUS if sign > 0 else _MINUS for sign in view.signs]
-        heads = zip(view.batches, signs, view.taus, strict=True)
+        taus = view.taus if tick_us is None else [_instant(tau, tick_us) for tau in view.taus]
+        heads = zip(view.batches, signs, taus, strict=True)
         rows = [[*head, *own] for head, own in zip(heads, cells, strict=True)]
     else:
         columns = [TableColumn("Batch", "int"), *named, TableColumn("Also satisfies")]
@@ -82,6 +83,16 @@ def draw_tuples(view: TuplesView, intervals: Sequence[str] = ()) -> Component:
     what = "changes" if view.signs else "tuples"
     words = f"Its last {len(rows)} {what}, newest first (the last 20 of a query are kept)"
     return RowTable(words, columns, rows, className="pw-tuples")
+
+
+def _tau_column(tick_us: float | None) -> TableColumn:
+    if tick_us is None:
+        return TableColumn("τ", "int", "", "timestamp, in ticks")
+    return TableColumn("τ", "text", "", "timestamp, UTC")
+
+
+def _instant(tau: int, tick_us: float) -> CellData:
+    return {"text": instant(tau, tick_us), "sort": tau}
 
 
 def _cells(

@@ -69,8 +69,10 @@ def draw_query(
     answer: AnswerView | None,
     context: Context,
     reason: str,
+    tick_us: float | None,
 ) -> Component:
-    """The chosen query: its text, what can be done with it, its answer and its last tuples."""
+    """The chosen query: its text, what can be done with it, its answer and its last tuples.
+    tick_us: where ticks are times."""
     if row is None or tuples is None or answer is None:
         said = "No such query at this moment. See the list."
         return panel("Last tuples", empty("No query", said))
@@ -80,7 +82,7 @@ def draw_query(
         ),
         _facts(row, context),
         *draw_answer(answer, row.intervals),
-        draw_tuples(tuples, row.intervals),
+        draw_tuples(tuples, row.intervals, tick_us),
     ]
     return panel(row.name, body, actions=[zoom_reset(), *_actions(row, reason)], note=_states(row))
 

@@ -33,6 +33,7 @@ from dashboard.views.results import (
     build_tuples,
     pick,
 )
+from dashboard.views.ticks import tick_length_us
 from storage.reader import Reader
 from storage.tables.rows import StoredResult
 
@@ -47,13 +48,14 @@ RELATION: Final = "a relation"
 
 class ResultsShown(NamedTuple):
     """The queries at a moment, the one shown, its last tuples and its answer. words: of the
-    filter."""
+    filter; tick_us: where ticks are times."""
 
     results: ResultsView
     query: str | None
     tuples: TuplesView | None
     words: str = ""
     answer: AnswerView | None = None
+    tick_us: float | None = None
 
     @property
     def chosen(self) -> QueryRow | None:
@@ -94,7 +96,8 @@ def build_chosen(reader: Reader, context: Context, scope: PanelScope) -> Results
     stream = last[0].input if last else ""
     schema = schemas.get(stream, next(iter(schemas.values()), []))
     tuples = build_tuples(row.name, last, schema)
-    return view._replace(tuples=tuples, answer=_answer(reader, context, row, last))
+    tick_us = tick_length_us(Book(reader.entities(run.id, context.batch)), row.unit_id, run.inputs)
+    return view._replace(tuples=tuples, answer=_answer(reader, context, row, last), tick_us=tick_us)
 
 
 def _answer(
@@ -133,7 +136,7 @@ def draw_list(shown: ResultsShown, sheet: Sheet) -> Drawing:
 def draw_chosen(shown: ResultsShown, sheet: Sheet) -> Drawing:
     """The chosen query: text, actions, last tuples."""
     parts = shown.chosen, shown.tuples, shown.answer
-    return Drawing(draw_query(*parts, sheet.context, why_not(sheet)))
+    return Drawing(draw_query(*parts, sheet.context, why_not(sheet), shown.tick_us))
 
 
 def draw_asked(shown: ResultsShown, sheet: Sheet) -> Drawing:

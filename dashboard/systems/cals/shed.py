@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge
-from dashboard.components.formats import UNKNOWN, show
+from dashboard.components.formats import UNKNOWN, instant, show
 from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.components.static import static
@@ -25,10 +25,9 @@ from dashboard.systems.cals.shed_view import (
     REASONS,
     WindowShed,
     build_windows,
-    tick_length_us,
 )
-from dashboard.systems.cals.times import time_text
 from dashboard.views.book import Book
+from dashboard.views.ticks import tick_length_us
 from storage.reader import Reader
 
 NOTE: Final = "accuracy 1: the answer is what it would be with the whole window"
@@ -97,10 +96,7 @@ def _compressed(window: WindowShed) -> str:
 def _again(window: WindowShed) -> str:
     """From when on answers are whole, if that can be told."""
     if window.whole_tick is not None:
-        at = ""
-        if window.tick_us is not None:
-            at = f" ({time_text(window.whole_tick * window.tick_us, 'us', dated=True)})"
-        when = f"from tick {show(window.whole_tick, 'int')}{at} on"
+        when = f"from {instant(window.whole_tick, window.tick_us)} on"
     elif window.whole_tuples is not None:
         when = f"once {show(window.whole_tuples, 'int')} tuples have come"
     else:

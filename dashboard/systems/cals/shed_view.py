@@ -9,7 +9,7 @@ from dashboard.systems.cals.history import WINDOW
 from dashboard.views.book import Book
 from dashboard.views.numbers import known
 from storage.tables.rows import StoredMatrix
-from storage.vocabulary.records import Entity, Input, Knob
+from storage.vocabulary.records import Entity, Knob
 
 Values = Mapping[str, Mapping[str, float | None]]
 
@@ -101,18 +101,6 @@ def build_windows(
     ]
     windows = [window._replace(tick_us=tick_us) for window in windows]
     return sorted(windows, key=lambda window: (window.title, window.name))
-
-
-def tick_length_us(book: Book, unit: str, inputs: Sequence[Input]) -> float | None:
-    """Of the network of a unit, whose entities say it; None: not all streams of the run have the
-    time of day, so that ticks may be numbers."""
-    for stream in inputs:
-        types: Mapping[str, str] = dict(stream.schema)
-        if types.get(stream.timestamp) not in ("timestamp", "date"):
-            return None
-    parts = (book[id] for id in book)
-    told = (one.properties.get("tick_us") for one in parts if one.unit_id == unit)
-    return next((float(tick) for tick in told if tick is not None), None)
 
 
 def _reasons(stored: StoredMatrix | None) -> tuple[str, ...]:

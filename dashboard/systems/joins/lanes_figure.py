@@ -34,7 +34,7 @@ def draw_lanes(lanes: list[CacheLane], theme: str | None = None) -> Figure:
         height=lanes_height(lanes),
         barmode="overlay",
         bargap=0.35,
-        margin={"l": 170, "r": 16, "t": 30, "b": 28},
+        margin={"l": _room(names), "r": 16, "t": 30, "b": 28},
         xaxis={"type": "date", "showgrid": True},
         yaxis={
             "categoryorder": "array",
@@ -46,6 +46,11 @@ def draw_lanes(lanes: list[CacheLane], theme: str | None = None) -> Figure:
         uirevision="cache-lanes",
         meta={"batch": 0},
     )
+
+
+def _room(names: list[str]) -> int:
+    """Pixels for the longest of the names, and a third of a page at most."""
+    return min(360, max(170, 16 + 6 * max(map(len, names), default=0)))
 
 
 def _bars(state: str, lanes: list[CacheLane], colours: Palette) -> Trace:

@@ -7,7 +7,7 @@ from typing import Final
 from dash.development.base_component import Component
 
 from dashboard.base.context import Context
-from dashboard.components.formats import show
+from dashboard.components.formats import instant, show
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.components.states import empty
 from dashboard.panels import records
@@ -15,6 +15,7 @@ from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_mat
 from dashboard.systems.stream.curves_figure import HEIGHT, draw_curves
 from dashboard.systems.stream.curves_view import MATRIX, CurvesView, build_curves
 from dashboard.views.book import Book
+from dashboard.views.ticks import tick_length_us
 from storage.reader import Reader
 
 
@@ -24,7 +25,8 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> CurvesView | N
     if stored is None:
         return None
     book = Book(reader.entities(context.run_id, context.batch), scope.unit)
-    return build_curves(stored.matrix, book, stored.batch)
+    inputs = [stored_input.input for stored_input in reader.inputs(context.run_id)]
+    return build_curves(stored.matrix, book, stored.batch, tick_length_us(book, scope.unit, inputs))
 
 
 def draw(view: CurvesView, sheet: Sheet) -> Drawing:
@@ -40,8 +42,9 @@ def draw(view: CurvesView, sheet: Sheet) -> Drawing:
     totals = view.totals
     most = max(totals)
     note = (
-        f"batch {view.batch} · at most {show(most, 'int')} elements at once, at instant "
-        f"{view.times[totals.index(most)]} · mean {show(sum(totals) / len(totals), 'f2')}"
+        f"batch {view.batch} · at most {show(most, 'int')} elements at once, at "
+        f"{instant(view.times[totals.index(most)], view.tick_us)} · "
+        f"mean {show(sum(totals) / len(totals), 'f2')}"
     )
     figure = draw_curves(view, sheet.theme)
     return Drawing(figure=figure, height=HEIGHT, table=table, note=note)
@@ -63,13 +66,17 @@ def _table(view: CurvesView, context: Context) -> Component:
         [
             {"text": lane.name, "jump": jump_to(context, "/plan", node=lane.entity)},
             lane.peak,
-            view.times[lane.held.index(max(lane.held))],
+            _sorted_instant(view.times[lane.held.index(max(lane.held))], view.tick_us),
             sum(lane.held) / len(lane.held),
             lane.held[-1],
         ]
         for lane in view.queues
     ]
     return RowTable(f"Queues in batch {view.batch}, the fullest first", _COLUMNS, rows)
+
+
+def _sorted_instant(tick: int, tick_us: float | None) -> CellData:
+    return {"text": instant(tick, tick_us), "sort": tick}
 
 
 PANEL: Final = Panel(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from dashboard.components.formats import instant
 from dashboard.components.plain import Figure, Trace, figure, scatter
 from dashboard.figures.theme import FINE_PX, ink, palette, safe, template
 from dashboard.systems.stream.curves_view import CurvesView
@@ -17,11 +18,15 @@ def draw_curves(view: CurvesView, theme: str | None = None) -> Figure:
     """Steps, as queues hold what they hold until somebody takes or adds; the fullest at the
     bottom."""
     colours = palette(theme)
+    is_time = view.tick_us is not None
+    times = [instant(tick, view.tick_us) for tick in view.times] if is_time else view.times
+    axis = {} if is_time else {"tickformat": "d"}
+    title = {"text": f"instant of the batch{'' if is_time else ', ticks'}", "standoff": 4}
     traces: list[Trace] = []
     for place, lane in enumerate(view.lanes):
         traces.append(
             scatter(
-                x=view.times,
+                x=times,
                 y=lane.held,
                 name=safe(lane.name),
                 stackgroup="queues",
@@ -36,7 +41,7 @@ def draw_curves(view: CurvesView, theme: str | None = None) -> Figure:
         template=template(theme),
         height=HEIGHT,
         margin={"l": 64, "r": 16, "t": 8, "b": 40},
-        xaxis={"title": {"text": "instant of the batch, ticks", "standoff": 4}, "tickformat": "d"},
+        xaxis={"title": title, **axis},
         yaxis={
             "title": {"text": "elements in queues", "standoff": 6},
             "tickformat": "~s",

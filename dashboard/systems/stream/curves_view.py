@@ -25,12 +25,13 @@ class CurveLane(NamedTuple):
 
 class CurvesView(NamedTuple):
     """times: the instants, in ticks. lanes: those to stack, the fullest first; queues: all of them,
-    one by one; batch: that it is of."""
+    one by one; batch: that it is of. tick_us: where ticks are times."""
 
     times: list[int]
     lanes: list[CurveLane]
     queues: list[CurveLane]
     batch: int
+    tick_us: float | None = None
 
     @property
     def totals(self) -> list[float]:
@@ -38,7 +39,9 @@ class CurvesView(NamedTuple):
         return [sum(held) for held in zip(*(lane.held for lane in self.queues), strict=True)]
 
 
-def build_curves(matrix: Matrix, book: Book, batch: int) -> CurvesView:
+def build_curves(
+    matrix: Matrix, book: Book, batch: int, tick_us: float | None = None
+) -> CurvesView:
     """The curves of a batch. Where a queue was not looked at it holds what it did before."""
     peaks = matrix.row_stats.get("peak") or [0] * len(matrix.rows)
     queues = [
@@ -46,7 +49,8 @@ def build_curves(matrix: Matrix, book: Book, batch: int) -> CurvesView:
         for entity, values, peak in zip(matrix.rows, matrix.values, peaks, strict=True)
     ]
     queues.sort(key=lambda lane: (-sum(lane.held), lane.name))
-    return CurvesView([int(time) for time in matrix.columns], _stacked(queues), queues, batch)
+    times = [int(time) for time in matrix.columns]
+    return CurvesView(times, _stacked(queues), queues, batch, tick_us)
 
 
 def _stacked(queues: Sequence[CurveLane]) -> list[CurveLane]:

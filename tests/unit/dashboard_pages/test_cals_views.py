@@ -20,11 +20,12 @@ from dashboard.systems.cals.runs import _window as drawn_window
 from dashboard.systems.cals.runs import chosen_words
 from dashboard.systems.cals.runs_view import ShedRunsView, build_runs
 from dashboard.systems.cals.shed import interval_text, shed_words
-from dashboard.systems.cals.shed_view import WindowShed, build_windows, tick_length_us
+from dashboard.systems.cals.shed_view import WindowShed, build_windows
 from dashboard.systems.cals.times import length_text, span_text, time_text
 from dashboard.systems.cals.words import GROUPS, MARKS, UNREPLAYED, WORDS
 from dashboard.views.book import Book
 from dashboard.views.plan_parts import marks_of
+from dashboard.views.ticks import tick_length_us
 from storage.tables.rows import DecisionEntry, SeriesData, StoredMatrix
 from storage.vocabulary.cals import CALS
 from storage.vocabulary.records import Decision, Entity, Input, Knob, Matrix
@@ -128,7 +129,7 @@ class TestWindows:
             "in this batch. Answers are whole again from tick 1\u2009234 on."
         )
         timed = build_windows(BOOK, {"w": {**quiet, "whole_from_tick": 1234}}, {}, {}, 60e6)
-        assert "from tick 1\u2009234 (1970-01-01 20:34:00) on." in shed_words(timed[0])
+        assert "from 1970-01-01 20:34:00 on." in shed_words(timed[0])
         (rows,) = windows({**quiet, "whole_from_tuples": 900}, [])
         assert shed_words(rows).endswith(
             " Answers are whole again once 900 tuples have come, if nothing more is shed."

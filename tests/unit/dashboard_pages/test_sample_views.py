@@ -42,3 +42,10 @@ def test_estimates_are_told_with_their_intervals() -> None:
     _, table = draw_answer(AnswerView("q", "answer_tuples", [(1, 2.0)], relation), ["n"])
     (_, shown) = table.children
     assert [column["title"] for column in shown.columns] == ["c", "n", "count"]
+
+
+def test_timestamps_are_times_where_ticks_are() -> None:
+    view = TuplesView("q", ["v"], [True], [["3"]], [1], [], [1], [22_667_578])
+    for tick_us, shown in ((None, 22_667_578), (60e6, "2013-02-05 08:58:00")):
+        table: Any = draw_tuples(view, (), tick_us)
+        assert table.rows[0]["cells"][2]["text"].replace("\u2009", "") == str(shown)
