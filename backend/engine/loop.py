@@ -82,7 +82,7 @@ class Loop:
         self._misfits, self._inputs, self._listening = MisfitNews(), InputNews(), Listening()
         self.aside = Aside()
         self._commit_ms: float | None = None
-        self._upkeep = Upkeep(writer, run.id)
+        self._upkeep = Upkeep(writer, run.id, job.log)
 
     def start(self, kept: str | None = None, alone: bool = False) -> None:
         """Record the run; or that it goes on. kept: of a run that goes on, what it keeps, in words.

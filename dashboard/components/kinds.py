@@ -33,6 +33,7 @@ class Verdict(NamedTuple):
 
 
 EVENTS: Final[Mapping[str, EventKind]] = {
+    "end": EventKind("✖", "Engine ended", "error", 0),
     "input": EventKind("⇥", "Input ended or failed", "error", 0),
     "rearrangement": EventKind("▲", "Rearrangement", "switch", 1),
     "knob": EventKind("◆", "Knob change", "knob", 2),

@@ -30,6 +30,7 @@ from dashboard.panels.facts import read_facts
 from dashboard.serving.services import Services
 from dashboard.serving.settings import Settings
 from dashboard.views.book import SYSTEM
+from dashboard.views.ends import with_ends
 from dashboard.views.events import titled
 from dashboard.views.pace import build_pace
 from dashboard.views.shell import Snapshot, build_snapshot
@@ -309,6 +310,7 @@ def read_snapshot(
     cost = reader.series(run, SYSTEM, "visits_per_tuple", max_points=STRIP_POINTS)
     plans = reader.plans(run)
     events = titled(reader.events(run, limit=_EVENTS_READ), plans)
+    events = with_ends(context.run, events, context.now)
     inputs = reader.inputs(run)
     units = reader.units(run)
     titles = {unit.id: unit.title for unit in units} if len(units) > 1 else {}

@@ -16,6 +16,7 @@ from storage.vocabulary.records import (
     Input,
     InputBatch,
     Json,
+    LogLine,
     Matrix,
 )
 
@@ -157,6 +158,14 @@ class StoredMisfit:
     raw: str
     error: str
     input: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLine:
+    """A line of the engine's log with the batch it was in: the next one to be recorded then."""
+
+    batch: int
+    line: LogLine
 
 
 class RollupSpan(NamedTuple):

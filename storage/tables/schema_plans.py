@@ -159,8 +159,8 @@ class EventRow(Base):
     severity: Mapped[str] = mapped_column(Text, comment=listed(Severity))
     ref: Mapped[Any] = mapped_column(
         JsonText(OBJECT),
-        comment='JSON {"decision": seq}, {"command": id}, {"plan": version}, {"since": Unix s} '
-        "where a run went on after a gap, or {}",
+        comment='JSON {"decision": seq}, {"command": id}, {"plan": version}, {"since": Unix s, '
+        '"state", "note"} where a run went on after a gap, and how it had ended, or {}',
     )
     unit_id: Mapped[str] = added("unit it happened in; '' = the run")
     __table_args__ = (
