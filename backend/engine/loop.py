@@ -341,7 +341,7 @@ class Loop:
             base,
             events=(*base.events, *news, *inputs),
             samples=samples,
-            matrices=(*seen.matrices, *recorder.partition_load(result.partitions)),
+            matrices=(*seen.matrices, *recorder.batch_matrices(result)),
             results=recorder.result_rows(result),
             misfits=misfits,
             inputs=tuple(recorder.input_row(n, input) for n, input in result.inputs.items()),

@@ -79,6 +79,9 @@ STATES: Final[Mapping[str, Tone]] = {
     "removed": "quiet",
     "contradictory": "warning",
     "open": "ok",
+    "read": "ok",
+    "waits": "quiet",
+    "misfits": "warning",
 }
 
 _PANE: Final = "M4 4h16v16H4zM12 4v16M4 12h16"

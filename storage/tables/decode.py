@@ -216,7 +216,7 @@ def result(row: Row[Any]) -> StoredResult:
 def misfit(row: Row[Any]) -> StoredMisfit:
     """The misfit of a row of misfits."""
     _MISFITS.check(row)
-    return StoredMisfit(row.id, row.batch_id, row.raw, row.error, row.input)
+    return StoredMisfit(row.id, row.batch_id, row.raw, row.error, row.input, row.place)
 
 
 def log_line(row: Row[Any]) -> StoredLine:

@@ -23,8 +23,9 @@ def _keep_states(connection: Connection) -> None:
 
 
 def _keep_log(connection: Connection) -> None:
-    """The last lines of the engine's log are kept."""
+    """The last lines of the engine's log are kept, and places of misfits."""
     METADATA.create_all(connection, tables=[METADATA.tables[LogRow.__tablename__]])
+    connection.exec_driver_sql("ALTER TABLE misfits ADD COLUMN place TEXT DEFAULT '' NOT NULL")
 
 
 #: Layout version -> what leads from it to the next one, within one transaction. Layout 1 was never

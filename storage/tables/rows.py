@@ -151,13 +151,15 @@ class StoredResult:
 
 @dataclass(frozen=True, slots=True)
 class StoredMisfit:
-    """A tuple kept aside: its number, batch, raw text, what is wrong with it, and its stream."""
+    """A tuple kept aside: its number, batch, raw text, what is wrong with it, its stream, and its
+    place: file and number there, or ''."""
 
     id: int
     batch: int
     raw: str
     error: str
     input: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)

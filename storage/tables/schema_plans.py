@@ -288,4 +288,5 @@ class MisfitRow(Base):
     raw: Mapped[str] = mapped_column(Text, comment="the tuple as it came")
     error: Mapped[str] = mapped_column(Text, comment="what is wrong with it")
     input: Mapped[str] = added("stream the tuple is of; '' = unknown")
+    place: Mapped[str] = added("its file, and its number there from 1; '' = unknown")
     __table_args__ = (Index("misfits_by_run", "run_id", "id"), {"sqlite_autoincrement": True})

@@ -342,11 +342,12 @@ class ResultTuple:
 @dataclass(frozen=True, slots=True)
 class Misfit:
     """A tuple kept aside because it does not fit the schema, or no query could take it: its raw
-    text and what is wrong."""
+    text and what is wrong. place: its file, and its number there, or ''."""
 
     raw: str
     error: str
     input: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,7 +173,9 @@ def _batch_record(number: int) -> BatchRecord:
         matrices=(MATRIX,) if number == 1 else (),
         events=(EVENT,) if number == 3 else (),
         results=(ResultTuple({"origin": "JFK", "dep_delay": 60 + number}, ("late",), "Flights"),),
-        misfits=(Misfit("JFK,soon", "dep_delay is no int", "Flights"),) if number == 2 else (),
+        misfits=(Misfit("JFK,soon", "dep_delay is no int", "Flights", "a.csv, tuple 7"),)
+        if number == 2
+        else (),
     )
 
 

@@ -10,6 +10,7 @@ from dashboard.panels.common import (
     compare,
     decisions,
     ending,
+    files,
     headroom,
     inputs,
     knobs,
@@ -34,6 +35,7 @@ from dashboard.panels.contract import Panel
 PANELS: Final[tuple[Panel[Any], ...]] = (
     runs.PANEL,
     inputs.PANEL,
+    files.PANEL,
     timeline.PANEL,
     loops.PANEL,
     monitor.PANEL,
