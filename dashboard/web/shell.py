@@ -150,7 +150,7 @@ def _header() -> Component:
 
 def _alert_badge() -> Component:
     """How many alert rules hold, see modules/page_alerts.js."""
-    link = {"href": below("/monitor"), **attrs(data_pw_path="/monitor")}
+    link = {"href": below("/alerts"), **attrs(data_pw_path="/alerts")}
     return html.A("", id="pw-alert-count", className="pw-alert-badge", hidden=True, **link)
 
 

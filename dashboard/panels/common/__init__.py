@@ -40,6 +40,7 @@ PANELS: Final[tuple[Panel[Any], ...]] = (
     loops.PANEL,
     monitor.PANEL,
     alerts.PANEL,
+    alerts.HISTORY,
     phases.PANEL,
     headroom.PANEL,
     load.PANEL,
