@@ -67,6 +67,8 @@ def _climb(copy: Path) -> None:
         engine = open_for_writing(address, create=False)
         with disposed_on_error(engine):
             prepare(engine, where)
+        with engine.raw_connection() as raw:
+            raw.execute("PRAGMA journal_mode = DELETE")
         engine.dispose()
 
 
@@ -86,6 +88,7 @@ def lay_recording(path: Path, url: str) -> bool:
         target.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("wb") as file:
             _unpack(path, file)
+        _climb(partial)
         _begin(target, partial)
     except FileExistsError:
         return False
