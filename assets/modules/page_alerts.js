@@ -39,8 +39,7 @@ document.addEventListener("click", (event) => {
   const button = event.target instanceof Element && event.target.closest("button[data-pw-silence]");
   if (!(button instanceof HTMLButtonElement) || button.disabled) return;
   const [name, seconds] = [button.dataset.pwSilence, Number(button.dataset.seconds)];
-  const until = seconds ? Math.round(Date.now() / 1000) + seconds : 0;
-  note("alert", `silence of ${name}`, { silence: name, until }, seconds ? `${name} is silent for an hour` : `${name} may fire again`);
+  note("alert", `silence of ${name}`, { silence: name, seconds }, seconds ? `${name} is silent for an hour` : `${name} may fire again`);
 });
 
 const RELATIONS = [">", ">=", "<", "<="];

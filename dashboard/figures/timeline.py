@@ -80,6 +80,7 @@ def draw_timeline(
         *loop_numbers(loops, _lanes_top(height), colours),
         *gap_words(view.gaps, _lanes_top(height), colours),
     ]
+    boxes = [*loop_boxes(loops, colours), *end_lines(ends, colours)]
     lane_axis = f"y{len(view.panels) + 1}" if view.panels else "y"
     traces += _lane_traces(view.markers, lane_axis, colours)
     axes["yaxis" + lane_axis[1:]] = _lane_axis(height, colours)
@@ -92,12 +93,7 @@ def draw_timeline(
         hovermode="x unified",
         hoversubplots="axis",
         annotations=[*notes, *marks],
-        shapes=[
-            *_cursor(view, colours),
-            *gap_boxes(view.gaps, colours),
-            *loop_boxes(loops, colours),
-            *end_lines(ends, colours),
-        ],
+        shapes=[*_cursor(view, colours), *gap_boxes(view.gaps, colours), *boxes],
         uirevision="timeline",
         meta=_meta(view, [*axes], [*map(_short, notes), *marks]),
         **axes,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from dashboard.views.book import SYSTEM
-from dashboard.views.ends import Checkpoint, Ending, ending
+from dashboard.views.ends import IN_MEMORY, Checkpoint, Ending, ending
 from dashboard.views.gaps import gaps_of
 from storage.reader import Reader
 from storage.vocabulary.records import Run
@@ -27,6 +27,7 @@ def checkpoint_of(reader: Reader, run: Run, batch: int | None) -> Checkpoint:
         kept_bytes=sum(filter(None, kept)),
         commit_ms=values.get(SYSTEM, {}).get("commit_ms"),
         start_s=None if begin is None else max(0.0, begin.time - begun),
+        in_memory=run.settings.get("master") == IN_MEMORY,
     )
 
 

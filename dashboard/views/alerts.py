@@ -23,8 +23,8 @@ from storage.vocabulary.records import Command
 ANSWERS: Final = "answer_tuples"
 #: What says the same of queries that only match tuples.
 _READ_AS: Final = {ANSWERS: "matched_tuples"}
-#: In the body of a note of an alert: the rule that is silent, and until when (Unix s).
-SILENCE, UNTIL = "silence", "until"
+#: In the body of a note of an alert: the rule that is silent, and for how long (s).
+SILENCE, SECONDS = "silence", "seconds"
 #: In that of a rule: how long it was true before it holds (s).
 FOR: Final = "for_s"
 LONGEST_S: Final = 86_400
@@ -70,8 +70,9 @@ class AlertState:
 def why_no_rule(body: Mapping[str, Any]) -> str:
     """Why this is no rule, or ''."""
     if SILENCE in body:
-        is_one = isinstance(body[SILENCE], str) and is_number(body.get(UNTIL))
-        return "" if is_one else "a silence needs the name of a rule, and until as Unix seconds"
+        seconds = body.get(SECONDS)
+        is_one = isinstance(body[SILENCE], str) and is_number(seconds) and 0 <= seconds <= LONGEST_S
+        return "" if is_one else f"a silence needs a rule's name, and seconds from 0 to {LONGEST_S}"
     for name in ("entity", "property"):
         if not isinstance(body.get(name), str) or not body[name]:
             return f"it needs {name}, as text"
@@ -88,16 +89,18 @@ def why_no_rule(body: Mapping[str, Any]) -> str:
     return ""
 
 
-def is_number(value: object) -> bool:
+def is_number(value: Any) -> bool:
     """Whether it is a number, and no truth value."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def silences_of(noted: Iterable[Command]) -> dict[str, float]:
     """Name of a rule -> until when it is silent (Unix s), as it was asked last."""
-    bodies = (note.payload.get("body", {}) for note in noted)
+    asked = [(note, note.payload.get("body", {})) for note in noted]
     return {
-        body[SILENCE]: body[UNTIL] for body in bodies if SILENCE in body and why_no_rule(body) == ""
+        body[SILENCE]: note.requested_at + body[SECONDS]
+        for note, body in asked
+        if SILENCE in body and not why_no_rule(body)
     }
 
 

@@ -23,22 +23,30 @@ _ENDINGS: Final[Mapping[str, str]] = {
     "failed": "The engine failed",
 }
 #: Of a run's settings: the master of a run in one process, whose state is in memory.
-_IN_MEMORY: Final = "none"
+IN_MEMORY: Final = "none"
 
 
 class Checkpoint(NamedTuple):
     """What a run would go on from. batch: the last one recorded, None before the first. kept_bytes:
     of what its units learnt; commit_ms: its last record took; start_s: its last start took, until
-    its first batch was recorded. None = unknown."""
+    its first batch was recorded. None = unknown. in_memory: it keeps its state nowhere else."""
 
     batch: int | None
     kept_bytes: float | None = None
     commit_ms: float | None = None
     start_s: float | None = None
+    in_memory: bool = False
+
+    @property
+    def is_lost(self) -> bool:
+        """Nothing is left to go on from."""
+        return self.in_memory and self.batch is not None
 
     @property
     def words(self) -> list[str]:
         """Sentences."""
+        if self.is_lost:
+            return ["It cannot go on: a run without Spark keeps its state in memory."]
         first = 0 if self.batch is None else self.batch + 1
         said = [f"It goes on at batch {show(first, 'int')}"]
         if self.batch is not None:
@@ -93,9 +101,8 @@ def ending(
         return None
     title = f"{_ENDINGS[run.state]}{f': {run.note}' if run.note else ''}."
     time = run.ended_at or run.heartbeat_at or run.started_at
-    is_lost = run.settings.get("master") == _IN_MEMORY and checkpoint.batch is not None
-    lost = "A run without Spark keeps its state in memory: the command begins a new run."
-    return Ending(title, time, lines, checkpoint, command(run, store), lost if is_lost else "")
+    lost = "The command begins a new run." if checkpoint.is_lost else ""
+    return Ending(title, time, lines, checkpoint, command(run, store), lost)
 
 
 def command(run: Run, store: str) -> str:

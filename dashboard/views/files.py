@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from dashboard.components.formats import show
 from storage.tables.rows import StoredMatrix, StoredMisfit
+from storage.vocabulary.files import FILES
 
 #: Between a file and the number of a tuple of it, where a misfit's place has both.
 _TUPLE: Final = ", tuple "
@@ -74,7 +75,7 @@ def file_lines(matrices: Iterable[StoredMatrix], misfits: Sequence[StoredMisfit]
         for file, (tuples, n_misfits, refused) in zip(matrix.rows, matrix.values, strict=True):
             state = "waits" if tuples is None else "misfits" if n_misfits else "read"
             state = "refused" if refused else state
-            stream = matrix.name.partition(":")[2]
+            stream = matrix.name.removeprefix(f"{FILES}:")
             lines.append(FileLine(stream, file, state, tuples, n_misfits, whys.get(file, "")))
     return lines
 

@@ -65,9 +65,10 @@ def test_the_command_goes_on_with_the_run_it_stands_beside() -> None:
 def test_a_run_in_memory_says_that_it_is_lost() -> None:
     of_run = killed(settings={"file": "/my.toml", "master": "none"})
     for batch, is_lost in ((None, False), (3, True)):
-        end = ending(of_run, (), Checkpoint(batch), "/s/x.db")
+        end = ending(of_run, (), Checkpoint(batch, in_memory=True), "/s/x.db")
         assert end is not None
         assert bool(end.warning) == is_lost
+        assert ("cannot go on" in end.checkpoint.words[0]) == is_lost
     assert ending(new_run(), (), Checkpoint(3), "/s/x.db") is None
 
 
