@@ -44,13 +44,20 @@ document.addEventListener("click", (event) => {
 
 const RELATIONS = [">", ">=", "<", "<="];
 
+const short = (words) => words.replace(/ \([^()]*\)$/, "");
+
+/** One of the choices, for people to see how they are called. */
+export function exampleOf(choices) {
+  const [words] = choices.find(([one]) => one.endsWith("Batch time") || one.endsWith("(batch_ms)")) || choices[0] || [""];
+  return short(words);
+}
+
 /** The choice a text means: its words, with or without the name of the property, or the only one that
     has the text in it. What is told instead stands in ``why``. */
 export function choiceOf(text, choices) {
   const asked = text.trim().toLowerCase();
-  if (!asked) return { why: "Say which number the rule is about, for example Engine · Batch time." };
-  const short = (words) => words.toLowerCase().replace(/ \([^()]*\)$/, "");
-  const same = choices.filter(([words]) => words.toLowerCase() === asked || short(words) === asked);
+  if (!asked) return { why: `Say which number it is about, for example ${exampleOf(choices)}.` };
+  const same = choices.filter(([words]) => words.toLowerCase() === asked || short(words).toLowerCase() === asked);
   const near = same.length ? same : choices.filter(([words]) => words.toLowerCase().includes(asked));
   if (near.length === 1) return { choice: near[0] };
   if (!near.length) return { why: `No number is called ${text.trim()}. Pick one from the list.` };
@@ -83,7 +90,7 @@ export function AlertForm({ choices, disabled }) {
   return h(
     "form",
     { className: "pw-alert-form", onSubmit: submit, onKeyDown: (event) => event.stopPropagation(), title: disabled || undefined },
-    text("what", "Number the rule is about", "number, such as Engine · Batch time", { list: "pw-alert-choices" }),
+    text("what", "Number the rule is about", `number, such as ${exampleOf(choices)}`, { list: "pw-alert-choices" }),
     h("datalist", { id: "pw-alert-choices" }, choices.map(([words, entity, property]) => h("option", { key: `${entity}|${property}`, value: words }))),
     h("select", { className: "pw-input", value: draft.relation, "aria-label": "Relation", disabled: Boolean(disabled), onChange: (event) => put({ relation: event.target.value }) }, RELATIONS.map((one) => h("option", { key: one, value: one }, one))),
     text("threshold", "Threshold", "threshold", { inputMode: "decimal" }),

@@ -70,7 +70,7 @@ class AlertState:
 def why_no_rule(body: Mapping[str, Any]) -> str:
     """Why this is no rule, or ''."""
     if SILENCE in body:
-        seconds = body.get(SECONDS)
+        seconds: Any = body.get(SECONDS)
         is_one = isinstance(body[SILENCE], str) and is_number(seconds) and 0 <= seconds <= LONGEST_S
         return "" if is_one else f"a silence needs a rule's name, and seconds from 0 to {LONGEST_S}"
     for name in ("entity", "property"):
