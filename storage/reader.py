@@ -26,6 +26,7 @@ from storage.tables.rows import (
     StoredEvent,
     StoredInput,
     StoredInputBatch,
+    StoredLine,
     StoredLook,
     StoredMatrix,
     StoredMisfit,
@@ -381,6 +382,11 @@ class Reader:
         """Stored misfits (of one input) of batches <= until, newest first."""
         with self.reading() as connection:
             return history.misfits(connection, run_id, limit, until, name)
+
+    def log_lines(self, run_id: str, limit: int, until: int | None) -> tuple[StoredLine, ...]:
+        """The last ``limit`` lines of the engine's log, of batches <= until, oldest first."""
+        with self.reading() as connection:
+            return history.log_lines(connection, run_id, limit, until)
 
     def ask(self, text: str, given: Mapping[str, sql.Value]) -> sql.SqlAnswer:
         """One SELECT of people, bounded in time, rows and bytes. given: values of :name in it.

@@ -50,6 +50,7 @@ from storage.vocabulary.records import (
     Input,
     Json,
     Knob,
+    LogLine,
     Run,
     Unit,
 )
@@ -293,6 +294,10 @@ class EngineWriter:
 
         self._written(beat)
 
+    def write_log(self, run_id: str, lines: Sequence[LogLine]) -> None:
+        """Add lines of the engine's log to those kept; moves no cursor."""
+        self._written(lambda connection, _: write_rows.write_log(connection, run_id, lines))
+
     def set_state(self, run_id: str, state: RunState, note: str, time: float) -> None:
         """Change the state of a run; a final one ends it and refuses what is still requested.
 
@@ -369,8 +374,9 @@ class EngineWriter:
             export.copy_run(connection, self.where, run_id, Path(path))
 
 
-def _gap(run: Run | None) -> dict[str, float]:
-    """Since when nothing was at work on a run that goes on."""
+def _gap(run: Run | None) -> dict[str, Json]:
+    """Since when nothing was at work on a run that goes on, and how it had ended."""
     if run is None:
         return {}
-    return {"since": run.ended_at or run.heartbeat_at or run.started_at}
+    since = run.ended_at or run.heartbeat_at or run.started_at
+    return {"since": since, "state": run.state, "note": run.note}

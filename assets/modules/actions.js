@@ -8,15 +8,16 @@ import { openSearch } from "./search.js";
 const { theme } = window.planwatch; // assets/theme_boot.js
 const NEXT = { system: "light", light: "dark", dark: "system" };
 
-export async function copyPermalink() {
-  const link = permalink();
+async function copy(text, said) {
   try {
-    await navigator.clipboard.writeText(link);
-    toast("Permalink copied");
+    await navigator.clipboard.writeText(text);
+    toast(said);
   } catch {
-    toast(link); // no clipboard here: show it to copy by hand
+    toast(text); // no clipboard here: show it to copy by hand
   }
 }
+
+export const copyPermalink = () => copy(permalink(), "Permalink copied");
 
 export function toggleHelp() {
   const dialog = byId("pw-help");
@@ -65,5 +66,7 @@ const CLICKS = {
 document.addEventListener("click", (event) => {
   const button = event.target instanceof Element && event.target.closest("button[id]");
   if (button && CLICKS[button.id]) CLICKS[button.id]();
+  const copied = event.target instanceof Element && event.target.closest("button[data-pw-copy]");
+  if (copied instanceof HTMLElement) copy(copied.dataset.pwCopy, "Copied");
   if (event.target instanceof HTMLDialogElement && event.target.id === "pw-help") event.target.close();
 });

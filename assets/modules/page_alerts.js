@@ -9,17 +9,15 @@ import { h, useState } from "./react.js";
 
 const EVERY_MS = 3000;
 let asked = -EVERY_MS;
-let hasRules = true;
 let told = "";
 
-/* The rules that hold, in the header; a run without rules is asked once. */
+/* The rules that hold, in the header. */
 async function look() {
   if (!known.run || document.hidden) return;
   asked = performance.now();
   const at = currentMode() === "live" || shownBatch() === null ? "" : `?at=${shownBatch()}`;
   const answer = await callApi("GET", `/runs/${encodeURIComponent(known.run)}/alerts${at}`);
   if (!answer.ok) return;
-  hasRules = answer.body.length > 0;
   const firing = answer.body.filter((one) => one.fires);
   const badge = byId("pw-alert-count");
   if (!badge) return;
@@ -32,40 +30,74 @@ async function look() {
   told = names;
 }
 
-on("noted", () => {
-  hasRules = true;
-  window.setTimeout(look, 300);
-});
+on("noted", () => window.setTimeout(look, 300));
 on("shell", look);
-on("moment", ({ before }) => hasRules && before && look());
-on("values", () => hasRules && performance.now() - asked > EVERY_MS && look());
+on("moment", ({ before }) => before && look());
+on("values", () => performance.now() - asked > EVERY_MS && look());
+
+document.addEventListener("click", (event) => {
+  const button = event.target instanceof Element && event.target.closest("button[data-pw-silence]");
+  if (!(button instanceof HTMLButtonElement) || button.disabled) return;
+  const [name, seconds] = [button.dataset.pwSilence, Number(button.dataset.seconds)];
+  note("alert", `silence of ${name}`, { silence: name, seconds }, seconds ? `${name} is silent for an hour` : `${name} may fire again`);
+});
 
 const RELATIONS = [">", ">=", "<", "<="];
 
+const short = (words) => words.replace(/ \([^()]*\)$/, "");
+
+/** One of the choices, for people to see how they are called. */
+export function exampleOf(choices) {
+  const [words] = choices.find(([one]) => one.endsWith("Batch time") || one.endsWith("(batch_ms)")) || choices[0] || [""];
+  return short(words);
+}
+
+/** The choice a text means: its words, with or without the name of the property, or the only one that
+    has the text in it. What is told instead stands in ``why``. */
+export function choiceOf(text, choices) {
+  const asked = text.trim().toLowerCase();
+  if (!asked) return { why: `Say which number it is about, for example ${exampleOf(choices)}.` };
+  const same = choices.filter(([words]) => words.toLowerCase() === asked || short(words).toLowerCase() === asked);
+  const near = same.length ? same : choices.filter(([words]) => words.toLowerCase().includes(asked));
+  if (near.length === 1) return { choice: near[0] };
+  if (!near.length) return { why: `No number is called ${text.trim()}. Pick one from the list.` };
+  return { why: `${near.length} numbers fit ${text.trim()}: ${near.slice(0, 3).map(([words]) => words).join("; ")}${near.length > 3 ? "; …" : ""}. Pick one.` };
+}
+
+const number = (text) => (text.trim() === "" ? NaN : Number(text.replace(",", ".")));
+
 export function AlertForm({ choices, disabled }) {
-  const [draft, setDraft] = useState({ what: "", relation: ">", threshold: "", name: "", webhook: false });
-  const put = (changes) => setDraft((last) => ({ ...last, ...changes }));
-  const picked = choices.find(([words]) => words === draft.what);
-  const threshold = Number(draft.threshold.replace(",", "."));
-  const ready = picked && draft.threshold.trim() !== "" && Number.isFinite(threshold) && !disabled;
+  const empty = { what: "", relation: ">", threshold: "", lasting: "", name: "", webhook: false };
+  const [draft, setDraft] = useState(empty);
+  const [why, setWhy] = useState("");
+  const put = (changes) => {
+    setWhy("");
+    setDraft((last) => ({ ...last, ...changes }));
+  };
   const submit = async (event) => {
     event.preventDefault();
-    if (!ready) return;
-    const [, entity, property] = picked;
-    const name = draft.name.trim() || `${picked[0].split(" (")[0]} ${draft.relation} ${threshold}`;
-    const body = { entity, property, relation: draft.relation, threshold, webhook: draft.webhook };
-    if (await note("alert", name, body, `Rule ${name} saved`)) put({ what: "", threshold: "", name: "" });
+    const { choice, why: unknown } = choiceOf(draft.what, choices);
+    const [threshold, lasting] = [number(draft.threshold), draft.lasting.trim() ? number(draft.lasting) : 0];
+    if (unknown) return setWhy(unknown);
+    if (!Number.isFinite(threshold)) return setWhy("Say the threshold, as a number.");
+    if (!(lasting >= 0 && lasting <= 86400)) return setWhy("Say for how many seconds, 0 to 86400, or leave it empty.");
+    const [words, entity, property] = choice;
+    const name = draft.name.trim() || `${words.split(" (")[0]} ${draft.relation} ${threshold}`;
+    const body = { entity, property, relation: draft.relation, threshold, for_s: lasting, webhook: draft.webhook };
+    if (await note("alert", name, body, `Rule ${name} saved`)) put(empty);
   };
   const text = (name, label, hint, more) => h("input", { type: "text", className: "pw-input", value: draft[name], placeholder: hint, "aria-label": label, disabled: Boolean(disabled), onChange: (event) => put({ [name]: event.target.value }), ...more });
   return h(
     "form",
     { className: "pw-alert-form", onSubmit: submit, onKeyDown: (event) => event.stopPropagation(), title: disabled || undefined },
-    text("what", "Number the rule is about", "number, such as Engine · Batch time", { list: "pw-alert-choices" }),
+    text("what", "Number the rule is about", `number, such as ${exampleOf(choices)}`, { list: "pw-alert-choices" }),
     h("datalist", { id: "pw-alert-choices" }, choices.map(([words, entity, property]) => h("option", { key: `${entity}|${property}`, value: words }))),
     h("select", { className: "pw-input", value: draft.relation, "aria-label": "Relation", disabled: Boolean(disabled), onChange: (event) => put({ relation: event.target.value }) }, RELATIONS.map((one) => h("option", { key: one, value: one }, one))),
     text("threshold", "Threshold", "threshold", { inputMode: "decimal" }),
+    text("lasting", "For how many seconds", "for so many s", { inputMode: "decimal" }),
     text("name", "Name of the rule", "name (optional)"),
     h("label", { className: "pw-check" }, h("input", { type: "checkbox", checked: draft.webhook, disabled: Boolean(disabled), onChange: (event) => put({ webhook: event.target.checked }) }), "webhook, too"),
-    h("button", { type: "submit", className: "pw-button pw-primary", disabled: !ready }, "Add the rule")
+    h("button", { type: "submit", className: "pw-button pw-primary", disabled: Boolean(disabled) }, "Add the rule"),
+    h("p", { role: "alert", className: "pw-alert-why" }, disabled || why)
   );
 }

@@ -1,7 +1,8 @@
 /* The Monitor page: what is picked in the field becomes a graph, by way of the address; so does a
    graph's title. A query is registered by page_results.js. */
-import { byId } from "./core.js";
+import { byId, toast } from "./core.js";
 import { go } from "./moment.js";
+import { choiceOf } from "./page_alerts.js";
 
 const FIELD = "pw-monitor-add";
 
@@ -18,6 +19,18 @@ export function addGraph(graph) {
   if (!graphs.some((one) => one.split("=")[0] === graph)) graphs.push(graph);
   go({ show: graphs.join("~") });
 }
+
+/* Enter in the field: what it means becomes a graph, or why it is none is said. */
+document.addEventListener("keydown", (event) => {
+  const field = event.target;
+  if (event.key !== "Enter" || !(field instanceof HTMLInputElement) || field.id !== FIELD) return;
+  const options = [...document.querySelectorAll("#pw-monitor-choices option")];
+  const choices = options.map((option) => [option.value, option.dataset.show]);
+  const { choice, why } = choiceOf(field.value, choices);
+  if (!choice) return toast(why, null, "error");
+  field.value = "";
+  addGraph(choice[1]);
+});
 
 document.addEventListener("input", (event) => {
   const field = event.target;

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from backend.engine.pace import StepOf
+from backend.engine.run_log import RunLog
 from backend.model.conditions import ContinuousQuery, WindowMember
 from backend.model.functions import Functions
 from backend.model.schema import Schema
@@ -61,7 +62,8 @@ class RunJob:
     into; stored: relations by name. sink: facts to show. asked: knobs whose values were given for
     this start and come before those a killed run left. progress: told (n, total) as queries are
     registered. systems: who may run them, asked in this order. in_process: the host runs all of a
-    batch in this process. branches: has branches of runs computed; None: nobody does.
+    batch in this process. branches: has branches of runs computed; None: nobody does. log: what is
+    kept of the log with the run; None: nothing.
     """
 
     inputs: Mapping[str, InputJob]
@@ -76,6 +78,7 @@ class RunJob:
     stored: Mapping[str, StoredRelation] = field(default_factory=dict)
     in_process: bool = False
     branches: Branches | None = None
+    log: RunLog | None = None
 
     @property
     def steps(self) -> tuple[StepOf, ...]:

@@ -82,7 +82,7 @@ class Loop:
         self._misfits, self._inputs, self._listening = MisfitNews(), InputNews(), Listening()
         self.aside = Aside()
         self._commit_ms: float | None = None
-        self._upkeep = Upkeep(writer, run.id)
+        self._upkeep = Upkeep(writer, run.id, job.log)
 
     def start(self, kept: str | None = None, alone: bool = False) -> None:
         """Record the run; or that it goes on. kept: of a run that goes on, what it keeps, in words.
@@ -341,7 +341,7 @@ class Loop:
             base,
             events=(*base.events, *news, *inputs),
             samples=samples,
-            matrices=(*seen.matrices, *recorder.partition_load(result.partitions)),
+            matrices=(*seen.matrices, *recorder.batch_matrices(result)),
             results=recorder.result_rows(result),
             misfits=misfits,
             inputs=tuple(recorder.input_row(n, input) for n, input in result.inputs.items()),

@@ -6,11 +6,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from backend.operators.contract import BatchResult, InputResult, KeptAside
 from backend.operators.parts import MISFITS
 from backend.operators.task import stream_folder
+from backend.workloads.file_counts import file_of
 from storage.vocabulary.kinds import EventKind
 from storage.vocabulary.records import Event
 
@@ -40,9 +43,18 @@ class MisfitNews:
         inputs, batch = result.inputs.values(), result.batch_id
         n_missed = sum(input.n_missed for input in inputs)
         missed = [one for input in inputs for one in input.missed]
-        misfits = [one for input in inputs for one in input.misfits]
+        misfits = [_with_file(input, one) for input in inputs for one in input.misfits]
         aside = self._aside.events(batch, result.n_misfits, misfits)
         return aside + self._missed.events(batch, n_missed, missed)
+
+
+def _with_file(input: InputResult, misfit: KeptAside) -> KeptAside:
+    """The misfit, its error naming the file it stands in."""
+    places = {} if input.files is None else input.files.places
+    place = places.get((misfit.raw, misfit.error))
+    if place is None:
+        return misfit
+    return replace(misfit, error=f"{Path(file_of(place)).name}: {misfit.error}")
 
 
 class _SeenErrors:

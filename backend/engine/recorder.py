@@ -10,8 +10,10 @@ from typing import Any, Final
 from backend.engine.job import RunJob
 from backend.engine.settings import ScopedSettings
 from backend.model.ids import SYSTEM, knob_entity, output_id, source_id, source_queue
-from backend.operators.contract import BatchResult, InputResult, Match
+from backend.operators.contract import BatchResult, InputResult, KeptAside, Match
 from backend.operators.network.core.reports import NetworkReport
+from backend.workloads.file_counts import FilesRead
+from storage.vocabulary.files import COLUMNS, FILES
 from storage.vocabulary.kinds import InputState
 from storage.vocabulary.load import load_matrix, skew
 from storage.vocabulary.records import (
@@ -121,6 +123,11 @@ def input_samples(inputs: Mapping[str, InputResult]) -> list[Sample]:
         if input.row_groups is not None:
             pairs = zip(("refuted_groups", "row_groups"), input.row_groups, strict=True)
             samples += [Sample(source_id(name), prop, n, "row groups") for prop, n in pairs]
+        if (files := input.files) is not None:
+            counts = {"read": files.n_read, "waiting": files.n_waiting, "refused": files.n_refused}
+            samples += [
+                Sample(source_id(name), f"files_{what}", n, "files") for what, n in counts.items()
+            ]
     return samples
 
 
@@ -140,9 +147,22 @@ def matched(result: BatchResult) -> dict[str, int]:
     return {name: n for part in units for name, n in part.matched_by_query.items()}
 
 
-def partition_load(partitions: Sequence[int]) -> tuple[Matrix, ...]:
-    """How the tuples of a batch were spread over its tasks; nothing of one task."""
-    return load_matrix([{"tuples": n} for n in partitions])
+def batch_matrices(result: BatchResult) -> tuple[Matrix, ...]:
+    """How the tuples of a batch were spread over its tasks, nothing of one task; what became of the
+    files of its inputs."""
+    load = load_matrix([{"tuples": n} for n in result.partitions])
+    told = ((name, input.files) for name, input in result.inputs.items())
+    return (*load, *(_files(name, files) for name, files in told if files is not None))
+
+
+def _files(name: str, files: FilesRead) -> Matrix:
+    counts = {
+        file: (count.n_tuples, count.n_misfits, int(count.is_refused))
+        for file, count in files.counts.items()
+    }
+    waiting = {file: (None, None, None) for file in files.waiting if file not in counts}
+    told: Mapping[str, Sequence[int | None]] = {**counts, **waiting}
+    return Matrix(f"{FILES}:{name}", FILES, tuple(told), COLUMNS, tuple(told.values()))
 
 
 def framed(job: RunJob, held: str) -> tuple[Entity, ...]:
@@ -207,8 +227,15 @@ def _latest(input: str, recent: Sequence[Match]) -> list[ResultTuple]:
 def misfit_rows(inputs: Mapping[str, InputResult]) -> tuple[Misfit, ...]:
     """The first of the tuples kept aside, of each input."""
     return tuple(
-        Misfit(m.raw, m.error, name) for name, input in inputs.items() for m in input.misfits
+        Misfit(m.raw, m.error, name, _place(input, m))
+        for name, input in inputs.items()
+        for m in input.misfits
     )
+
+
+def _place(input: InputResult, misfit: KeptAside) -> str:
+    """Where a misfit stands, '' where that is not known."""
+    return "" if input.files is None else input.files.places.get((misfit.raw, misfit.error), "")
 
 
 def _plain(value: Any) -> Json:

@@ -7,6 +7,7 @@ import threading
 import time
 from typing import Final
 
+from backend.engine.run_log import RunLog
 from storage.vocabulary.kinds import Phase
 from storage.writer import EngineWriter
 
@@ -20,8 +21,8 @@ TIDY_S: Final = 60.0
 class Upkeep:
     """Of one run. What is due goes by a clock that nobody sets."""
 
-    def __init__(self, writer: EngineWriter, run_id: str) -> None:
-        self._writer, self._run_id = writer, run_id
+    def __init__(self, writer: EngineWriter, run_id: str, log: RunLog | None = None) -> None:
+        self._writer, self._run_id, self._log = writer, run_id, log
         self._beat_at, self._tidied_at = -math.inf, time.monotonic()
         self._phase: tuple[Phase, float] = ("", time.monotonic())
         self._told: Phase = ""
@@ -49,6 +50,8 @@ class Upkeep:
         if at - self._beat_at >= HEARTBEAT_S:
             self._beat_at = at
             self._writer.heartbeat(self._run_id, now, self._tell(at))
+        if self._log is not None:
+            self._log.write(self._writer, self._run_id)
         if at - self._tidied_at >= TIDY_S:
             self._tidied_at = at
             self._writer.retention(self._run_id, now)

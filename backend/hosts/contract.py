@@ -10,6 +10,8 @@ from typing import Protocol
 from backend.engine.listening import RunsListening
 from backend.model.knobs import KnobValue
 from backend.operators.contract import BatchPlan, BatchResult
+from backend.workloads.file_counts import FilesRead
+from backend.workloads.file_source import FileSource
 from backend.workloads.sources import ReplaySource
 from backend.workloads.spec import StreamSpec
 from storage.vocabulary.kinds import Phase
@@ -29,6 +31,11 @@ class InputSource:
     def name(self) -> str:
         """The stream's."""
         return self.stream.name
+
+    @property
+    def files(self) -> FilesRead | None:
+        """What became of its files; None of a stream without any."""
+        return self.replay.files_read if isinstance(self.replay, FileSource) else None
 
     def rounds(self, through: int) -> int:
         """How often it began anew between ``start`` and arrival number ``through`` (exclusive)."""

@@ -152,6 +152,7 @@ class InputCursor:
         """What InputResult says of the source."""
         rounds = self._input.rounds(self._position)
         facts = {"failure": self.failure, "ended": self.ended, "rounds": rounds}
+        facts["files"] = self._input.files
         if self._groups is None or self._pass_over is None:
             return facts
         passing = self._groups.passing

@@ -13,6 +13,7 @@ from pathlib import Path
 from backend.engine.branch import asked_branch, read_record
 from backend.engine.branching import BranchProcesses
 from backend.engine.knobs import KNOBS
+from backend.engine.run_log import RunLog
 from backend.hosts.publish import check_sink
 from backend.hosts.spark.session.java import JavaMissing
 from backend.hosts.spark.session.remote import NO_MASTER
@@ -80,11 +81,12 @@ def main(argv: list[str]) -> int:
     """Run the pipeline until its stream ends or it is told to stop; the exit status."""
     options = parser().parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    logging.getLogger().addHandler(log := RunLog())
     for handler in logging.getLogger().handlers:
         handler.addFilter(_is_ours)
     try:
         workload = _workload(options.workload, options.set)
-        return _execute(workload, options)
+        return _execute(workload, options, log)
     except (WorkloadError, Refused, KnobRefused, StoreError) as error:
         print(f"planwatch: {error}", file=sys.stderr)
         return EXIT_USAGE
@@ -120,7 +122,7 @@ def _conf(settings: list[str], packages: str | None) -> dict[str, str]:
     return conf
 
 
-def _execute(workload: Workload, options: argparse.Namespace) -> int:
+def _execute(workload: Workload, options: argparse.Namespace, log: RunLog) -> int:
     from backend.hosts.in_process import InProcessLaunch
     from backend.hosts.spark.start.launch import Begin, Launch, LaunchSettings
 
@@ -138,7 +140,16 @@ def _execute(workload: Workload, options: argparse.Namespace) -> int:
         asked = frozenset(setting.partition("=")[0].strip() for setting in options.set)
         branches = BranchProcesses(options.store, folder / "branch.log")
         settings = LaunchSettings(
-            options.master, folder, runs, options.once, begin, conf, asked, registered, branches
+            options.master,
+            folder,
+            runs,
+            options.once,
+            begin,
+            conf,
+            asked,
+            registered,
+            branches,
+            log,
         )
         make = InProcessLaunch if options.master == NO_MASTER else Launch
         launch = make(workload, writer, settings)

@@ -16,6 +16,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from backend.workloads.file_counts import FilesRead
+
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
@@ -114,7 +116,8 @@ class InputResult:
     n_missed: of the tuples taken, those that some queries could not take, late for windows or with
     a filter that raises (one that is both counts twice); missed: the first of those, with the
     reason. row_groups: of its files, those that were refuted and not read, and all that came, since
-    the source was opened; None where every tuple is asked for.
+    the source was opened; None where every tuple is asked for. files: what became of its files;
+    None of a stream without any.
     """
 
     n_tuples: int = 0
@@ -130,6 +133,7 @@ class InputResult:
     n_missed: int = 0
     missed: tuple[KeptAside, ...] = ()
     row_groups: tuple[int, int] | None = None
+    files: FilesRead | None = None
 
 
 @dataclass(frozen=True, slots=True)

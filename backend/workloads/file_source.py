@@ -17,6 +17,7 @@ from backend.workloads.blocks import Content
 from backend.workloads.contract import MisfitError, misfits, told_schema
 from backend.workloads.csv_files import OPTIONS as CSV_OPTIONS
 from backend.workloads.csv_files import CsvLayout, read_csv
+from backend.workloads.file_counts import MOST_FILES, FileCounts, FilesRead
 from backend.workloads.file_list import (
     SETTLED_S,
     FileList,
@@ -116,6 +117,7 @@ class FileSource:
         self._list = FileList(path, record, retakes, self._content_of)
         if not is_watched:
             self._list.look()
+        self._counts = FileCounts()
         self._place = 0  # of the file that is being read
         self._first = self._position = 0  # of the file's first tuple, and of the next one
         self._n_taken = 0  # of that file's tuples, when it was read before
@@ -129,6 +131,14 @@ class FileSource:
         counts = [file.n_tuples for file in self._list.files]
         known = [count for count in counts if count is not None]
         return None if self._is_watched or len(known) < len(counts) else sum(known)
+
+    @property
+    def files_read(self) -> FilesRead:
+        """What became of the files, since the source was opened."""
+        files = self._list.files
+        n_begun = self._place + (self._pieces is not None)
+        waiting = [shown(file.path) for file in files[n_begun : n_begun + MOST_FILES]]
+        return self._counts.told(max(0, len(files) - n_begun), waiting)
 
     def slice(self, start: int, count: int) -> pa.Table:
         """Tuples ``start`` .. ``start + count - 1``, fewer where there are no more by now."""
@@ -199,6 +209,9 @@ class FileSource:
         """At most so many of the next tuples, none where a row group is to be read first."""
         self._group = None
         tuples, self._rest = self._rest.slice(0, count), self._rest.slice(count)
+        if len(tuples):
+            file = shown(self._list.files[self._place].path)
+            self._counts.took(file, self._position - self._first, tuples)
         self._position += len(tuples)
         return tuples
 

@@ -38,7 +38,8 @@ KIND = Param("kind", "string", f"One of {', '.join(WRITABLE)}.", default="note")
 class NoteRequest:
     """Write something down. kind: note, preset, alert or sql. name: of a note its text. body: of a
     note {"batch"}; of a preset {"values": [{"knob", "scope", "value"}]}; of an alert rule
-    {"entity", "property", "relation", "threshold", "webhook"}; of a saved query {"text"}."""
+    {"entity", "property", "relation", "threshold", "for_s", "webhook"}, or {"silence", "seconds"}
+    of a rule by its name; of a saved query {"text"}."""
 
     kind: str
     name: str

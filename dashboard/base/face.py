@@ -139,7 +139,7 @@ class Face:
     nodes whose coming and going they tell. presets: by name values of knobs of one scope, in the
     order they are turned. refuted: by node, of the queries still open, as of a
     batch. compared: properties that Compare adds up over all that have them -> (words, unit,
-    whether smaller is better).
+    whether smaller is better). limited: properties of units -> the knob that limits each.
     """
 
     folder: Path
@@ -161,6 +161,7 @@ class Face:
     gains: tuple[Any, ...] = ()
     verdict: VerdictSource | None = None
     skips: Callable[[PlanVersion], Sequence[Skip]] | None = None
+    limited: Mapping[str, str] = field(default_factory=dict)
     work: str = ""
     priced: str = ""
     changes: tuple[Callable[[Any, Any], Iterable[str]], ...] = ()

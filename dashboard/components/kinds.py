@@ -33,6 +33,7 @@ class Verdict(NamedTuple):
 
 
 EVENTS: Final[Mapping[str, EventKind]] = {
+    "end": EventKind("✖", "Engine ended", "error", 0),
     "input": EventKind("⇥", "Input ended or failed", "error", 0),
     "rearrangement": EventKind("▲", "Rearrangement", "switch", 1),
     "knob": EventKind("◆", "Knob change", "knob", 2),
@@ -78,6 +79,9 @@ STATES: Final[Mapping[str, Tone]] = {
     "removed": "quiet",
     "contradictory": "warning",
     "open": "ok",
+    "read": "ok",
+    "waits": "quiet",
+    "misfits": "warning",
 }
 
 _PANE: Final = "M4 4h16v16H4zM12 4v16M4 12h16"

@@ -102,6 +102,13 @@ def _at(gap: Gap, share: float) -> str:
     return time.replace("T", "_").removesuffix("Z")
 
 
+def end_lines(times: Sequence[float], colours: Palette) -> list[dict[str, Any]]:
+    """A line over all panels and lanes where an engine ended unasked."""
+    line = {"color": colours.red, "width": 2}
+    ends = {"type": "line", "name": "end", "y0": 0, "y1": 1, "yref": "paper", "line": line}
+    return [{**ends, "x0": stamp(time), "x1": stamp(time), "layer": "below"} for time in times]
+
+
 def gap_words(gaps: Sequence[Gap], y: float, colours: Palette) -> list[dict[str, Any]]:
     """How long each gap is, in its middle at the top of the lanes; y: share of the plot area."""
     return [

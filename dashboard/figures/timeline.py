@@ -14,6 +14,7 @@ from dashboard.components.kinds import EVENTS, event_kind
 from dashboard.components.plain import Figure, Trace, figure, scatter
 from dashboard.figures.boxes import (
     around,
+    end_lines,
     gap_boxes,
     gap_words,
     loop_boxes,
@@ -22,6 +23,7 @@ from dashboard.figures.boxes import (
     stamps,
 )
 from dashboard.figures.theme import BODY_PX, FINE_PX, TITLE_PX, Palette, palette, safe, template
+from dashboard.views.ends import END
 from dashboard.views.gaps import Gap, parted
 from dashboard.views.thrash import FlipLoop
 from dashboard.views.timeline import LANES, Band, Marker, TimelinePanel, TimelineTrace, TimelineView
@@ -73,10 +75,12 @@ def draw_timeline(
         traces += _panel_traces(_parted(panel, view.gaps), axis, colours)
         axes["yaxis" + axis[1:]] = _value_axis(panel, domain)
         notes.append(_title(panel, domain, colours, place == 0))
+    ends = [marker.time for marker in view.markers if marker.kind == END]
     marks = [
         *loop_numbers(loops, _lanes_top(height), colours),
         *gap_words(view.gaps, _lanes_top(height), colours),
     ]
+    boxes = [*loop_boxes(loops, colours), *end_lines(ends, colours)]
     lane_axis = f"y{len(view.panels) + 1}" if view.panels else "y"
     traces += _lane_traces(view.markers, lane_axis, colours)
     axes["yaxis" + lane_axis[1:]] = _lane_axis(height, colours)
@@ -85,11 +89,11 @@ def draw_timeline(
         template=template(theme),
         height=height,
         margin={"l": 104, "r": 18, "t": TOP_PX, "b": BOTTOM_PX},
-        xaxis={**_time_axis(lane_axis, colours), **around(_times(view))},
+        xaxis={**_time_axis(lane_axis, colours), **around([*_times(view), *ends[-1:]])},
         hovermode="x unified",
         hoversubplots="axis",
         annotations=[*notes, *marks],
-        shapes=_cursor(view, colours) + gap_boxes(view.gaps, colours) + loop_boxes(loops, colours),
+        shapes=[*_cursor(view, colours), *gap_boxes(view.gaps, colours), *boxes],
         uirevision="timeline",
         meta=_meta(view, [*axes], [*map(_short, notes), *marks]),
         **axes,

@@ -50,6 +50,15 @@ MONITOR: Final = Page(
     missing=_START.format("graphs appear"),
     steady=True,
 )
+ALERTS: Final = Page(
+    path="/alerts",
+    title="Alerts",
+    label="Alerts",
+    icon="M6 17V11a6 6 0 0 1 12 0v6l2 2H4zM10 21h4",
+    key="a",
+    missing=_START.format("alerts appear"),
+    steady=True,
+)
 DECISIONS: Final = Page(
     path="/decisions",
     title="Decisions",
@@ -131,6 +140,7 @@ PAGES: Final[tuple[Page, ...]] = (
     MATRIX,
     TIMELINE,
     MONITOR,
+    ALERTS,
     DECISIONS,
     PLAN_LOG,
     MEMORY,

@@ -41,6 +41,9 @@ RESULTS: Final = """SELECT q.query, r.batch_id, r.input, r.cells
 FROM result_queries q JOIN results r ON r.run_id = q.run_id AND r.id = q.result_id
 WHERE q.run_id = :run AND r.batch_id <= :at
 ORDER BY r.id DESC"""
+LOG: Final = """SELECT * FROM log_lines
+WHERE run_id = :run
+ORDER BY id DESC"""
 MISFITS: Final = """SELECT * FROM misfits
 WHERE run_id = :run AND batch_id <= :at
 ORDER BY id DESC"""

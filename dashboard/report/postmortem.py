@@ -16,7 +16,9 @@ from dashboard.serving.encode import dump
 from dashboard.views.book import SYSTEM, Book, added, by_property
 from dashboard.views.compare import NUMBERS
 from dashboard.views.decisions import build_list
+from dashboard.views.ends import lost_words, with_ends
 from dashboard.views.events import titled
+from dashboard.views.gaps import gaps_of
 from dashboard.views.numbers import known
 from dashboard.views.planlog import has_looks
 from dashboard.views.planlog_story import tell_log, with_log
@@ -54,17 +56,33 @@ def story_of(reader: Reader, run: Run, until: int | None = None) -> Story:
     ends = (begin, first[0]) if first and begin is not None else None
     plans = reader.plans(run.id, last)
     events = titled(reader.events(run.id, until=last, limit=MOST_EVENTS), plans)
+    at_end = last if last == reader.last_batch(run.id) else None
     entities = Book(reader.entities(run.id, last))
     story = tell(
         run,
         ends,
-        events,
+        with_ends(run, events, at_end),
         _switches(reader, run.id, last),
         reader.noted("note", run.id),
         _saved(reader, run.id, entities, last),
         reader.values(run.id, last).get(SYSTEM, {}),
+        {gap.batch: _lost(reader, run.id, gap.batch) for gap in gaps_of(events)},
     )
     return _with_logs(reader, run.id, last, story, entities)
+
+
+def _lost(reader: Reader, run: str, first: int) -> str:
+    """What was lost in a gap before the batch ``first``, or counted twice."""
+    if reader.stretch(run, first - 1) is not None:  # totals of single batches are not kept any more
+        return ""
+    key = (SYSTEM, "tuples_total")
+    series = reader.many_series(run, [key], since_batch=first - 1, until_batch=first)
+    known = series.get(key)
+    totals = (
+        {} if known is None else dict(zip(known.batch.tolist(), known.value.tolist(), strict=True))
+    )
+    batch = reader.batch(run, first)
+    return lost_words(totals, first, None if batch is None else batch.n_tuples)
 
 
 def _with_logs(reader: Reader, run: str, until: int | None, story: Story, entities: Book) -> Story:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from dashboard.components.formats import duration, show, stamp
 from dashboard.components.names import named
 from dashboard.views.decisions import LEVELS, TUPLES, followed
-from dashboard.views.gaps import gaps_of
+from dashboard.views.gaps import Gap, gaps_of
 from dashboard.views.saved import changed
 from storage.tables.rows import DecisionEntry, StoredEvent
 from storage.vocabulary.records import Batch, Command, Run
@@ -33,6 +33,7 @@ _PATHS: Final[Mapping[str, str]] = {
     "algorithm": "/knobs",
     "exactness": "/results",
     "query": "/results",
+    "end": "/monitor",
     "input": "/results",
     "misfit": "/results",
     "missed": "/plan",
@@ -76,16 +77,18 @@ def tell(
     notes: Iterable[Command],
     saved: str,
     totals: Mapping[str, float | None],
+    whole: Mapping[int, str] | None = None,
 ) -> Story:
     """The story. ends: first and last batch. events: titled, oldest first. saved: what adapting
-    came to and what that is known from, or ''. totals: of the engine."""
+    came to and what that is known from, or ''. totals: of the engine. whole: first batch after a
+    gap -> what was lost in it."""
     outcomes = {
         (decision.decision.unit_id, decision.decision.seq): decision for decision in decisions
     }
     sentences = [_of_event(event, outcomes) for event in events if event.event.kind != "held back"]
     sentences = [sentence._replace(aside=_aside(sentence, sentences)) for sentence in sentences]
     held = Counter(event.event.title for event in events if event.event.kind == "held back")
-    gaps = [Sentence(g.batch, g.until, "gap", f"There was {g.words}.") for g in gaps_of(events)]
+    gaps = [_of_gap(gap, (whole or {}).get(gap.batch, "")) for gap in gaps_of(events)]
     said = [_of_note(note) for note in notes]
     ordered = sorted(
         [*sentences, *gaps, *said], key=lambda sentence: (sentence.batch, sentence.time)
@@ -214,6 +217,12 @@ def _aside(sentence: Sentence, sentences: Sequence[Sentence]) -> str:
     when = "in the same batch as" if n == 0 else f"{n} batch{'' if n == 1 else 'es'} after"
     what = last.text.rstrip(".")
     return f"It came {when} “{what}”: a correlation, the record names no cause."
+
+
+def _of_gap(gap: Gap, lost: str) -> Sentence:
+    """lost: what was lost in it, or ''."""
+    text = f"There was {gap.words}{f'; {lost}' if lost else ''}."
+    return Sentence(gap.batch, gap.until, "gap", text)
 
 
 def _of_note(note: Command) -> Sentence:

@@ -36,7 +36,8 @@ class Snapshot:
     what visits per tuple came to and when, see pack(). events: {b, kind, title}. kinds: of those
     events -> (sign, word, rank). gaps: without an engine, (first batch after it, words). pages:
     paths with records. left_out: events the strip leaves out. opening: what a page without a run in
-    its address opens on. layout: another one when pages may have other panels than before.
+    its address opens on. layout: another one when pages may have other panels than before. works:
+    parts that tell their share of the work of a batch, (id, name, property).
     """
 
     run: dict[str, Any] | None
@@ -56,6 +57,7 @@ class Snapshot:
     left_out: int = 0
     opening: dict[str, str] = field(default_factory=dict)
     layout: str = ""
+    works: list[tuple[str, str, str]] = field(default_factory=list)
 
 
 def build_snapshot(

@@ -136,6 +136,7 @@ _LANE_OF: Final = {
     "misfit": "error",
     "missed": "error",
     "input": "error",
+    "end": "error",
 }
 _LINKS: Final = {
     "rearrangement": "/decisions",
@@ -144,6 +145,7 @@ _LINKS: Final = {
     "algorithm": "/knobs",
     "query": "/results",
     "change": "/matrix",
+    "end": "/postmortem",
     "input": "/results",
     "exactness": "/results",
     "misfit": "/results",

@@ -16,6 +16,7 @@ from dash.development.base_component import Component
 from dashboard.base import context as contexts
 from dashboard.base import ids
 from dashboard.base.context import Context
+from dashboard.base.face import faces
 from dashboard.base.opening import build_opening
 from dashboard.base.prefix import below
 from dashboard.components import keys
@@ -29,7 +30,8 @@ from dashboard.panels import knob_cards
 from dashboard.panels.facts import read_facts
 from dashboard.serving.services import Services
 from dashboard.serving.settings import Settings
-from dashboard.views.book import SYSTEM
+from dashboard.views.book import SYSTEM, Book
+from dashboard.views.ends import with_ends
 from dashboard.views.events import titled
 from dashboard.views.pace import build_pace
 from dashboard.views.shell import Snapshot, build_snapshot
@@ -39,6 +41,7 @@ HEADER_PX: Final = 130
 NAV_PX: Final = {"base": 60, "xl": 156}
 STRIP_POINTS: Final = 600
 _EVENTS_READ: Final = 5000
+MOST_WORKS: Final = 500
 
 LOGO: Final = "M3 17 L8 17 L8 7 L13 7 L13 13 L21 13 M17 9 L21 13 L17 17"
 _SUN: Final = (
@@ -149,7 +152,7 @@ def _header() -> Component:
 
 def _alert_badge() -> Component:
     """How many alert rules hold, see modules/page_alerts.js."""
-    link = {"href": below("/monitor"), **attrs(data_pw_path="/monitor")}
+    link = {"href": below("/alerts"), **attrs(data_pw_path="/alerts")}
     return html.A("", id="pw-alert-count", className="pw-alert-badge", hidden=True, **link)
 
 
@@ -309,14 +312,26 @@ def read_snapshot(
     cost = reader.series(run, SYSTEM, "visits_per_tuple", max_points=STRIP_POINTS)
     plans = reader.plans(run)
     events = titled(reader.events(run, limit=_EVENTS_READ), plans)
+    events = with_ends(context.run, events, context.now)
     inputs = reader.inputs(run)
     units = reader.units(run)
     titles = {unit.id: unit.title for unit in units} if len(units) > 1 else {}
     backlog = reader.values(run).get(SYSTEM, {}).get("backlog_tuples")
     pace = build_pace(reader.entities(run), reader.knobs(run), settings.why_no_control)
-    return build_snapshot(
+    snapshot = build_snapshot(
         context, runs, plans, events, cost, pages, inputs, titles, backlog, pace, opening
     )
+    return replace(snapshot, works=_works(reader, run))
+
+
+def _works(reader: Reader, run: str) -> list[tuple[str, str, str]]:
+    """Parts that tell their share of the work of a batch: (id, name, property)."""
+    names = [face.work for face in faces() if face.work]
+    book, values = Book(reader.entities(run)), reader.values(run)
+    told = [
+        (id, book.name(id), name) for id, own in values.items() for name in names if own.get(name)
+    ]
+    return told[:MOST_WORKS]
 
 
 def lay_out(path: str, context: Context, services: Services) -> Component:

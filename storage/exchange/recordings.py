@@ -13,9 +13,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from storage.errors import NotAStore, StoreFull, StoreMissing, StoreReadOnly, damaged
-from storage.tables.database import parse_url
-from storage.tables.migrations import APPLICATION_ID
+from storage.errors import (
+    NotAStore,
+    StoreFull,
+    StoreMissing,
+    StoreReadOnly,
+    damaged,
+    translated,
+)
+from storage.tables.database import describe, disposed_on_error, open_for_writing, parse_url
+from storage.tables.migrations import APPLICATION_ID, prepare
 
 #: How names of compressed recordings end, and how their content begins.
 PACKED: Final = ".gz"
@@ -49,7 +56,20 @@ def unpacked(path: Path) -> Iterator[Path]:
         copy = Path(folder) / (path.stem or path.name)
         with copy.open("wb") as out:
             _unpack(path, out)
+        _climb(copy)
         yield copy
+
+
+def _climb(copy: Path) -> None:
+    """Bring the copy of a recording of an earlier version to this layout."""
+    address = parse_url(str(copy))
+    with translated(where := describe(address)):
+        engine = open_for_writing(address, create=False)
+        with disposed_on_error(engine):
+            prepare(engine, where)
+        with engine.raw_connection() as raw:
+            raw.execute("PRAGMA journal_mode = DELETE")
+        engine.dispose()
 
 
 def lay_recording(path: Path, url: str) -> bool:
@@ -68,6 +88,7 @@ def lay_recording(path: Path, url: str) -> bool:
         target.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("wb") as file:
             _unpack(path, file)
+        _climb(partial)
         _begin(target, partial)
     except FileExistsError:
         return False

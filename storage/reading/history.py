@@ -16,6 +16,7 @@ from storage.tables.rows import (
     StoredEvent,
     StoredInput,
     StoredInputBatch,
+    StoredLine,
     StoredMisfit,
     StoredResult,
 )
@@ -28,6 +29,7 @@ from storage.tables.schema import (
     InputBatchRow,
     InputRow,
     KnobRow,
+    LogRow,
     MisfitRow,
     ResultQueryRow,
     ResultRow,
@@ -49,6 +51,7 @@ _KNOBS = KnobRow.__table__
 _RESULTS = ResultRow.__table__
 _LINKS = ResultQueryRow.__table__
 _MISFITS = MisfitRow.__table__
+_LOG = LogRow.__table__
 _CURSOR = select(
     select(func.max(CommitRow.id)).scalar_subquery(),
     select(func.max(CommandRow.id)).scalar_subquery(),
@@ -262,3 +265,18 @@ def misfits(
         statement = statement.where(_MISFITS.c.batch_id <= until)
     rows = connection.execute(statement.order_by(_MISFITS.c.id.desc()).limit(limit))
     return tuple(decode.misfit(row) for row in rows)
+
+
+def log_lines(
+    connection: Connection, run_id: str, limit: int, until: int | None
+) -> tuple[StoredLine, ...]:
+    """As Reader.log_lines()."""
+    of_run = BatchRow.run_id == run_id
+    recorded = func.coalesce(select(func.max(BatchRow.id)).where(of_run).scalar_subquery(), -1)
+    later = select(func.min(BatchRow.id)).where(of_run, BatchRow.time >= _LOG.c.time)
+    batch = func.coalesce(later.scalar_subquery(), recorded + 1).label("batch")
+    statement = select(_LOG, batch).where(_LOG.c.run_id == run_id)
+    if until is not None:
+        statement = statement.where(batch <= until)
+    rows = connection.execute(statement.order_by(_LOG.c.id.desc()).limit(limit))
+    return tuple(decode.log_line(row) for row in rows)[::-1]

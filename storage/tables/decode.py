@@ -14,6 +14,7 @@ from storage.tables.rows import (
     StoredEvent,
     StoredInput,
     StoredInputBatch,
+    StoredLine,
     StoredLook,
     StoredMatrix,
     StoredMisfit,
@@ -30,6 +31,7 @@ from storage.tables.schema import (
     InputBatchRow,
     InputRow,
     KnobRow,
+    LogRow,
     MatrixRow,
     MisfitRow,
     OutcomeRow,
@@ -51,6 +53,7 @@ from storage.vocabulary.records import (
     Input,
     InputBatch,
     Knob,
+    LogLine,
     Matrix,
     PlanVersion,
     Run,
@@ -80,6 +83,7 @@ _REQUESTS: Final = RowCheck(CommandRow.__table__, "id", "run_id", "requested_at"
 _ANSWERS: Final = RowCheck(AnswerRow.__table__, "state", *_ANSWER)
 _RESULTS: Final = RowCheck(ResultRow.__table__)
 _MISFITS: Final = RowCheck(MisfitRow.__table__)
+_LOG: Final = RowCheck(LogRow.__table__)
 
 
 def run(row: Row[Any], inputs: tuple[Input, ...] = ()) -> Run:
@@ -212,7 +216,13 @@ def result(row: Row[Any]) -> StoredResult:
 def misfit(row: Row[Any]) -> StoredMisfit:
     """The misfit of a row of misfits."""
     _MISFITS.check(row)
-    return StoredMisfit(row.id, row.batch_id, row.raw, row.error, row.input)
+    return StoredMisfit(row.id, row.batch_id, row.raw, row.error, row.input, row.place)
+
+
+def log_line(row: Row[Any]) -> StoredLine:
+    """The line of a row of log_lines, with the batch it was in."""
+    _LOG.check(row)
+    return StoredLine(row.batch, record_of(LogLine, row))
 
 
 def look(row: Row[Any]) -> StoredLook | None:

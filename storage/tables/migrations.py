@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, Table, insert, inspect, select, updat
 
 from storage.errors import NotAStore, StoreTooNew, StoreTooOld
 from storage.tables.database import pragma
-from storage.tables.schema import METADATA, SCHEMA_VERSION, MetaRow, UnitStateRow
+from storage.tables.schema import METADATA, SCHEMA_VERSION, LogRow, MetaRow, UnitStateRow
 
 Step = Callable[[Connection], None]
 
@@ -22,9 +22,15 @@ def _keep_states(connection: Connection) -> None:
     METADATA.create_all(connection, tables=[METADATA.tables[UnitStateRow.__tablename__]])
 
 
+def _keep_log(connection: Connection) -> None:
+    """The last lines of the engine's log are kept, and places of misfits."""
+    METADATA.create_all(connection, tables=[METADATA.tables[LogRow.__tablename__]])
+    connection.exec_driver_sql("ALTER TABLE misfits ADD COLUMN place TEXT DEFAULT '' NOT NULL")
+
+
 #: Layout version -> what leads from it to the next one, within one transaction. Layout 1 was never
 #: released, and is refused.
-STEPS: Final[dict[int, Step]] = {2: _keep_states}
+STEPS: Final[dict[int, Step]] = {2: _keep_states, 3: _keep_log}
 
 #: 'Plan' in ASCII: marks a SQLite file as a Planwatch store.
 APPLICATION_ID: Final = 0x506C616E

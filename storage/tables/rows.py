@@ -16,6 +16,7 @@ from storage.vocabulary.records import (
     Input,
     InputBatch,
     Json,
+    LogLine,
     Matrix,
 )
 
@@ -150,13 +151,23 @@ class StoredResult:
 
 @dataclass(frozen=True, slots=True)
 class StoredMisfit:
-    """A tuple kept aside: its number, batch, raw text, what is wrong with it, and its stream."""
+    """A tuple kept aside: its number, batch, raw text, what is wrong with it, its stream, and its
+    place: file and number there, or ''."""
 
     id: int
     batch: int
     raw: str
     error: str
     input: str = ""
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLine:
+    """A line of the engine's log with the batch it was in: the next one to be recorded then."""
+
+    batch: int
+    line: LogLine
 
 
 class RollupSpan(NamedTuple):

@@ -32,6 +32,7 @@ from storage.tables.schema_runs import (
     EntityRow,
     InputBatchRow,
     InputRow,
+    LogRow,
     MetaRow,
     RunRow,
     UnitRow,
@@ -40,7 +41,7 @@ from storage.tables.schema_runs import (
 from storage.tables.schema_samples import LatestRow, RollupRow, SampleRow, SeriesRow
 
 #: Version of this layout; a change of a table adds one and a step in storage.tables.migrations.
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 
 METADATA: Final[MetaData] = Base.metadata
 
@@ -59,6 +60,7 @@ __all__ = [
     "InputRow",
     "KnobRow",
     "LatestRow",
+    "LogRow",
     "MatrixRow",
     "MetaRow",
     "MisfitRow",

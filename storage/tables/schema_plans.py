@@ -159,8 +159,8 @@ class EventRow(Base):
     severity: Mapped[str] = mapped_column(Text, comment=listed(Severity))
     ref: Mapped[Any] = mapped_column(
         JsonText(OBJECT),
-        comment='JSON {"decision": seq}, {"command": id}, {"plan": version}, {"since": Unix s} '
-        "where a run went on after a gap, or {}",
+        comment='JSON {"decision": seq}, {"command": id}, {"plan": version}, {"since": Unix s, '
+        '"state", "note"} where a run went on after a gap, and how it had ended, or {}',
     )
     unit_id: Mapped[str] = added("unit it happened in; '' = the run")
     __table_args__ = (
@@ -288,4 +288,5 @@ class MisfitRow(Base):
     raw: Mapped[str] = mapped_column(Text, comment="the tuple as it came")
     error: Mapped[str] = mapped_column(Text, comment="what is wrong with it")
     input: Mapped[str] = added("stream the tuple is of; '' = unknown")
+    place: Mapped[str] = added("its file, and its number there from 1; '' = unknown")
     __table_args__ = (Index("misfits_by_run", "run_id", "id"), {"sqlite_autoincrement": True})

@@ -109,6 +109,20 @@ class UnitStateRow(Base):
     state: Mapped[str] = mapped_column(Text, comment="JSON that the unit's system alone reads")
 
 
+class LogRow(Base):
+    """A line of the engine's log; the last 500 of a run."""
+
+    __tablename__ = "log_lines"
+    id: Mapped[int] = mapped_column(
+        BigKey, primary_key=True, autoincrement=True, comment="grows in the order of the log"
+    )
+    run_id: Mapped[str] = run()
+    time: Mapped[float] = mapped_column(Double, comment="when it was written (Unix s)")
+    level: Mapped[str] = mapped_column(Text, comment="INFO, WARNING, ERROR or CRITICAL")
+    text: Mapped[str] = mapped_column(Text, comment="the line, or several with an exception")
+    __table_args__ = (Index("log_lines_by_run", "run_id", "id"), {"sqlite_autoincrement": True})
+
+
 class EntityRow(Base):
     """A version of an entity; the newest version up to a batch is the one known there."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from storage.vocabulary.files import FILES
 from storage.vocabulary.kinds import EventKind, words_of
 from storage.vocabulary.load import LOAD
 from storage.vocabulary.market import BIDS
@@ -32,7 +33,7 @@ CORE: Final = Vocabulary(
         "query",
         "system",
     ),
-    matrices=(LOAD, BIDS),
+    matrices=(LOAD, BIDS, FILES),
     long_parts=frozenset({"choices"}),
     staying_parts=frozenset({RECORD}),
     events=words_of(EventKind),
@@ -127,6 +128,15 @@ CORE: Final = Vocabulary(
         ),
         "row_groups": Property(
             "row groups", ("operator",), "row groups that the source came to since it was opened"
+        ),
+        "files_read": Property(
+            "files", ("operator",), "files of the source that were begun since it was opened"
+        ),
+        "files_waiting": Property(
+            "files", ("operator",), "files of the source that are listed and were not begun"
+        ),
+        "files_refused": Property(
+            "files", ("operator",), "files of the source that cannot be read, or not to their end"
         ),
         "survival_prob": Property(
             "prob",

@@ -237,7 +237,7 @@ class Event:
 
     kind: one of EventKind, or a word of a system's own. unit_id: the unit it happened in, '' for
     the run; ref: {"decision": seq} or {"plan": version} of that unit, {"command": id}, {"since":
-    Unix s} of a gap, or empty.
+    Unix s, "state", "note"} of a gap and what the run was before it, or empty.
     """
 
     kind: str
@@ -342,11 +342,21 @@ class ResultTuple:
 @dataclass(frozen=True, slots=True)
 class Misfit:
     """A tuple kept aside because it does not fit the schema, or no query could take it: its raw
-    text and what is wrong."""
+    text and what is wrong. place: its file, and its number there, or ''."""
 
     raw: str
     error: str
     input: str = ""
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """A line of the engine's log, as of ``time`` (Unix s). level: a name of Python's logging."""
+
+    time: float
+    level: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from storage.tables.schema import (
     InputRow,
     KnobRow,
     LatestRow,
+    LogRow,
     MatrixRow,
     MisfitRow,
     OutcomeRow,
@@ -41,6 +42,7 @@ from storage.vocabulary.records import (
     Input,
     InputBatch,
     KeptState,
+    LogLine,
     Matrix,
     ResultTuple,
     Sample,
@@ -53,6 +55,7 @@ from storage.writing.upsert import add_once, put, put_numbers
 #: The position of rows recorded before the first batch.
 BEFORE: Final = -1
 MISFITS_PER_RUN: Final = 200
+LOG_LINES_PER_RUN: Final = 500
 
 _Row = dict[str, Any]
 
@@ -376,13 +379,21 @@ def _write_misfits(connection: Connection, record: BatchRecord, position: int) -
     run = record.run_id
     last = record.misfits[-MISFITS_PER_RUN:]
     connection.execute(insert(MisfitRow), [row_of(m, run_id=run, batch_id=position) for m in last])
-    oldest_kept = (
-        select(MisfitRow.id)
-        .where(MisfitRow.run_id == run)
-        .order_by(MisfitRow.id.desc())
-        .limit(1)
-        .offset(MISFITS_PER_RUN - 1)
-    )
-    scalar = connection.execute(oldest_kept).scalar()
-    if scalar is not None:
-        connection.execute(delete(MisfitRow).where(MisfitRow.run_id == run, MisfitRow.id < scalar))
+    _keep_last(connection, MisfitRow, run, MISFITS_PER_RUN)
+
+
+def write_log(connection: Connection, run: str, lines: Sequence[LogLine]) -> None:
+    """Add lines of the engine's log; the oldest of many go."""
+    rows = [row_of(line, run_id=run) for line in lines[-LOG_LINES_PER_RUN:]]
+    connection.execute(insert(LogRow), rows)
+    _keep_last(connection, LogRow, run, LOG_LINES_PER_RUN)
+
+
+def _keep_last(
+    connection: Connection, model: type[MisfitRow] | type[LogRow], run: str, n: int
+) -> None:
+    """Drop all but the last ``n`` rows of a run."""
+    newest = select(model.id).where(model.run_id == run).order_by(model.id.desc())
+    oldest_kept = connection.execute(newest.limit(1).offset(n - 1)).scalar()
+    if oldest_kept is not None:
+        connection.execute(delete(model).where(model.run_id == run, model.id < oldest_kept))

@@ -151,7 +151,7 @@ def test_a_replay_shows_what_was_live(open_page: OpenPage, run: KMonRun) -> None
 
 
 def test_an_alert_is_about_k_of_a_constraint(open_page: OpenPage, run: KMonRun) -> None:
-    page = open_page(f"/monitor?run={RUN}")
+    page = open_page(f"/alerts?run={RUN}")
     live(page)
     choice = page.locator(
         f"#pw-alert-choices option[value*='Used k (k_used_tuples)'][value*='{RIDS}']"

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.web
         ([0, 0, 0, 0], 100, ""),
         ([290, 290, 290, 290], 100, ""),
         ([12_400] * 6, 100, "behind: 12.4k tuples wait"),
-        ([9300, 12_400, 15_500, 18_600], 100, "behind: 18.6k tuples wait, +3.1k/s"),
+        ([9300, 12_400, 15_500, 18_600], 100, "behind: +3.1k/s, 18.6k tuples wait"),
         ([8000, 6000, 4000, 2000], 100, "catching up: 2.0k tuples wait, worked off in 1.0 s"),
         ([12_400, 15_500], 100, "behind: 15.5k tuples wait"),
     ],

@@ -197,7 +197,7 @@ def test_an_alert_rule_is_written_as_cql(
     open_page: OpenPage, run: StreamRun, webhook: bool
 ) -> None:
     name = f"any_queue_{webhook}"
-    page = open_page(f"/monitor?run={RUN}")
+    page = open_page(f"/alerts?run={RUN}")
     page.get_by_text("Alert when a CQL query answers").click()
     form = page.locator("#pw-alert-query")
     for text, end in (("Select prop From", "refused"), (_ALERT, "applied")):
@@ -209,7 +209,7 @@ def test_an_alert_rule_is_written_as_cql(
         run.seconds(1)
         expect(form.get_by_role("status")).to_contain_text(end)
     form.get_by_role("textbox", name="Name").fill("half_written")
-    row = page.locator("#pw-alerts-body tbody tr")
+    row = page.locator("#pw-alerts-body tbody tr", has_text=name)
     expect(row).to_have_count(1)
     _next_seconds(page, run)
     expect(row).to_contain_text("holds")

@@ -225,7 +225,7 @@ def test_what_came_before_the_stream_is_drawn_as_well(open_page: OpenPage, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("path", "form"), [("/results", "#pw-requests-box"), ("/monitor", "#pw-alerts-box")]
+    ("path", "form"), [("/results", "#pw-requests-box"), ("/alerts", "#pw-alerts-box")]
 )
 def test_the_header_says_how_old_panels_are_and_nothing_is_covered(
     open_page: OpenPage, site: Site, path: str, form: str

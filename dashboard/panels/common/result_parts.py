@@ -22,6 +22,7 @@ from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, 
 from dashboard.components.states import empty
 from dashboard.panels.common.answer_parts import draw_answer, draw_tuples
 from dashboard.views.answers import AnswerView
+from dashboard.views.files import MisfitGroup, grouped
 from dashboard.views.results import QueryRow, RequestRow, ResultsView, TuplesView, listed
 
 FORM: Final = "pw-query-form"
@@ -164,14 +165,27 @@ def draw_misfits(view: ResultsView) -> Component:
         words = f"{count}; none of them is stored at this moment."
         words = "None so far." if not view.n_misfits else words
         return html.P(words, className="pw-dim")
+    groups = grouped(view.misfits)
     rows: list[list[CellData]] = [
-        [misfit.batch, misfit.input, {"text": misfit.raw, "code": True}, misfit.error]
-        for misfit in view.misfits
+        [one.batch, one.stream, _where(one), one.n, {"text": one.raw, "code": True}, one.error]
+        for one in groups
     ]
-    columns = [TableColumn("Batch", "int"), TableColumn("Stream"), *_MISFIT_COLUMNS]
-    if len(view.streams) < 2:
-        columns, rows = [columns[0], *columns[2:]], [[row[0], *row[2:]] for row in rows]
-    return RowTable(f"The last {len(rows)} of {count}", columns, rows)
+    columns = [
+        TableColumn("Batch", "int", "", "the newest"),
+        TableColumn("Stream"),
+        TableColumn("File"),
+        TableColumn("Misfits", "int", "", "of those on record"),
+        *_MISFIT_COLUMNS,
+    ]
+    hidden = {1} if len(view.streams) < 2 else set()
+    hidden |= set() if any(one.file for one in groups) else {2}
+    shown = [place for place in range(len(columns)) if place not in hidden]
+    words = f"The last {len(view.misfits)} of {count}, by file and reason"
+    return RowTable(words, [columns[n] for n in shown], [[row[n] for n in shown] for row in rows])
+
+
+def _where(group: MisfitGroup) -> CellData:
+    return {"text": group.where, "title": group.file}
 
 
 def _query_cells(row: QueryRow, view: ResultsView, context: Context) -> list[CellData]:

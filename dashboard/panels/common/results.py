@@ -38,7 +38,7 @@ from storage.reader import Reader
 from storage.tables.rows import StoredResult
 
 N_TUPLES: Final = 20
-N_MISFITS: Final = 20
+N_MISFITS: Final = 200
 N_COMMANDS: Final = 100
 #: Batches the chart of an answer shows.
 N_BATCHES: Final = 240

@@ -20,6 +20,7 @@ from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet
 from dashboard.panels.facts import knobs_of
 from dashboard.serving.services import Services
 from dashboard.views.book import Book, by_property
+from dashboard.views.ends import with_ends
 from dashboard.views.events import of_unit, titled
 from dashboard.views.gaps import Gap
 from dashboard.views.thrash import FlipLoop
@@ -62,15 +63,20 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> WholeRun:
         mu_steps,
         knobs.get(watch.decides),
         int(window) if isinstance(window, int | float) else None,
-        _events_of(reader, run, until, scope),
+        _events_of(reader, context, until, scope),
         shown.time if shown is not None and context.moment.at is not None else None,
     )
     return WholeRun(view, loops.build(reader, context, scope) or [])
 
 
-def _events_of(reader: Reader, run: str, until: int | None, scope: PanelScope) -> list[StoredEvent]:
+def _events_of(
+    reader: Reader, context: Context, until: int | None, scope: PanelScope
+) -> list[StoredEvent]:
     """Events of all units; those of another unit than the one shown are named after it."""
+    run = context.run_id
     events = titled(reader.events(run, until=until, limit=MAX_EVENTS), reader.plans(run, until))
+    if context.run is not None:
+        events = with_ends(context.run, events, context.now)
     return [
         stored
         if stored.event.unit_id in (scope.unit, "")

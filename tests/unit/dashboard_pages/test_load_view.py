@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from backend.engine.recorder import partition_load, partition_samples
+from backend.engine.recorder import batch_matrices, partition_samples
+from backend.operators.contract import BatchResult
 from backend.operators.network.core.reports import NetworkReport, OperatorCounts
 from backend.operators.network.shards.shard_reports import merged_network
 from backend.systems.stream.published import shard_load
@@ -32,13 +33,13 @@ def test_shards_are_compared_by_their_time() -> None:
 def test_one_shard_or_task_has_no_skew() -> None:
     assert merged_network([report(1, 1, 1)]).shards == ()
     assert shard_load(NetworkReport()) == ()
-    assert partition_load((100,)) == ()
+    assert batch_matrices(BatchResult(0, {}, {}, partitions=(100,))) == ()
     assert partition_samples(()) == []
     assert [one.value for one in partition_samples((100,))] == [1.0]
 
 
 def test_tasks_are_compared_by_their_tuples() -> None:
-    (matrix,) = partition_load((10, 0, 50))
+    (matrix,) = batch_matrices(BatchResult(0, {}, {}, partitions=(10, 0, 50)))
     view = build_load(StoredMatrix(1, 0.0, matrix), "")
     assert (view.what, view.by) == ("task", "tuples")
     assert view.skew == pytest.approx(2.5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from backend.engine.misfits import QUIET_BATCHES, REMEMBERED, Aside, MisfitNews
 from backend.operators.contract import BatchResult, InputResult, KeptAside
+from backend.workloads.file_counts import FilesRead
 
 
 def aside(*errors: str) -> tuple[KeptAside, ...]:
@@ -27,6 +28,14 @@ def test_an_error_is_an_event_once() -> None:
     assert news.events(result(4, 2, "no int")) == []
     (event,) = news.events(result(5, 1, "no int", "no date"))
     assert (event.title, event.detail) == ("1 tuple kept aside", "no date")
+
+
+def test_a_misfit_of_a_file_names_it() -> None:
+    places = {("1,2", "no int"): "/in/g4.csv, tuple 100", ("/in/x.csv", "no file"): "/in/x.csv"}
+    misfits = (*aside("no int"), KeptAside("/in/x.csv", "no file"), *aside("late"))
+    told = InputResult(9, n_misfits=3, misfits=misfits, files=FilesRead(places=places))
+    (event,) = MisfitNews().events(BatchResult(3, {"S": told}, {}))
+    assert event.detail == "g4.csv: no int; x.csv: no file; late"
 
 
 def test_all_that_is_new_is_said_of_many_reasons_how_many_more() -> None:

@@ -320,7 +320,7 @@ class RunHost:
         facts |= {"ended": False} if name in self._left.names else {}
         if feeder is not None:
             is_over = feeder.finished and feeder.backlog == 0
-            facts |= {"backlog_tuples": feeder.backlog, "ended": is_over}
+            facts |= {"backlog_tuples": feeder.backlog, "ended": is_over, "files": source.files}
             begun = max(source.start, self._taken.through.get(name, 0))
             facts["rounds"] = replace(source, start=begun).rounds(feeder.n_consumed)
         return facts

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from backend.engine.job import Branches, InputJob, RunJob
 from backend.engine.loop import Loop
 from backend.engine.resume import QUERIES, RELATIONS, goes_on, obstacle
+from backend.engine.run_log import RunLog
 from backend.hosts.contract import InputSource
 from backend.hosts.local import LocalHost
 from backend.hosts.spark.run.runner import RunHost
@@ -65,7 +66,7 @@ class LaunchSettings:
     """master: Spark's. folder: for Spark's log and spill files, and prepared data. runs: where runs
     keep checkpoint, spool, state and default sink. once: take what is there, then end. conf:
     further settings of Spark, which come before ours. asked: knobs that were given for this start.
-    progress: told (n, total) as queries are registered. branches: as in RunJob."""
+    progress: told (n, total) as queries are registered. branches, log: as in RunJob."""
 
     master: str
     folder: Path
@@ -76,6 +77,7 @@ class LaunchSettings:
     asked: frozenset[str] = frozenset()
     progress: Callable[[int, int], None] | None = None
     branches: Branches | None = None
+    log: RunLog | None = None
 
 
 class Launch:
@@ -216,11 +218,8 @@ class Launch:
     @property
     def _read(self) -> tuple[StreamSpec, ...]:
         """The streams the run reads, and those that windows of its queries look into."""
-        return tuple(self._streams[name] for name in dict.fromkeys([*self._inputs, *self._looked]))
-
-    @property
-    def _looked(self) -> tuple[str, ...]:
-        return tuple(member.stream for member in self._members)
+        looked = (member.stream for member in self._members)
+        return tuple(self._streams[name] for name in dict.fromkeys([*self._inputs, *looked]))
 
     @property
     def _members(self) -> tuple[WindowMember, ...]:
@@ -231,7 +230,7 @@ class Launch:
     def _inputs(self) -> tuple[str, ...]:
         """Streams with queries, and those without that no window looks into."""
         asked = {name for query in self.workload.queries for name in query.reads}
-        looked = set(self._looked)
+        looked = {member.stream for member in self._members}
         return tuple(name for name in self._streams if name in asked or name not in looked)
 
     def _begin(self) -> Loop:
@@ -279,6 +278,7 @@ class Launch:
             except RunExists:
                 time.sleep(0.2)
             else:
+                log.info("run %s begins in process %d", run_id, os.getpid())
                 return loop
 
     def _job(self, run_id: str) -> RunJob:
@@ -308,7 +308,8 @@ class Launch:
             self._relations,
             settings.progress,
             stored=self._stored,
-            branches=self.settings.branches,
+            branches=settings.branches,
+            log=settings.log,
         )
 
     def _record(self, run_id: str) -> Run:
@@ -394,3 +395,5 @@ class Launch:
     def _end(self, loop: Loop, state: RunState, note: str) -> None:
         self.writer.set_state(loop.run.id, state, note, time.time())
         log.info("run %s %s: %s", loop.run.id, state, note)
+        if self.settings.log is not None:
+            self.settings.log.write(self.writer, loop.run.id)

@@ -1,4 +1,4 @@
-"""The small run of tests/golden/store_v3.db; make it anew with ``python -m tests.golden.store_v3``.
+"""The small run of tests/golden/store_v4.db; make it anew with ``python -m tests.golden.store_v4``.
 
 The file stays as this version wrote it: later versions must open it, not rewrite it.
 """
@@ -22,6 +22,7 @@ from storage.vocabulary.records import (
     InputBatch,
     KeptState,
     Knob,
+    LogLine,
     Matrix,
     Misfit,
     PlanVersion,
@@ -31,7 +32,7 @@ from storage.vocabulary.records import (
     Unit,
 )
 
-PATH = Path(__file__).with_name("store_v3.db")
+PATH = Path(__file__).with_name("store_v4.db")
 START = 1_800_000_000.0
 
 RUN = Run(
@@ -172,7 +173,9 @@ def _batch_record(number: int) -> BatchRecord:
         matrices=(MATRIX,) if number == 1 else (),
         events=(EVENT,) if number == 3 else (),
         results=(ResultTuple({"origin": "JFK", "dep_delay": 60 + number}, ("late",), "Flights"),),
-        misfits=(Misfit("JFK,soon", "dep_delay is no int", "Flights"),) if number == 2 else (),
+        misfits=(Misfit("JFK,soon", "dep_delay is no int", "Flights", "a.csv, tuple 7"),)
+        if number == 2
+        else (),
     )
 
 
@@ -188,6 +191,7 @@ def write(path: Path) -> None:
                 )
             for record in records():
                 writer.write_batch(record)
+            writer.write_log(RUN.id, [LogLine(START + 2.5, "WARNING", "the input is slow")])
             writer.set_state(RUN.id, "ended", "end of the stream", START + 6.0)
             writer.export_run(RUN.id, path)
 
