@@ -9,6 +9,7 @@ from storage.vocabulary.load import LOAD
 from storage.vocabulary.market import BIDS
 from storage.vocabulary.planlog import RECORD
 from storage.vocabulary.properties import Property, Vocabulary
+from storage.vocabulary.relations import RELATION
 
 CORE: Final = Vocabulary(
     roles=(
@@ -32,7 +33,7 @@ CORE: Final = Vocabulary(
         "query",
         "system",
     ),
-    matrices=(LOAD, BIDS),
+    matrices=(LOAD, BIDS, RELATION),
     long_parts=frozenset({"choices"}),
     staying_parts=frozenset({RECORD}),
     events=words_of(EventKind),

@@ -201,6 +201,13 @@ class _Player:
         fields = answer_fields(self.plan, query)
         return None if self.plan.is_net(query) else lambda b: self._net(b, fields, self.strings)
 
+    def net_of_batch(self, query: str) -> Net | None:
+        """Nets elements of a query's answer whatever their ticks; None: it is a stream."""
+        fields = answer_fields(self.plan, query)
+        if self.plan.answers[query].is_stream:
+            return None
+        return lambda b: self._net(replace(b, tau=np.zeros(len(b), np.int64)), fields, self.strings)
+
     def play(
         self, released: Released, answers: Mapping[str, AnswerTaker], watch: Watch | None = None
     ) -> NetworkReport:
@@ -325,7 +332,7 @@ def _answers(task: NetworkTask, shard: int, player: _Player, released: Released)
         own = answer_folder(query, task.job.plan.answers[query].since)
         return Parts(f"{task.folder}/{own}", task.format, schema, task.batch_id, shard)
 
-    nets = {query: player.net(query) for query in player.queries(released)}
+    nets = {q: (player.net(q), player.net_of_batch(q)) for q in player.queries(released)}
     make = parts if task.folder else None
     return NetworkAnswers(player.plan, player.strings, nets, make, task.accuracy)
 
@@ -344,6 +351,7 @@ def _told(
         answers={query: answer.n for query, answer in sink.answers.items()},
         net={query: answer.net for query, answer in sink.answers.items()},
         recent=sink.recent(),
+        changed=sink.changed(),
         n_late={name: len(late) for name, late in moved.late.items()},
         n_missed={name: len(missed) for name, missed in moved.missed.items()},
         pending={name: len(timed) for name, timed in moved.state.pending.items()},
