@@ -103,19 +103,18 @@ def turn_knob(call: ApiCall) -> Reply:
     """Request a knob value."""
     asked: KnobRequest = call.body
     run = find_live_run(call)
-    knob = find_knob(call.services.reader.knobs(run.id), asked.knob, asked.scope)
-    wish = {"knob": knob.name, "value": asked.value, "scope": knob.scope}
+    wish = {"knob": asked.knob, "value": asked.value}
     with _kept_if_refused(call, run, "knob", wish, asked.reason):
+        knob = find_knob(call.services.reader.knobs(run.id), asked.knob, asked.scope)
+        wish["scope"] = knob.scope
         value = check_value(knob, asked.value)
         _check_version(knob, asked.expected_version)
-    payload: dict[str, Any] = {**wish, "value": value}
+        _check_trial(asked.unless_kept_s)
+    payload: dict[str, Any] = {"knob": knob.name, "value": value, "scope": knob.scope}
     expected = _forecast(call.services.reader, run.id, knob, value)
     if expected is not None:
         payload[FORECAST] = expected.record()
     if asked.unless_kept_s is not None:
-        if not 0 < asked.unless_kept_s <= LONGEST_TRIAL_S:
-            message = f"unless_kept_s: allowed are up to {LONGEST_TRIAL_S} s, more than 0."
-            raise ApiError(422, "bad_field", message, field="unless_kept_s")
         payload["unless_kept_s"] = asked.unless_kept_s
     return _request(call, run, "knob", payload, asked.reason, asked.expected_version)
 
@@ -195,6 +194,12 @@ def _check_version(knob: Knob, expected: int | None) -> None:
         )
 
 
+def _check_trial(seconds: float | None) -> None:
+    if seconds is not None and not 0 < seconds <= LONGEST_TRIAL_S:
+        message = f"unless_kept_s: allowed are up to {LONGEST_TRIAL_S} s, more than 0."
+        raise ApiError(422, "bad_field", message, field="unless_kept_s")
+
+
 def add_query(call: ApiCall) -> Reply:
     """Request a new query."""
     asked: QueryRequest = call.body
@@ -262,8 +267,9 @@ def step(call: ApiCall) -> Reply:
 
 def _change_query(call: ApiCall, kind: str, name: str) -> Reply:
     run = find_live_run(call)
-    if not _is_taken(call, run, name):
-        raise missing("query", name[:80], f"See /api/v1/runs/{run.id}/queries.")
+    with _kept_if_refused(call, run, kind, {"name": name[:LONGEST_NAME]}, call.query["reason"]):
+        if not _is_taken(call, run, name):
+            raise missing("query", name[:80], f"See /api/v1/runs/{run.id}/queries.")
     return _request(call, run, kind, {"name": name}, call.query["reason"])
 
 

@@ -156,7 +156,7 @@ def draw_aside(shown: ResultsShown, sheet: Sheet) -> Drawing:
 
 def _headline(view: ResultsView) -> str:
     registered = f"{show(len(view.queries), 'int')} registered"
-    return f"{registered} · matches of {show(view.n_tuples, 'int')} tuples"
+    return f"{registered} · {show(view.n_tuples, 'int')} tuples taken in so far"
 
 
 def _filter(context: Context, services: Services) -> list[Component]:
