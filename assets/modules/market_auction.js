@@ -19,8 +19,8 @@ export function savedText(value, unit) {
 const signed = (share) => `${share < 0 ? "−" : "+"}${show(Math.abs(share), "pct")}`;
 
 /** @param {any} props run; pool, of the drawing (see dashboard/panels/common/market.py); market: all of it; granted:
-    bytes of a bid, under the draft; price: as of that; draft, null = none; change; preview, of the draft */
-export function Pool({ run, pool: recorded, market, granted, price, draft, change, preview: told }) {
+    bytes of a bid, under the draft; draft, null = none; change; preview, of the draft */
+export function Pool({ run, pool: recorded, market, granted, draft, change, preview: told }) {
   const { request, queue, row: knob, wanted } = useTurns(run, recorded.knob, null);
   const pool = { ...recorded, knob };
   const now = pool.limit === null ? Infinity : pool.limit;
@@ -37,13 +37,20 @@ export function Pool({ run, pool: recorded, market, granted, price, draft, chang
   return h(
     "section",
     { className: "pw-market-pool", "data-pool": pool.id, "data-limit": String(now), "aria-label": pool.name },
-    h("h4", null, pool.name, knob.title !== pool.name && h("span", { className: "pw-dim" }, ` ${knob.title}`)),
-    h(Auction, { pool, blocks, value, now, price, change }),
+    h("h4", null, pool.name, h("span", { className: "pw-dim" }, knobWords(knob, pool, market))),
+    h(Auction, { pool, blocks, value, now, change }),
     bids.length > 0 && h("p", { className: "pw-bids-words" }, advice(blocks, edge)),
     asks && told({ from: bytesText(now), to: bytesText(edge), apply, drop: () => change(null) }),
     request && h("p", { className: "pw-market-answer" }, answerChip(request, queue)),
     h(Outcome, { turned: asks ? null : pool.turned, share: asks ? drafted(blocks, had) : null })
   );
+}
+
+/* What the line turns, where that is not the pool alone. */
+function knobWords({ name, scope, title }, pool, { pools }) {
+  const also = pools.filter((one) => one.id !== pool.id && one.knob.name === name && one.knob.scope === scope).map((one) => one.name);
+  const of = also.length ? `, which sets ${also.join(" and ")} as well` : "";
+  return title === pool.name && !of ? "" : ` ${title}${of}`;
 }
 
 /* How much more is saved under a draft, null where that has no one unit, or nothing is saved now. */
@@ -63,7 +70,7 @@ function advice(blocks, edge) {
 }
 
 /* The blocks in the order in which they are served, and the line. */
-function Auction({ pool: recorded, blocks, value, now, price, change }) {
+function Auction({ pool: recorded, blocks, value, now, change }) {
   const box = useRef(null);
   const edge = room(recorded, value);
   const held = [now].filter(Number.isFinite);
@@ -87,6 +94,7 @@ function Auction({ pool: recorded, blocks, value, now, price, change }) {
     ...byKeys((key) => keyed(pool, key, edge) ?? undefined, change),
   };
   const beyond = recorded.asked - whole;
+  const price = priceOf(blocks);
   return h(
     "div",
     { className: `pw-pool${edge === Infinity ? " pw-pool-endless" : ""}`, ref: box },

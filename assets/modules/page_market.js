@@ -54,7 +54,7 @@ function Body({ run, market, disabled }) {
     change: (value) => setDraft(value === null ? null : { of: id, value }),
     preview: (told) => preview({ ...told, words, current, disabled }),
   });
-  const pools = market.pools.map((pool) => h(Pool, { key: pool.id, run, pool, market, granted, price, ...turning(pool) }));
+  const pools = market.pools.map((pool) => h(Pool, { key: pool.id, run, pool, market, granted, ...turning(pool) }));
   const prices = market.prices.map((one) => h(Price, { key: one.id, run, price: one, ...turning(one) }));
   return h(
     "div",

@@ -62,6 +62,12 @@ export const savedBy = (blocks) => blocks.reduce((sum, { gain, lit }) => sum + (
 /** The first piece that is not granted whole, null where all are. */
 export const nextServed = (blocks) => blocks.find(({ bytes, lit, gain }) => lit < bytes && gain > 0) || null;
 
+/** The lowest bid that is served, null while none is short. */
+export function priceOf(blocks) {
+  const served = blocks.filter(({ lit, gain }) => lit > 0 && gain !== null).map(({ gain }) => gain);
+  return nextServed(blocks) && served.length ? Math.min(...served) : null;
+}
+
 /** Heights by powers of ten: lines at each of them, and the height of a value, 0..1. Values beyond four of them
     below the most are at the bottom.
     @param {number[]} gains */

@@ -13,12 +13,13 @@ from dashboard.api.common import find_live_run, find_run, read_number
 from dashboard.api.params import Param
 from dashboard.api.registry import ApiCall, Reply
 from dashboard.base.prefix import below
-from dashboard.panels.common.market import read_market
+from dashboard.panels.common.market import SAVING, read_market
 from dashboard.panels.turns import forecast
 from dashboard.serving.errors import ApiError, missing
 from dashboard.serving.knob_check import check_value
 from dashboard.views.branches import branch_line, taker
 from dashboard.views.forecasts import FORECAST, Forecast
+from dashboard.views.numbers import MeanInterval
 from storage.reader import Reader
 from storage.tables.texts import storable
 from storage.vocabulary.names import LONGEST_NAME, name_problem
@@ -131,7 +132,10 @@ def _forecast(reader: Reader, run: str, knob: Knob, value: Any) -> Forecast | No
     except Exception:
         log.exception("no forecast of %s = %s", knob.name, value)
         return None
-    return None if limit is None else Forecast(limit.words)
+    if limit is None:
+        return None
+    share = None if limit.share is None else MeanInterval(*(limit.share,) * 3)
+    return Forecast(limit.words, SAVING, share)
 
 
 def keep_turn(call: ApiCall) -> Reply:

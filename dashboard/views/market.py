@@ -109,11 +109,13 @@ class MarketView(NamedTuple):
 
 class TriedLimit(NamedTuple):
     """What a limit would do. granted: bytes by bid; price: as of a view; words: who gives way, who
-    gains, and what that comes to."""
+    gains, and what that comes to; share: what all bids save more, None where that is in several
+    units, or they save nothing."""
 
     granted: Mapping[str, int]
     price: float | None
     words: str
+    share: float | None = None
 
 
 def build_market(
@@ -139,7 +141,7 @@ def tried(market: Market, names: Mapping[str, str], pool: MemoryPool, n_bytes: i
     before_by, after_by = by_bid(market), by_bid(after)
     price = after.price() if len(after.saved()) < 2 else None
     words = f"{_moves(market, names, before_by, after_by)}; {_effect(market, after)}."
-    return TriedLimit(after_by, price, words)
+    return TriedLimit(after_by, price, words, _more(market, after))
 
 
 def _limited(market: Market, pool: MemoryPool, n_bytes: int) -> Market:
@@ -148,14 +150,9 @@ def _limited(market: Market, pool: MemoryPool, n_bytes: int) -> Market:
     return market._replace(limit_bytes=n_bytes or None)
 
 
-def came_to(
-    before: Market, now: Market, pool: MemoryPool, old: int, new: int
-) -> tuple[float | None, float | None]:
-    """What another limit was to save more by the bids before it, and what it saves more by those of
-    now, as shares of the saving under the old limit; None where that is none, or in several
-    units."""
-    forecast = _more(before, _limited(before, pool, new))
-    return forecast, _more(_limited(now, pool, old), now)
+def came_to(market: Market, pool: MemoryPool, old: int) -> float | None:
+    """What the bids save more than under the limit before, as TriedLimit.share."""
+    return _more(_limited(market, pool, old), market)
 
 
 def _more(before: Market, after: Market) -> float | None:

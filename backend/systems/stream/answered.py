@@ -41,7 +41,7 @@ class AnsweredSoFar(NamedTuple):
 _NOTHING: Final = AnsweredSoFar(0, {})
 
 
-class Answered:
+class AnswersSoFar:
     """By query and start; of a query that an earlier run began nothing is known."""
 
     def __init__(self, starts: Iterable[Start]) -> None:

@@ -20,7 +20,7 @@ from backend.operators.network.core.work import JoinTrees
 from backend.systems.contract import BatchRan, Observation, Recorded, Refused, UnitJob, UnitState
 from backend.systems.cores import ChecksKnobs, CoreKind, CoreNews, NetworkRan
 from backend.systems.publishing import PublishedUnit, query_entity
-from backend.systems.stream.answered import Answered
+from backend.systems.stream.answered import AnswersSoFar
 from backend.systems.stream.capacities import CAPACITY, Capacities, queues_of
 from backend.systems.stream.claims import claimed, decided
 from backend.systems.stream.compiling import called_functions, compile_queries
@@ -66,7 +66,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._tick_us = tick_of(job)
         self._queries = {query.name: RegisteredQuery(query, job.batch) for query in job.queries}
         self.layout, self._claims = self._laid_out(self._queries, self._knobs)
-        self._answered = Answered(query.start for query in self._queries.values())
+        self._answered = AnswersSoFar(query.start for query in self._queries.values())
         self._version, self._evaluations = 0, Evaluations()
         self.cores = [kind.core(self._evaluations) for kind in cores]
         self._check(self.layout, settings)

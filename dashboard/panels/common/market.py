@@ -34,6 +34,8 @@ from storage.vocabulary.records import Command
 
 DRAWING: Final = "pw-market-drawing"
 NOTE: Final = "who saves most by a KiB has it first; drag an edge to see who would give way"
+#: The quantity of forecasts of limits.
+SAVING: Final = "the saving of bids"
 #: Bids that are drawn; the table has all.
 MOST_DRAWN: Final = 40
 
@@ -48,8 +50,8 @@ class MemoryMarket(PanelDrawing):
 
 
 class PoolTurn(NamedTuple):
-    """The last turn of a limit. forecast, measured: what the bids save more than under the limit
-    before, as a share, by those of the batch before and by those of the moment."""
+    """The last turn of a limit. forecast: what the bids were to save more, as a share, as recorded
+    with the request; measured: by those of the moment."""
 
     words: str
     forecast: float | None = None
@@ -106,25 +108,20 @@ def _turned(reader: Reader, run: str, found: MarketRecord, at: int | None) -> di
             is_its = (turn.payload.get("knob"), scope) == (pool.knob.name, pool.knob.scope)
             if is_its and pool.id not in told:
                 near = judged[turn.id].near.words
-                told[pool.id] = _pool_turn(reader, run, found.market, pool, turn, near)
+                told[pool.id] = _pool_turn(found.market, pool, turn, near)
     return told
 
 
-def _pool_turn(
-    reader: Reader, run: str, now: Market, pool: MemoryPool, turn: Command, near: str
-) -> PoolTurn:
+def _pool_turn(market: Market, pool: MemoryPool, turn: Command, near: str) -> PoolTurn:
     """near: what it did to the cost, in words."""
     old, new = (_size(pool, n) for n in (turn.old_value, turn.payload["value"]))
     words = f"The turn at batch {turn.applied_batch}, {old} → {new}: {near}"
-    forecast = measured = None
-    before = read_market(reader, run, (turn.applied_batch or 0) - 1)
-    if before is not None:
-        limits = int(turn.old_value), int(turn.payload["value"])
-        forecast, measured = came_to(before.market, now, pool, *limits)
     expected = Forecast.recorded(turn.payload)
-    if forecast is None and expected is not None:
+    share = None if expected is None or expected.quantity != SAVING else expected.share
+    if expected is not None and share is None:
         words += f"; the forecast was: {expected.words}"
-    return PoolTurn(words, forecast, measured)
+    measured = came_to(market, pool, int(turn.old_value))
+    return PoolTurn(words, share and share.mean, measured)
 
 
 def _size(pool: MemoryPool, value: Any) -> str:

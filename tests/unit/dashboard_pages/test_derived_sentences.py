@@ -176,12 +176,16 @@ def test_what_a_limit_was_to_save_stands_beside_what_it_came_to(joins: Record) -
     found = market.build(joins.reader, joins.at(), PanelScope())
     assert found is not None
     (told,) = found.turned.values()
+    before = market.read_market(joins.reader, joins.run, turn.applied_batch - 1)
+    assert before is not None
+    forecast = before.tried("pool_bytes", UNIT, 8192)
+    assert forecast is not None
     pages = derived.pages_by_price(joins.db, turn.applied_batch - 1)
     now = derived.pages_by_price(joins.db, last)
     consumers = dict.fromkeys((consumer for _, consumer, _ in (*pages, *now)), 65_536)
     less = dict.fromkeys(consumers, 8192)
     saved, _ = derived.auction(pages, None, consumers)
-    assert told.forecast == pytest.approx(derived.auction(pages, None, less)[0] / saved - 1)
+    assert forecast.share == pytest.approx(derived.auction(pages, None, less)[0] / saved - 1)
     saved, _ = derived.auction(now, None, consumers)
     assert told.measured == pytest.approx(derived.auction(now, None, less)[0] / saved - 1)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from backend.operators.network.core.reports import NetworkReport
 from backend.systems.stream import answered
-from backend.systems.stream.answered import Answered
+from backend.systems.stream.answered import AnswersSoFar
 from storage.tables.columns import dump_json, load_json
 from storage.vocabulary.relations import relation_matrix, rows_in
 from tests.oracles.relations_kept import rows_kept
@@ -49,13 +49,13 @@ def report(elements: list[tuple[tuple[Any, ...], int]], most: int) -> NetworkRep
 def test_rows_are_those_of_all_elements_also_after_a_kill(
     moves: list[list[tuple[bool, int]]], most: int, killed: int
 ) -> None:
-    kept, elements = Answered([Q]), batches(moves)
+    kept, elements = AnswersSoFar([Q]), batches(moves)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(answered, "MOST_ROWS", most)
         for number, batch in enumerate(elements):
             if number == killed:
                 facts = load_json(dump_json(kept.facts()))
-                kept = Answered([])
+                kept = AnswersSoFar([])
                 kept.restore(facts, [Q], 99)
             kept.ran(report(batch, 2 * most))
             wanted = rows_kept(elements[: number + 1], most)
@@ -67,7 +67,7 @@ def test_rows_are_those_of_all_elements_also_after_a_kill(
 
 
 def test_of_a_query_that_an_earlier_run_began_nothing_is_known() -> None:
-    kept = Answered([])
+    kept = AnswersSoFar([])
     kept.restore({}, [Q, ("new", 7)], 7)
     assert (kept.size(Q), kept.size(("new", 7))) == (None, 0)
     kept.ran(NetworkReport(net={"q": 3, "new": 1}, changed={"new": (((1,), 1),)}))

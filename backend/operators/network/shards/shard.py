@@ -196,17 +196,16 @@ class _Player:
             if released.spans[clock].has_begun
         }
 
-    def net(self, query: str) -> Net | None:
-        """Nets whole ticks of a query's answer; None: they are net."""
-        fields = answer_fields(self.plan, query)
-        return None if self.plan.is_net(query) else lambda b: self._net(b, fields, self.strings)
+    def nets(self, query: str) -> tuple[Net | None, Net | None]:
+        """What nets whole ticks of a query's answer, None where they are net, and what nets all of
+        a batch as if at one tick, None for streams."""
+        fields, strings = answer_fields(self.plan, query), self.strings
 
-    def net_of_batch(self, query: str) -> Net | None:
-        """Nets elements of a query's answer whatever their ticks; None: it is a stream."""
-        fields = answer_fields(self.plan, query)
-        if self.plan.answers[query].is_stream:
-            return None
-        return lambda b: self._net(replace(b, tau=np.zeros(len(b), np.int64)), fields, self.strings)
+        def of_batch(block: Block) -> Block:
+            return self._net(replace(block, tau=np.zeros_like(block.tau)), fields, strings)
+
+        of_ticks = None if self.plan.is_net(query) else lambda b: self._net(b, fields, strings)
+        return of_ticks, None if self.plan.answers[query].is_stream else of_batch
 
     def play(
         self, released: Released, answers: Mapping[str, AnswerTaker], watch: Watch | None = None
@@ -332,7 +331,7 @@ def _answers(task: NetworkTask, shard: int, player: _Player, released: Released)
         own = answer_folder(query, task.job.plan.answers[query].since)
         return Parts(f"{task.folder}/{own}", task.format, schema, task.batch_id, shard)
 
-    nets = {q: (player.net(q), player.net_of_batch(q)) for q in player.queries(released)}
+    nets = {query: player.nets(query) for query in player.queries(released)}
     make = parts if task.folder else None
     return NetworkAnswers(player.plan, player.strings, nets, make, task.accuracy)
 
