@@ -5,14 +5,12 @@
    of this batch again; trying changes nothing, applying is a request like any other turn of a knob. */
 import { apiError, callApi } from "./api.js";
 import { components } from "./dash.js";
-import { byKeys, byPointer } from "./dragged.js";
-import { shortNumber, show } from "./format.js";
-import { answerChip, useTurns } from "./knob_card.js";
-import { send } from "./knob_turns.js";
+import { show } from "./format.js";
+import { Pool, savedText } from "./market_auction.js";
 import { Price } from "./market_price.js";
 import { newestOnly } from "./newest.js";
 import { link } from "./page_table.js";
-import { bytesText, keyed, poolAt, room, widest } from "./pool_scale.js";
+import { bytesText } from "./pool_scale.js";
 import { h, useEffect, useRef, useState } from "./react.js";
 
 const REST_MS = 80;
@@ -69,15 +67,8 @@ function Body({ run, market, disabled }) {
   );
 }
 
-const LONG = [["s", 1e9], ["ms", 1e6]];
-
-/* What is saved, with its unit; accuracy first is a price of seconds. */
-function savedText(value, unit) {
-  const [name, size] = (unit === "ns" && LONG.find(([, least]) => value >= least)) || [unit, 1];
-  return `${shortNumber(value / size)}\u2009${name}`;
-}
-
 const bidsText = (n) => (n === 1 ? "1 bid asks" : `${n} bids ask`);
+const bidsWord = (n) => (n === 1 ? "bid" : `${n} bids`);
 
 function headline({ bids, n_bids: n, units, asked, granted, used }) {
   if (!n) return null;
@@ -91,69 +82,6 @@ function headline({ bids, n_bids: n, units, asked, granted, used }) {
   );
 }
 
-/* A pool: its bar, the draft, and what the last turn brought. */
-function Pool({ run, pool: recorded, market, granted, draft, change, preview: told }) {
-  const { request, queue, row: knob, wanted } = useTurns(run, recorded.knob, null);
-  const pool = { ...recorded, knob };
-  const now = pool.limit === null ? Infinity : pool.limit;
-  const value = draft === null ? Number(wanted) : draft;
-  const asks = draft !== null && draft !== Number(wanted);
-  const apply = () => {
-    send(run, knob, draft, "dragged on the market", knob.version);
-    change(null);
-  };
-  return h(
-    "section",
-    { className: "pw-market-pool", "data-pool": pool.id, "data-limit": String(now), "aria-label": pool.name },
-    h("h4", null, pool.name, knob.title !== pool.name && h("span", { className: "pw-dim" }, ` ${knob.title}`)),
-    h(Bar, { pool, bids: market.bids.filter(({ id }) => pool.bids.includes(id)), value, now, granted, change }),
-    asks && told({ from: bytesText(now), to: bytesText(room(pool, draft)), apply, drop: () => change(null) }),
-    request && h("p", { className: "pw-market-answer" }, answerChip(request, queue)),
-    pool.turned && h("p", { className: "pw-market-effect" }, pool.turned)
-  );
-}
-
-/* What each bid has, in the order they are served, and the edge. */
-function Bar({ pool: recorded, bids, value, now, granted, change }) {
-  const bar = useRef(null);
-  const edge = room(recorded, value);
-  const pool = { ...recorded, limit: Math.max(...[now, edge].filter(Number.isFinite), 0) };
-  const whole = widest(pool);
-  const part = (bytes) => `${(100 * Math.min(bytes, whole)) / whole}%`;
-  const looks = {
-    className: "pw-pool-edge",
-    role: "slider",
-    tabIndex: 0,
-    "aria-label": pool.name,
-    "aria-valuemin": pool.knob.low || 0,
-    "aria-valuemax": Math.round(whole),
-    "aria-valuenow": Math.min(edge, Math.round(whole)),
-    "aria-valuetext": bytesText(edge),
-    style: { left: part(edge) },
-    ...byPointer(bar, (place) => change(poolAt(pool, whole * place)), false),
-    ...byKeys((key) => keyed(pool, key, edge) ?? undefined, change),
-  };
-  return h(
-    "div",
-    { className: "pw-pool", ref: bar },
-    h("div", { className: "pw-pool-room", style: { width: part(edge) } }),
-    pieces(bids, granted, part),
-    h("div", looks, h("span", { className: "pw-pool-size", style: { transform: `translateX(-${part(edge)})` } }, bytesText(edge)))
-  );
-}
-
-function pieces(bids, granted, part) {
-  let at = 0;
-  return bids.map((bid, place) => {
-    const [size, left] = [granted(bid), at];
-    at += bid.asked;
-    const looks = ["pw-pool-piece", `pw-pool-${place % 3}`, size ? "" : "pw-pool-none", size < bid.granted ? "pw-pool-going" : ""];
-    const title = `${bid.name}: ${bytesText(size)} of ${bytesText(bid.asked)} it asks for`;
-    const style = { left: part(left), width: `calc(${part(at)} - ${part(left)} - 2px)`, "--given": `${bid.asked ? (100 * size) / bid.asked : 0}%` };
-    return h("div", { key: bid.id, className: looks.filter(Boolean).join(" "), "data-bid": bid.id, "data-given": size, title, style }, h("b", null, bid.name), h("span", null, bytesText(size)));
-  });
-}
-
 /* What the draft would do, in the words of the server, before anything is asked for. */
 function preview({ from, to, words, current, apply, drop, disabled }) {
   return h(
@@ -164,26 +92,13 @@ function preview({ from, to, words, current, apply, drop, disabled }) {
   );
 }
 
-/* Of limits that bids do not fill, what to do about them: nothing. */
-function unused(market) {
-  const own = market.pools.filter(({ id }) => id);
-  const whole = market.pools.find(({ id, limit }) => !id && limit !== null);
-  const left = (whole ? [whole] : own).reduce((sum, { limit }) => sum + (limit || 0), 0) - market.granted;
-  return left > 0 ? `${bytesText(left)} are unused: a larger pool would change nothing.` : "Every bid is served: a larger pool would change nothing.";
-}
-
 function bidList(market, granted, price) {
   const most = Math.max(...market.bids.map(({ gain }) => gain || 0), price || 0, 1e-12);
-  const last = price === null ? (market.units.length > 1 ? "" : unused(market)) : `Price of the last KiB: ${savedText(price, market.units[0])} a tuple.`;
-  return h(
-    "div",
-    { className: "pw-bids" },
-    h("ul", { "aria-label": "Bids, as they are served" }, market.bids.map((bid) => h(Bid, { key: bid.id, bid, size: granted(bid), most, price }))),
-    h("p", { className: "pw-bids-words" }, last)
-  );
+  const rows = market.bids.map((bid, place) => h(Bid, { key: bid.id, bid, place, size: granted(bid), most, price }));
+  return h("details", { className: "pw-bids" }, h("summary", null, `The ${bidsWord(market.bids.length)} as a list`), h("ul", { "aria-label": "Bids, as they are served" }, rows));
 }
 
-function Bid({ bid, size, most, price }) {
+function Bid({ bid, place, size, most, price }) {
   const { name, role, holder_name: holder, asked, granted, used, tuples, gain, unit } = bid;
   const at = (value) => `${(100 * Math.max(0, value)) / most}%`;
   const has = size === granted ? `has ${bytesText(size)}` : `has ${bytesText(granted)} → ${bytesText(size)}`;
@@ -191,7 +106,7 @@ function Bid({ bid, size, most, price }) {
   return h(
     "li",
     { className: "pw-bid", "data-bid": bid.id, "data-granted": size, "data-gain": gain },
-    h("span", { className: "pw-bid-name" }, h("b", null, link(bid.jump, name)), h("span", null, name === holder ? role : `${role} · ${holder}`)),
+    h("span", { className: "pw-bid-name" }, h("b", null, `${place + 1} `, link(bid.jump, name)), h("span", null, name === holder ? role : `${role} · ${holder}`)),
     h("span", { className: "pw-bid-bar" }, gain > 0 && h("i", { style: { width: at(gain) } }), price !== null && h("b", { className: "pw-bid-line", style: { left: at(price) }, "aria-hidden": true })),
     h("span", { className: "pw-bid-price", title: "for each tuple of all that bid, mean of what it asks for" }, gain === null ? "before all bids" : `${savedText(gain, unit)} per KiB`),
     h("span", { className: "pw-bid-facts" }, [`asks ${bytesText(asked)}`, has, ...holds].filter(Boolean).join(" · "))

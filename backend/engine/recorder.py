@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime
-from typing import Any, Final
+from typing import Final
 
 from backend.engine.job import RunJob
 from backend.engine.settings import ScopedSettings
 from backend.model.ids import SYSTEM, knob_entity, output_id, source_id, source_queue
 from backend.operators.contract import BatchResult, InputResult, KeptAside, Match
 from backend.operators.network.core.reports import NetworkReport
+from backend.operators.values import plain
 from backend.workloads.file_counts import FilesRead
 from storage.vocabulary.files import COLUMNS, FILES
 from storage.vocabulary.kinds import InputState
@@ -202,7 +202,7 @@ def _elements(report: NetworkReport) -> list[ResultTuple]:
     """Elements of answers with their timestamp (ticks) and sign, under names no column can have."""
     return [
         ResultTuple(
-            {n: _plain(v) for n, v in element.values.items()}
+            {n: plain(v) for n, v in element.values.items()}
             | {TAU: element.tau, SIGN: element.sign},
             (query,),
         )
@@ -219,7 +219,7 @@ def _latest(input: str, recent: Sequence[Match]) -> list[ResultTuple]:
         for query in wanted:
             left[query] -= 1
         if wanted:
-            values = {name: _plain(value) for name, value in match.values.items()}
+            values = {name: plain(value) for name, value in match.values.items()}
             kept.append(ResultTuple(values, match.query_ids, input))
     return kept[::-1]
 
@@ -236,12 +236,3 @@ def misfit_rows(inputs: Mapping[str, InputResult]) -> tuple[Misfit, ...]:
 def _place(input: InputResult, misfit: KeptAside) -> str:
     """Where a misfit stands, '' where that is not known."""
     return "" if input.files is None else input.files.places.get((misfit.raw, misfit.error), "")
-
-
-def _plain(value: Any) -> Json:
-    """A value JSON can hold: dates as ISO text, NaN as text."""
-    if isinstance(value, datetime | date):
-        return value.isoformat()
-    if isinstance(value, float) and not -1e308 <= value <= 1e308:
-        return str(value)
-    return value

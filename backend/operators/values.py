@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date, datetime
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -20,6 +21,17 @@ _DAYS: Final = (-719_162, 2_932_896)
 _KNOWN: Final = {pa.timestamp("us"): _MICROS, ARROW_TYPES["timestamp"]: _MICROS, pa.date32(): _DAYS}
 #: The integers moments are stored as.
 STORED: Final = {"date": pa.int32(), "timestamp": pa.int64()}
+
+
+def plain(value: Any) -> Any:
+    """A raw value as JSON can hold it: dates as ISO text, what is no finite number as text."""
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not -1e308 <= value <= 1e308:
+        return str(value)
+    return value
 
 
 def python_values(column: ArrowColumn) -> list[Any]:

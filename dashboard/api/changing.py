@@ -13,12 +13,13 @@ from dashboard.api.common import find_live_run, find_run, read_number
 from dashboard.api.params import Param
 from dashboard.api.registry import ApiCall, Reply
 from dashboard.base.prefix import below
-from dashboard.panels.common.market import read_market
+from dashboard.panels.common.market import SAVING, read_market
 from dashboard.panels.turns import forecast
 from dashboard.serving.errors import ApiError, missing
 from dashboard.serving.knob_check import check_value
 from dashboard.views.branches import branch_line, taker
 from dashboard.views.forecasts import FORECAST, Forecast
+from dashboard.views.numbers import MeanInterval
 from storage.reader import Reader
 from storage.tables.texts import storable
 from storage.vocabulary.names import LONGEST_NAME, name_problem
@@ -103,19 +104,18 @@ def turn_knob(call: ApiCall) -> Reply:
     """Request a knob value."""
     asked: KnobRequest = call.body
     run = find_live_run(call)
-    knob = find_knob(call.services.reader.knobs(run.id), asked.knob, asked.scope)
-    wish = {"knob": knob.name, "value": asked.value, "scope": knob.scope}
+    wish = {"knob": asked.knob, "value": asked.value}
     with _kept_if_refused(call, run, "knob", wish, asked.reason):
+        knob = find_knob(call.services.reader.knobs(run.id), asked.knob, asked.scope)
+        wish["scope"] = knob.scope
         value = check_value(knob, asked.value)
         _check_version(knob, asked.expected_version)
-    payload: dict[str, Any] = {**wish, "value": value}
+        _check_trial(asked.unless_kept_s)
+    payload: dict[str, Any] = {"knob": knob.name, "value": value, "scope": knob.scope}
     expected = _forecast(call.services.reader, run.id, knob, value)
     if expected is not None:
         payload[FORECAST] = expected.record()
     if asked.unless_kept_s is not None:
-        if not 0 < asked.unless_kept_s <= LONGEST_TRIAL_S:
-            message = f"unless_kept_s: allowed are up to {LONGEST_TRIAL_S} s, more than 0."
-            raise ApiError(422, "bad_field", message, field="unless_kept_s")
         payload["unless_kept_s"] = asked.unless_kept_s
     return _request(call, run, "knob", payload, asked.reason, asked.expected_version)
 
@@ -132,7 +132,10 @@ def _forecast(reader: Reader, run: str, knob: Knob, value: Any) -> Forecast | No
     except Exception:
         log.exception("no forecast of %s = %s", knob.name, value)
         return None
-    return None if limit is None else Forecast(limit.words)
+    if limit is None:
+        return None
+    share = None if limit.share is None else MeanInterval(*(limit.share,) * 3)
+    return Forecast(limit.words, SAVING, share)
 
 
 def keep_turn(call: ApiCall) -> Reply:
@@ -193,6 +196,12 @@ def _check_version(knob: Knob, expected: int | None) -> None:
             value=knob.value,
             version=knob.version,
         )
+
+
+def _check_trial(seconds: float | None) -> None:
+    if seconds is not None and not 0 < seconds <= LONGEST_TRIAL_S:
+        message = f"unless_kept_s: allowed are up to {LONGEST_TRIAL_S} s, more than 0."
+        raise ApiError(422, "bad_field", message, field="unless_kept_s")
 
 
 def add_query(call: ApiCall) -> Reply:
@@ -262,8 +271,9 @@ def step(call: ApiCall) -> Reply:
 
 def _change_query(call: ApiCall, kind: str, name: str) -> Reply:
     run = find_live_run(call)
-    if not _is_taken(call, run, name):
-        raise missing("query", name[:80], f"See /api/v1/runs/{run.id}/queries.")
+    with _kept_if_refused(call, run, kind, {"name": name[:LONGEST_NAME]}, call.query["reason"]):
+        if not _is_taken(call, run, name):
+            raise missing("query", name[:80], f"See /api/v1/runs/{run.id}/queries.")
     return _request(call, run, kind, {"name": name}, call.query["reason"])
 
 

@@ -193,7 +193,11 @@ def _changed(context: Context, change: LastChange | None) -> list[Component]:
         return []
     plan, batch = change.plan, max(0, change.plan.batch)
     of = f"{change.title}: " if change.title else ""
-    words: list[Any] = [jump(context, f"from batch {show(batch, 'int')}", at=batch), " ", of]
+    decided = ""
+    if change.entry is not None:
+        decided = f"after batch {show(change.entry.decision.batch, 'int')}, in force "
+    words: list[Any] = [decided, jump(context, f"from batch {show(batch, 'int')}", at=batch)]
+    words += [" · ", of]
     words += [html.B(change.words), _cost(change.entry), " "]
     if plan.decision is not None:
         node = str(plan.decision)

@@ -53,11 +53,14 @@ function wordsOf(part, batch) {
   return reached === null ? ["", ""] : [number(reached), "tuples"];
 }
 
-/* Shares of the batch's tuples on the edges of a chain; without early drop all stay to the end. */
+/* Shares of the batch's tuples on the edges of a chain: those that come to anything behind, as some pass a step by;
+   without early drop all stay to the end. */
 function sharesOf(plan, path, batch) {
   const reached = path.map(({ id }) => partAt(id, "reached_tuples", batch));
   const first = reached.find((n) => n > 0) || 0;
-  const next = (place) => (plan.kind === "no early drop" && place < path.length - 2 ? first : reached[place + 1]);
+  const behind = (place) => Math.max(-1, ...reached.slice(place + 1).filter((n) => n !== null));
+  const alive = (place) => (behind(place) < 0 ? null : behind(place));
+  const next = (place) => (plan.kind === "no early drop" && place < path.length - 2 ? first : alive(place));
   return path.slice(0, -1).map((_, place) => (first && next(place) !== null ? Math.min(1, next(place) / first) : null));
 }
 

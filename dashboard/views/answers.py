@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple, TypeAlias
 
 from dashboard.views.numbers import known
 from dashboard.views.plan import points
 from dashboard.views.results import cell_text, whole_of
-from storage.tables.rows import SeriesData, StoredResult
+from storage.tables.rows import SeriesData, StoredMatrix, StoredResult
 from storage.vocabulary.records import SIGN, TAU
+from storage.vocabulary.relations import rows_in
 
 #: What a query did batch by batch: elements of an answer, or tuples that were selected.
 CHANGES: Final = ("answer_tuples", "matched_tuples")
@@ -50,16 +51,39 @@ def build_answer(
     series: Mapping[tuple[str, str], SeriesData],
     size: float | None,
     at: int | None = None,
+    stored: StoredMatrix | None = None,
 ) -> AnswerView:
     """The answer of a query. results: newest first; size: of the relation at the batch shown, which
-    is ``at``."""
+    is ``at``; stored: its rows as recorded last up to there, and series from then on."""
     name = next((change for change in CHANGES if (entity, change) in series), CHANGES[0])
     relation = None
     if is_relation:
         elements = [result for result in results if SIGN in result.values]
         newest = _last_in_a_row(elements, series.get((entity, CHANGES[0])))
-        relation = build_relation(newest, int(size) if size is not None and known(size) else None)
+        number = int(size) if size is not None and known(size) else None
+        relation = _stored_relation(stored, series.get((entity, CHANGES[0])))
+        relation = relation or build_relation(newest, number)
     return AnswerView(entity, name, _course(series.get((entity, name)), at), relation)
+
+
+def _stored_relation(
+    stored: StoredMatrix | None, changed: SeriesData | None
+) -> RelationView | None:
+    """Every row, as recorded. None where they are not, or changed since: with time only the last
+    record of a minute is kept."""
+    known_rows = None if stored is None else rows_in(stored.matrix)
+    if stored is None or known_rows is None:
+        return None
+    if changed is not None and changed.value[changed.batch > stored.batch].any():
+        return None
+    columns, rows = known_rows
+    told = [(tuple(map(cell_text, row)), n) for row, n in rows]
+    return RelationView(columns, _in_order(told), stored.matrix.n, True)
+
+
+def _in_order(rows: Iterable[tuple[Row, int]]) -> list[tuple[Row, int]]:
+    """NULL first."""
+    return sorted(rows, key=lambda pair: tuple((cell is not None, cell or "") for cell in pair[0]))
 
 
 def _course(changed: SeriesData | None, at: int | None) -> list[tuple[int, float | None]]:
@@ -83,8 +107,7 @@ def build_relation(changes: Sequence[StoredResult], size: int | None) -> Relatio
         row = tuple(cell_text(result.values.get(name)) for name in columns)
         net[row] += whole_of(result, SIGN)
         least[row] = max(least[row], net[row])
-    rows = [(row, n) for row, n in least.items() if n > 0]
-    rows.sort(key=lambda pair: tuple((cell is not None, cell or "") for cell in pair[0]))
+    rows = _in_order((row, n) for row, n in least.items() if n > 0)
     return RelationView(columns, rows, size, size == sum(n for _, n in rows))
 
 

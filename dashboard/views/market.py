@@ -29,7 +29,8 @@ _HOLDING: Final = dict.fromkeys(("synopsis", "store"), HeldMemory(BYTES, "bytes"
 class MemoryBid(NamedTuple):
     """A part of a consumer. id: of its bid; entity: what it is for; role: of that; holder: the
     entity of its consumer. asked, granted, used: bytes; tuples: that it holds. gain: what a KiB
-    saves for each tuple of all, mean of what it asks for, None = it is served before all bids."""
+    saves for each tuple of all, mean of what it asks for, None = it is served before all bids;
+    tiers: (bytes, what a KiB of them saves), in the order in which they are filled."""
 
     id: str
     entity: str
@@ -43,6 +44,7 @@ class MemoryBid(NamedTuple):
     tuples: float | None
     gain: float | None
     unit: str
+    tiers: tuple[tuple[int, float | None], ...] = ()
 
 
 class MemoryPool(NamedTuple):
@@ -107,11 +109,13 @@ class MarketView(NamedTuple):
 
 class TriedLimit(NamedTuple):
     """What a limit would do. granted: bytes by bid; price: as of a view; words: who gives way, who
-    gains, and what that comes to."""
+    gains, and what that comes to; share: what all bids save more, None where that is in several
+    units, or they save nothing."""
 
     granted: Mapping[str, int]
     price: float | None
     words: str
+    share: float | None = None
 
 
 def build_market(
@@ -133,13 +137,30 @@ def build_market(
 
 def tried(market: Market, names: Mapping[str, str], pool: MemoryPool, n_bytes: int) -> TriedLimit:
     """What the bids come to when the knob of a pool has another value. names: of bids, by id."""
-    after = market._replace(limit_bytes=n_bytes or None)
-    if pool.id:
-        after = market.turned(pool.knob.name, pool.knob.scope, n_bytes)
+    after = _limited(market, pool, n_bytes)
     before_by, after_by = by_bid(market), by_bid(after)
     price = after.price() if len(after.saved()) < 2 else None
     words = f"{_moves(market, names, before_by, after_by)}; {_effect(market, after)}."
-    return TriedLimit(after_by, price, words)
+    return TriedLimit(after_by, price, words, _more(market, after))
+
+
+def _limited(market: Market, pool: MemoryPool, n_bytes: int) -> Market:
+    if pool.id:
+        return market.turned(pool.knob.name, pool.knob.scope, n_bytes)
+    return market._replace(limit_bytes=n_bytes or None)
+
+
+def came_to(market: Market, pool: MemoryPool, old: int) -> float | None:
+    """What the bids save more than under the limit before, as TriedLimit.share."""
+    return _more(_limited(market, pool, old), market)
+
+
+def _more(before: Market, after: Market) -> float | None:
+    saved, then = before.saved(), after.saved()
+    if len(saved) != 1 or saved.keys() != then.keys():
+        return None
+    (unit,) = saved
+    return then[unit] / saved[unit] - 1 if saved[unit] > 0 else None
 
 
 def repriced(market: Market, names: Mapping[str, str], price: BidPrice, value: float) -> TriedLimit:
@@ -204,6 +225,7 @@ def _bid(
         values.get(entity, {}).get("size_tuples"),
         gain,
         one.bid.unit,
+        tuple((n, each) for each, n in gains),
     )
 
 

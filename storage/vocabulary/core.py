@@ -10,6 +10,7 @@ from storage.vocabulary.load import LOAD
 from storage.vocabulary.market import BIDS
 from storage.vocabulary.planlog import RECORD
 from storage.vocabulary.properties import Property, Vocabulary
+from storage.vocabulary.relations import RELATION
 
 CORE: Final = Vocabulary(
     roles=(
@@ -33,7 +34,7 @@ CORE: Final = Vocabulary(
         "query",
         "system",
     ),
-    matrices=(LOAD, BIDS, FILES),
+    matrices=(LOAD, BIDS, FILES, RELATION),
     long_parts=frozenset({"choices"}),
     staying_parts=frozenset({RECORD}),
     events=words_of(EventKind),

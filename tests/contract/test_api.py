@@ -156,6 +156,17 @@ def test_an_unknown_knob_is_told_which_there_are(quiet: Site) -> None:
     assert "Knobs: lambda_tuples, mu, " in error_of(answer)["message"]
 
 
+def test_what_names_nothing_there_is_is_in_the_log_too(site: Site) -> None:
+    wrong = turn(site, "nu", 1), turn(site, "mu", 0.2, unless_kept_s=0)
+    gone = site.browser().delete(f"{RUN}/queries/nobody", headers=BEARER)
+    assert [answer.status_code for answer in (*wrong, gone)] == [404, 422, 404]
+    kept = get(site, f"{RUN}/commands")
+    said = {error_of(answer)["message"] for answer in (*wrong, gone)}
+    assert {one["answer"] for one in kept} == said
+    assert {one["state"] for one in kept} == {"refused"}
+    assert {one["kind"]: one["payload"].get("name") for one in kept}["query_remove"] == "nobody"
+
+
 def test_a_stale_version_is_a_conflict(site: Site) -> None:
     assert turn(site, "mu", 0.2, expected_version=0).status_code == 202
     site.answer_commands()

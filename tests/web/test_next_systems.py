@@ -26,7 +26,7 @@ UNITS = {FILTERS: recorded_filters.UNIT, NETWORK: stream_run.UNIT, JOINS: joins_
 #: a network may be compared as a whole.
 TOLD = {
     FILTERS: "overtakes .* if its drop probability rises by",
-    NETWORK: "if it frees .* more elements/µs|other chains would have to keep|that gain",
+    NETWORK: "if it frees .* more elements/µs|other chains would queue|that gain",
     JOINS: "if its benefit (falls|rises) by",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
+from storage.vocabulary.market import Consumer, Market
+from storage.vocabulary.memory import Bid, Tier
 from tests.web.axe import violations
 from tests.web.conftest import Ask, OpenPage, until
 from tests.web.joins_run import UNIT, JoinsRun
@@ -127,6 +130,8 @@ def test_the_edge_is_dragged_previewed_and_applied_and_grants_follow(
     page.keyboard.press("ArrowRight")
     expect(draft).to_contain_text("→ 4\u2009KiB.")
     assert run.loop.settings.scopes[UNIT].whole("pool_bytes") == 64 * KB  # a draft is no request
+    expect(draft).to_have_attribute("aria-busy", "false")
+    forecast = page.evaluate(OUTCOME)["forecast"]
     draft.get_by_role("button", name="Apply").click()
     limit = f"document.querySelector('[aria-label=\"{OWN}\"].pw-market-pool').dataset.limit"
     until_shown(page, run, f"{limit} === '4096'")
@@ -134,15 +139,17 @@ def test_the_edge_is_dragged_previewed_and_applied_and_grants_follow(
     run.ticks(1)
     assert values_of(run, "pool", OWN)["granted_bytes"] <= 4 * KB
     (last, *_) = run.reader.commands(RUN)
-    assert (last.payload["knob"], last.payload["value"], last.state) == (
-        "pool_bytes",
-        4096,
-        "applied",
-    )
+    asked = last.payload["knob"], last.payload["value"], last.state
+    assert asked == ("pool_bytes", 4096, "applied")
     expect(page.locator(".pw-market-effect")).to_contain_text("64\u2009KiB → 4\u2009KiB")
+    told = page.evaluate(OUTCOME)
+    assert (told["forecast"], -1 <= told["measured"] < 0) == (pytest.approx(forecast), True)
     until_shown(page, run, f"{GRANTED} <= 4096")
 
 
+#: What the last turn was to bring, and what it came to.
+OUTCOME = """(({ forecast, measured }) => ({ forecast: +forecast, measured: +measured }))
+(document.querySelector("#pw-market .pw-market-outcome").dataset)"""
 #: What all caches have, in bytes.
 GRANTED = """[...document.querySelectorAll("#pw-market [data-granted]")]
 .reduce((sum, one) => sum + +one.dataset.granted, 0)"""
@@ -301,6 +308,44 @@ def test_a_pool_without_limit_is_at_the_end_of_its_bar(ask: Ask) -> None:
     assert ask("pool_scale", "m.keyed(pool, 'End', 4096)", pool=POOL) == 0
     assert ask("pool_scale", "m.keyed(pool, 'Home', 8192)", pool=POOL) == 4096
     assert ask("pool_scale", "m.keyed(pool, 'ArrowLeft', Infinity)", pool=POOL) == 20_480
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_blocks_from_the_left_are_what_the_rule_of_the_engine_grants(ask: Ask, seed: int) -> None:
+    """By the division of the engine, the second way: what is saved, the price, who is next."""
+    draw = random.Random(seed)
+    wants = {
+        part: [
+            Tier(draw.randint(1, 3), gain)
+            for gain in sorted(draw.sample(range(1, 99), draw.randint(1, 4)), reverse=True)
+        ]
+        for part in "abc"
+    }
+    market = Market(draw.randint(0, 20) * 4096, {"c": Consumer("u", Bid(wants, 30, 1, 1.0))})
+    given = market.granted()["c"]
+    consumer = market.consumers["c"]
+    bids = [
+        {
+            "id": part,
+            "tiers": [[tier.n_pages * 4096, consumer.gain(tier)] for tier in tiers],
+            "granted": given[part],
+        }
+        for part, tiers in wants.items()
+    ]
+    blocks = "m.blocksOf(bids, (bid) => bid.granted)"
+    saved = ask("pool_scale", f"m.savedBy({blocks})", bids=bids)
+    assert saved == pytest.approx(market.saved().get("", 0.0))
+    placed = ask("pool_scale", f"{blocks}.map(({{at, bytes, lit}}) => [at, bytes, lit])", bids=bids)
+    for at, n_bytes, lit in placed:
+        assert lit == min(n_bytes, max(0, (market.limit_bytes or 0) - at))
+    lowest = ask("pool_scale", f"{blocks}.filter((b) => b.lit).map((b) => b.gain)", bids=bids)
+    following = ask("pool_scale", f"m.nextServed({blocks})", bids=bids)
+    assert (following is None) == (sum(given.values()) == sum(n for _, n, _ in placed))
+    told = ask("pool_scale", f"m.priceOf({blocks})", bids=bids)
+    assert told == (None if market.price() is None else pytest.approx(market.price()))
+    if following is not None and lowest:
+        assert market.price() == pytest.approx(min(lowest))
+        assert following["gain"] <= min(lowest)
 
 
 def test_names_in_a_knob_come_and_go(ask: Ask) -> None:

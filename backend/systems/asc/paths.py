@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
 from typing import Any, Final
 
-import numpy as np
-
 from backend.model.bits import n_bits
+from backend.operators.values import plain
 from backend.systems.asc.constructs import ConstructSet
 from backend.systems.asc.cost import PlanShape
 from backend.systems.asc.matching import Regions, StopRule
@@ -61,17 +59,6 @@ class PathFinder:
             construct = self._constructs.constructs[attribute]
             self._labels[attribute] = construct.region_labels()
         return self._labels[attribute][region]
-
-
-def plain(value: Any) -> Any:
-    """A raw value as JSON can hold it: dates as ISO text, what is no finite number as text."""
-    if isinstance(value, datetime | date):
-        return value.isoformat()
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, float) and not -1e308 <= value <= 1e308:
-        return str(value)
-    return value
 
 
 def _walked_steps(

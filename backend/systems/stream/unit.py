@@ -20,6 +20,7 @@ from backend.operators.network.core.work import JoinTrees
 from backend.systems.contract import BatchRan, Observation, Recorded, Refused, UnitJob, UnitState
 from backend.systems.cores import ChecksKnobs, CoreKind, CoreNews, NetworkRan
 from backend.systems.publishing import PublishedUnit, query_entity
+from backend.systems.stream.answered import AnswersSoFar
 from backend.systems.stream.capacities import CAPACITY, Capacities, queues_of
 from backend.systems.stream.claims import claimed, decided
 from backend.systems.stream.compiling import called_functions, compile_queries
@@ -65,7 +66,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._tick_us = tick_of(job)
         self._queries = {query.name: RegisteredQuery(query, job.batch) for query in job.queries}
         self.layout, self._claims = self._laid_out(self._queries, self._knobs)
-        self._sizes = {query.start: 0 for query in self._queries.values()}
+        self._answered = AnswersSoFar(query.start for query in self._queries.values())
         self._version, self._evaluations = 0, Evaluations()
         self.cores = [kind.core(self._evaluations) for kind in cores]
         self._check(self.layout, settings)
@@ -116,10 +117,8 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
 
     def _restore(self, state: UnitState) -> None:
         """Take up what was known when the last batch was over."""
-        known = {(name, since): n for name, since, n in state.facts.get("sizes", ())}
         starts = [query.start for query in self._queries.values()]
-        self._sizes = {start: known[start] for start in starts if start in known}
-        self._sizes |= {start: 0 for start in starts if start[1] == self._job.batch}
+        self._answered.restore(state.facts, starts, self._job.batch)
         self._evaluations.n_rejected = state.facts.get("n_rejected", 0)
         for core in self.cores:
             core.restore(state)
@@ -134,8 +133,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._state = self._state.using(report.state_bytes)
         before, self._last_ms = self._last_ms, event.ms
         self._seconds = None if before is None else (event.ms - before) / 1e3
-        for start in self._sizes:
-            self._sizes[start] += report.net.get(start[0], 0)
+        self._answered.ran(report)
         n = sum(arrived(self.layout, report).values())
         backlog = {s: n for s, n in event.backlog.items() if s in self.layout.streams}
         ran = NetworkRan(event.batch_id, n, report, event.ms, backlog)
@@ -179,11 +177,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._check(layout, self._settings)
         self.layout, self._claims = layout, claims
         known_before = {query.start for query in self._queries.values()}
-        self._sizes = {
-            query.start: self._sizes.get(query.start, 0)
-            for query in queries.values()
-            if query.start in self._sizes or query.start not in known_before
-        }
+        self._answered.keep((query.start for query in queries.values()), known_before)
         if self._queries.keys() - queries.keys():
             self._state = self._state.using(None)
         begins = [query.begins for query in queries.values() if query.start not in known_before]
@@ -192,11 +186,10 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         return self._recorded([*begins, self._adopt(event.batch_id, event.reason)])
 
     def facts(self) -> Mapping[str, Json]:
-        sizes = [[*start, n] for start, n in self._sizes.items()]
         of_cores = {name: known for core in self.cores for name, known in core.state().items()}
         self._digest = self._digest or self._graph().digest
-        own = {"sizes": sizes, "n_rejected": self._evaluations.n_rejected, "drawn": self._digest}
-        return {**own, **of_cores}
+        own = {"n_rejected": self._evaluations.n_rejected, "drawn": self._digest}
+        return {**self._answered.facts(), **own, **of_cores}
 
     def parts(self) -> Mapping[str, tuple[KnobSpec, ...]]:
         queues = {self.layout.queue(id): (CAPACITY,) for id in queues_of(self.layout.plan)}
@@ -243,7 +236,9 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         if result is None:
             return seen
         report = result.report
-        of_report = (curve_matrix(self.layout, report), *shard_load(report))
+        starts = [query.start for query in self._queries.values()]
+        relations = self._answered.matrices(self.layout.plan, starts)
+        of_report = (curve_matrix(self.layout, report), *shard_load(report), *relations)
         return Observation(seen.samples, (*seen.matrices, *of_report))
 
     def _turned(self, settings: KnobSettings, batch_id: int) -> Recorded:
@@ -337,7 +332,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         return [*entities, *(query_entity(id, query, "paused") for query in paused.values())]
 
     def _samples(self, result: UnitResult) -> list[Sample]:
-        sizes = {name: self._sizes.get(query.start) for name, query in self._queries.items()}
+        sizes = {name: self._answered.size(query.start) for name, query in self._queries.items()}
         report = result.report
         of_all = samples(self.layout, report, self._knobs.shards, self._seconds, sizes)
         of_all += query_times(self.layout, report, self._waits.waits)

@@ -13,6 +13,7 @@ from dashboard.components.formats import instant, show
 from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.views.answers import AnswerView, RelationView, told_columns
 from dashboard.views.results import TuplesView
+from storage.vocabulary.relations import MOST_ROWS
 
 CHART: Final = "pw-query-course"
 _TITLES: Final = {"answer_tuples": "changes per batch", "matched_tuples": "matches per batch"}
@@ -52,6 +53,8 @@ def _relation(view: RelationView, intervals: Sequence[str]) -> Component:
 
 def _what_is_missing(view: RelationView) -> str:
     why = "The current rows cannot be rebuilt from the stored changes"
+    if view.size is not None and view.size > MOST_ROWS:
+        why = f"Relations of more than {MOST_ROWS} tuples are not stored whole"
     if not view.rows:
         return f"{why}."
     return f"{why}; {show(view.n_known, 'int')} are known to be in it."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from dash.development.base_component import Component
@@ -25,14 +24,18 @@ from dashboard.views.market import (
     NoBid,
     TriedLimit,
     build_market,
+    came_to,
     repriced,
     tried,
 )
 from storage.reader import Reader
 from storage.vocabulary.market import BIDS, Market, consumers_in
+from storage.vocabulary.records import Command
 
 DRAWING: Final = "pw-market-drawing"
 NOTE: Final = "who saves most by a KiB has it first; drag an edge to see who would give way"
+#: The quantity of forecasts of limits.
+SAVING: Final = "the saving of bids"
 #: Bids that are drawn; the table has all.
 MOST_DRAWN: Final = 40
 
@@ -46,13 +49,21 @@ class MemoryMarket(PanelDrawing):
     _type = "MemoryMarket"
 
 
+class PoolTurn(NamedTuple):
+    """The last turn of a limit. forecast: what the bids were to save more, as a share, as recorded
+    with the request; measured: by those of the moment."""
+
+    words: str
+    forecast: float | None = None
+    measured: float | None = None
+
+
 class MarketRecord(NamedTuple):
-    """What is on record of a batch. turned: of a pool, by id, what its last turn brought, in
-    words."""
+    """What is on record of a batch. turned: the last turns of pools, by id."""
 
     market: Market
     view: MarketView
-    turned: dict[str, str]
+    turned: dict[str, PoolTurn]
 
     def tried(self, knob: str, scope: str, value: float) -> TriedLimit | None:
         """What the bids come to under another value of a knob; None where it neither limits nor
@@ -84,25 +95,33 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> MarketRecord |
     """The market as of the moment."""
     run, at = context.run_id, context.batch
     found = read_market(reader, run, at)
-    return found and found._replace(turned=_turned(reader, run, found.view.pools, at))
+    return found and found._replace(turned=_turned(reader, run, found, at))
 
 
-def _turned(
-    reader: Reader, run: str, pools: Sequence[MemoryPool], at: int | None
-) -> dict[str, str]:
+def _turned(reader: Reader, run: str, found: MarketRecord, at: int | None) -> dict[str, PoolTurn]:
     """The last turns of their knobs, judged as in the audit log."""
     turns = [c for c in reader.commands(run) if at is None or (c.applied_batch or 0) <= at]
-    judged, told = effects(reader, run, turns, at), dict[str, str]()
+    judged, told = effects(reader, run, turns, at), dict[str, PoolTurn]()
     for turn in turns:
-        for pool in pools if turn.id in judged else ():
+        for pool in found.view.pools if turn.id in judged else ():
             scope = turn.payload.get("scope", pool.knob.scope)
-            if (turn.payload.get("knob"), scope) == (pool.knob.name, pool.knob.scope):
-                old, new = (_size(pool, n) for n in (turn.old_value, turn.payload["value"]))
-                words = f"The turn at batch {turn.applied_batch}, {old} → {new}: "
-                expected = Forecast.recorded(turn.payload)
-                forecast = "" if expected is None else f"; the forecast was: {expected.words}"
-                told.setdefault(pool.id, words + judged[turn.id].near.words + forecast)
+            is_its = (turn.payload.get("knob"), scope) == (pool.knob.name, pool.knob.scope)
+            if is_its and pool.id not in told:
+                near = judged[turn.id].near.words
+                told[pool.id] = _pool_turn(found.market, pool, turn, near)
     return told
+
+
+def _pool_turn(market: Market, pool: MemoryPool, turn: Command, near: str) -> PoolTurn:
+    """near: what it did to the cost, in words."""
+    old, new = (_size(pool, n) for n in (turn.old_value, turn.payload["value"]))
+    words = f"The turn at batch {turn.applied_batch}, {old} → {new}: {near}"
+    expected = Forecast.recorded(turn.payload)
+    share = None if expected is None or expected.quantity != SAVING else expected.share
+    if expected is not None and share is None:
+        words += f"; the forecast was: {expected.words}"
+    measured = came_to(market, pool, int(turn.old_value))
+    return PoolTurn(words, share and share.mean, measured)
 
 
 def _size(pool: MemoryPool, value: Any) -> str:
@@ -122,7 +141,8 @@ def draw(found: MarketRecord, sheet: Sheet) -> Drawing:
 def _sent(found: MarketRecord, context: Context) -> dict[str, Any]:
     view, pools = found.view, []
     for pool in view.pools:
-        words = {"knob": knob_row(pool.knob), "turned": found.turned.get(pool.id, "")}
+        turned = found.turned.get(pool.id)
+        words = {"knob": knob_row(pool.knob), "turned": turned and turned._asdict()}
         pools.append({**pool._asdict(), **words})
     return {
         "at": context.batch,

@@ -36,6 +36,7 @@ from dashboard.views.results import (
 from dashboard.views.ticks import tick_length_us
 from storage.reader import Reader
 from storage.tables.rows import StoredResult
+from storage.vocabulary.relations import relation_name, rows_in
 
 N_TUPLES: Final = 20
 N_MISFITS: Final = 200
@@ -106,8 +107,13 @@ def _answer(
     run, batch = context.run_id, context.batch
     keys = [(row.entity, name) for name in CHANGES]
     since = None if batch is None else max(0, batch - N_BATCHES + 1)
+    is_relation, stored = row.answers == RELATION, None
+    if is_relation:
+        stored = reader.matrix(run, relation_name(row.name), batch, row.unit_id)
+    if since is not None and stored is not None and rows_in(stored.matrix):
+        since = min(since, stored.batch)
     series = reader.many_series(run, keys, since_batch=since, until_batch=batch)
-    return build_answer(row.entity, row.answers == RELATION, results, series, row.size, batch)
+    return build_answer(row.entity, is_relation, results, series, row.size, batch, stored)
 
 
 _OVER: Final = {"ended": "has ended", "interrupted": "was interrupted", "failed": "has failed"}
@@ -153,7 +159,7 @@ def draw_aside(shown: ResultsShown, sheet: Sheet) -> Drawing:
 
 def _headline(view: ResultsView) -> str:
     registered = f"{show(len(view.queries), 'int')} registered"
-    return f"{registered} · matches of {show(view.n_tuples, 'int')} tuples"
+    return f"{registered} · {show(view.n_tuples, 'int')} tuples taken in so far"
 
 
 def _filter(context: Context, services: Services) -> list[Component]:

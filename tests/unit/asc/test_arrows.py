@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import MicroArrow
 from backend.model.schema import Schema
+from backend.operators.values import plain
 from backend.systems.asc.arrows import arrow_matrix, carried_arrows
 from backend.systems.asc.constructs import build_constructs
 from backend.systems.asc.cost import PlanShape
 from backend.systems.asc.matching import StopRule, sample_regions
-from backend.systems.asc.paths import PathFinder, plain
+from backend.systems.asc.paths import PathFinder
 from backend.systems.asc.walk import jump_tables, walk_plan
 from tests.strategies import NUMBERS_SCHEMA, conjunctive_queries, number_rows
 from tests.unit.asc.papers import L12_QUERIES, L12_ROWS, L12_SCHEMA, C, columns, l12, query

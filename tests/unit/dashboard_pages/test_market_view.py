@@ -16,6 +16,7 @@ from dashboard.views.market import (
     Tie,
     build_market,
     by_bid,
+    came_to,
     repriced,
     tried,
 )
@@ -138,6 +139,21 @@ def test_a_limit_of_a_bidder_is_tried_beside_that_of_the_run() -> None:
     same = tried(MARKET, NAMES, pool_of("u j"), 16 * PAGE)
     assert same.granted == by_bid(MARKET)
     assert same.words.startswith("nobody has to give way, and nobody gains; ")
+
+
+def test_a_bid_has_its_tiers_and_a_turn_a_share_before_and_after_it() -> None:
+    view = view_of(MARKET)
+    assert [bid.tiers for bid in view.bids] == [
+        ((PAGE, None),),
+        ((2 * PAGE, 1.0),),
+        ((PAGE, 0.5), (PAGE, 0.25)),
+    ]
+    dearer = CACHES._replace(wants={**CACHES.wants, "1": [Tier(2, 16.0)]})
+    now = Market(2 * PAGE, {**MARKET.consumers, "u j": Consumer("u", dearer)})
+    less = tried(MARKET, NAMES, pool_of(""), 2 * PAGE)
+    assert less.share == pytest.approx(-0.6)  # a page at 1 of two of them and one at 0.5 stays
+    assert came_to(now, pool_of(""), 4 * PAGE) == pytest.approx(-5 / 9)  # it saves twice as much
+    assert came_to(now, pool_of(""), PAGE) is None
 
 
 def test_savings_in_other_units_have_no_price_together() -> None:

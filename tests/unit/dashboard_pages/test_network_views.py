@@ -23,8 +23,9 @@ from dashboard.views.monitor import Asked, address, build_monitor, picked
 from dashboard.views.plan import graph_values, sizes_of
 from dashboard.views.plan_parts import leading_to, outputs_of, shared_by
 from dashboard.views.results import build_tuples
-from storage.tables.rows import SeriesData, StoredResult
+from storage.tables.rows import SeriesData, StoredMatrix, StoredResult
 from storage.vocabulary.records import SIGN, TAU, Decision, Entity, Matrix, PlanVersion
+from storage.vocabulary.relations import relation_matrix
 from tests.unit.dashboard_pages.figures import checked
 from tests.unit.dashboard_shell.samples import context
 
@@ -87,6 +88,21 @@ def test_changes_end_where_one_is_not_stored() -> None:
     assert missing.relation is not None
     assert missing.relation.rows == []
     assert build_answer("query:q", False, results, {}, None).relation is None
+
+
+def test_a_relation_on_record_is_told_whole_until_it_changes_again() -> None:
+    rows: dict[tuple[Any, ...], int] = {(2, None): 1, (1, "x"): 2}
+    stored = StoredMatrix(4, 0.0, relation_matrix("q", ["v", "w"], rows))
+    for n, is_whole in ((0.0, True), (3.0, False)):
+        course = {KEY: series([0, 1, 0, 2, 7, n])}
+        relation = build_answer("query:q", True, [], course, 3.0, 5, stored).relation
+        assert relation is not None
+        assert relation.whole is is_whole
+        assert relation.rows == ([(("1", "x"), 2), (("2", None), 1)] if is_whole else [])
+    gone = StoredMatrix(4, 0.0, relation_matrix("q", ["v", "w"], None))
+    unknown = build_answer("query:q", True, [], {}, 900.0, 5, gone).relation
+    assert unknown is not None
+    assert not unknown.whole
 
 
 def test_tuples_of_a_query_that_had_the_name_before_are_left_out() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 from backend.model.ids import entity_id
 from storage.vocabulary.graph import PlanGraph
+from storage.vocabulary.relations import MOST_ROWS, relation_name, rows_in
 from tests.engine_runs import RUN_ID
 from tests.unit.engine.test_networks import UNIT, Run, answered, relation_at
 
@@ -37,6 +39,32 @@ def test_sizes_begin_with_the_query_and_go_on_after_a_kill(tmp_path: Path) -> No
     for name in ("recent", "late"):
         now = len(relation_at(answered(tmp_path, name), 39))
         assert run.value(name, "relation_tuples") == now > 0
+    run.close()
+
+
+def test_rows_of_small_relations_are_recorded_batch_by_batch_and_after_a_kill(
+    tmp_path: Path,
+) -> None:
+    more = {"many": "Select id From Cars [Range 300]"}
+    run = Run(tmp_path, state=tmp_path / "state", more=more)
+    for n in range(5):
+        if n == 2:
+            run.kill()
+            run = Run(tmp_path, continues=True, state=tmp_path / "state", more=more)
+        run.seconds(60 * n, 60 * (n + 1))
+    for batch in range(5):
+        for name in ("recent", "named", "many"):
+            stored = run.reader.matrix(RUN_ID, relation_name(name), batch, UNIT)
+            assert stored is not None
+            wanted = relation_at(answered(tmp_path, name), 60 * batch + 58)
+            found = rows_in(stored.matrix)
+            if len(wanted) > MOST_ROWS:
+                assert found is None
+                continue
+            assert found is not None
+            rows = [dict(zip(found[0], row, strict=True)) for row, n in found[1] for _ in range(n)]
+            assert Counter(map(str, rows)) == Counter(map(str, wanted)), (name, batch)
+    assert run.reader.matrix(RUN_ID, relation_name("icy"), None, UNIT) is None
     run.close()
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from backend.operators.contract import KeptAside
 from backend.operators.network.core.blocks import Ints
 from backend.operators.network.core.plan import Streams
 from backend.operators.network.core.tuning import Profile
+from storage.vocabulary.records import Json
+from storage.vocabulary.relations import MOST_ROWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,12 @@ class ShardLoad(NamedTuple):
     state_bytes: int
 
 
+#: Rows that a batch changes in a relation, told at most: all of the largest can be others.
+MOST_CHANGED: Final = 2 * MOST_ROWS
+#: (row, how much more often it is there), each row once.
+Changed: TypeAlias = tuple[tuple[tuple[Json, ...], int], ...] | None
+
+
 @dataclass(frozen=True, slots=True)
 class NetworkReport:
     """What a unit's network did in a batch, all shards together.
@@ -96,8 +104,9 @@ class NetworkReport:
     heartbeat: the first tick that is not over for all queries. clocks: by the streams that queries
     read. operators: by id. queues: by ``queue_id``. answers:
     query -> elements of its answer; net: query -> those with sign + less those with sign -. recent:
-    query -> its last elements. late: of inputs, tuples kept aside, and the first of them; missed:
-    those that only some queries take. pending:
+    query -> its last elements; changed: of relations, the rows of which more came than went in the
+    batch, or fewer; None where they are more than MOST_CHANGED. late: of inputs, tuples kept aside,
+    and the first of them; missed: those that only some queries take. pending:
     input -> tuples that wait for time to go on. state_bytes: of all arenas; attached: how shards
     came to their state ('arena', 'caught up', 'rebuilt', 'new') -> how often. log_bytes: written.
     stores: by id, as they are at the end. shards: by number,
@@ -111,6 +120,7 @@ class NetworkReport:
     answers: Mapping[str, int] = field(default_factory=dict)
     net: Mapping[str, int] = field(default_factory=dict)
     recent: Mapping[str, tuple[AnswerElement, ...]] = field(default_factory=dict)
+    changed: Mapping[str, Changed] = field(default_factory=dict)
     n_late: Mapping[str, int] = field(default_factory=dict)
     late: Mapping[str, tuple[KeptAside, ...]] = field(default_factory=dict)
     n_missed: Mapping[str, int] = field(default_factory=dict)

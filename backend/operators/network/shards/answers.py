@@ -6,9 +6,10 @@ of the batch: ticks that are over are netted, told and written as soon as enough
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,12 @@ import pyarrow as pa
 from backend.model.schema import Attribute
 from backend.operators.network.core.blocks import FOREVER, Block, concat
 from backend.operators.network.core.plan import NetworkPlan
-from backend.operators.network.core.reports import AnswerElement, NetworkReport
+from backend.operators.network.core.reports import (
+    MOST_CHANGED,
+    AnswerElement,
+    Changed,
+    NetworkReport,
+)
 from backend.operators.network.core.strings import Strings
 from backend.operators.network.core.tuning import ApproximateProfile
 from backend.operators.network.expressions.arrow import (
@@ -26,22 +32,29 @@ from backend.operators.network.expressions.arrow import (
 )
 from backend.operators.network.shards.shard_reports import RECENT_ELEMENTS
 from backend.operators.parts import ROWS_TOGETHER, Parts
-from backend.operators.values import python_values
+from backend.operators.values import plain, python_values
+from storage.vocabulary.records import Json
 
 #: Takes the next elements of an answer: whole ticks, in order.
 Give: TypeAlias = Callable[[Block], None]
 #: The net changes of whole ticks.
 Net: TypeAlias = Callable[[Block], Block]
 #: Opens a query's part of the sink.
+#: Elements whose changes are added up at once, at least.
+_TOGETHER: Final = 1024
 MakeParts: TypeAlias = Callable[[str, pa.Schema], Parts]
 
 
 class Answer:
     """Nets what comes, unless it is net, and hands it on. recent: how many of the last elements are
-    kept, in ``last``; n: elements; net: those with sign + less those with sign -."""
+    kept, in ``last``; n: elements; net: those with sign + less those with sign -; of_batch: nets
+    whatever their ticks, for ``changed``, what a batch comes to, None = more than is told."""
 
-    def __init__(self, give: Give, net: Net | None, recent: int) -> None:
-        self._give, self._net, self._recent = give, net, recent
+    def __init__(
+        self, give: Give, net: Net | None, recent: int, of_batch: Net | None = None
+    ) -> None:
+        self._give, self._net, self._recent, self._of_batch = give, net, recent, of_batch
+        self.changed: list[Block] | None = None if of_batch is None else []
         self._waiting: list[Block] = []
         self._n_waiting, self._enough = 0, ROWS_TOGETHER
         self.n = self.net = 0
@@ -78,9 +91,21 @@ class Answer:
         self._give(block)
         self.n += len(block)
         self.net += int(block.sign.sum())
+        self._add_up(block)
         held = [] if self.last is None else [self.last]
         last = concat([*held, block.take(np.arange(max(0, len(block) - self._recent), len(block)))])
         self.last = last.take(slice(max(0, len(last) - self._recent), None))
+
+    def _add_up(self, block: Block) -> None:
+        """Tick by tick: a relation that is larger in between than is told is not told at all."""
+        of_batch = self._of_batch
+        if of_batch is None:
+            return
+        for part in parts(block, _TOGETHER):
+            if self.changed is None:
+                return
+            net = of_batch(concat([*self.changed, part]))
+            self.changed = [net] if len(net) <= MOST_CHANGED else None
 
 
 def parts(block: Block, least: int) -> Iterator[Block]:
@@ -96,7 +121,8 @@ def parts(block: Block, least: int) -> Iterator[Block]:
 class NetworkAnswers:
     """All answers that are made in a shard, and written as they come.
 
-    nets: of each of these queries what nets whole ticks, None where they are net. parts: makes a
+    nets: of each of these queries what nets whole ticks, None where they are net, and what nets
+    those of a batch, None for streams. parts: makes a
     query's part of the sink, with columns; None: nothing is written. waits: it is written once the
     batch is over, with the accuracy of the answer then.
     """
@@ -105,7 +131,7 @@ class NetworkAnswers:
         self,
         plan: NetworkPlan,
         strings: Strings,
-        nets: Mapping[str, Net | None],
+        nets: Mapping[str, tuple[Net | None, Net | None]],
         parts: MakeParts | None,
         waits: bool = False,
     ) -> None:
@@ -113,8 +139,8 @@ class NetworkAnswers:
         self._waiting: dict[str, list[pa.RecordBatch]] | None = {} if waits else None
         self._parts: dict[str, Parts] = {}
         self.answers = {
-            query: Answer(partial(self._write, query), net, RECENT_ELEMENTS)
-            for query, net in nets.items()
+            query: Answer(partial(self._write, query), net, RECENT_ELEMENTS, of_batch)
+            for query, (net, of_batch) in nets.items()
         }
 
     def _write(self, query: str, block: Block) -> None:
@@ -151,6 +177,19 @@ class NetworkAnswers:
             for query, answer in self.answers.items()
             if answer.last is not None
         }
+
+    def changed(self) -> dict[str, Changed]:
+        """Of each relation the rows that are there more often than before, or less."""
+        relations = {q: a for q, a in self.answers.items() if not self._plan.answers[q].is_stream}
+        return {query: self._changed(query, a.changed) for query, a in relations.items()}
+
+    def _changed(self, query: str, blocks: Sequence[Block] | None) -> Changed:
+        if not blocks:
+            return None if blocks is None else ()
+        net: Counter[tuple[Json, ...]] = Counter()
+        for element in _elements(blocks[0], answer_fields(self._plan, query), self._strings):
+            net[tuple(map(plain, element.values.values()))] += element.sign
+        return tuple(net.items())
 
 
 def accuracies(plan: NetworkPlan, report: NetworkReport) -> dict[str, float | None]:

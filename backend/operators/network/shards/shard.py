@@ -196,10 +196,16 @@ class _Player:
             if released.spans[clock].has_begun
         }
 
-    def net(self, query: str) -> Net | None:
-        """Nets whole ticks of a query's answer; None: they are net."""
-        fields = answer_fields(self.plan, query)
-        return None if self.plan.is_net(query) else lambda b: self._net(b, fields, self.strings)
+    def nets(self, query: str) -> tuple[Net | None, Net | None]:
+        """What nets whole ticks of a query's answer, None where they are net, and what nets all of
+        a batch as if at one tick, None for streams."""
+        fields, strings = answer_fields(self.plan, query), self.strings
+
+        def of_batch(block: Block) -> Block:
+            return self._net(replace(block, tau=np.zeros_like(block.tau)), fields, strings)
+
+        of_ticks = None if self.plan.is_net(query) else lambda b: self._net(b, fields, strings)
+        return of_ticks, None if self.plan.answers[query].is_stream else of_batch
 
     def play(
         self, released: Released, answers: Mapping[str, AnswerTaker], watch: Watch | None = None
@@ -325,7 +331,7 @@ def _answers(task: NetworkTask, shard: int, player: _Player, released: Released)
         own = answer_folder(query, task.job.plan.answers[query].since)
         return Parts(f"{task.folder}/{own}", task.format, schema, task.batch_id, shard)
 
-    nets = {query: player.net(query) for query in player.queries(released)}
+    nets = {query: player.nets(query) for query in player.queries(released)}
     make = parts if task.folder else None
     return NetworkAnswers(player.plan, player.strings, nets, make, task.accuracy)
 
@@ -344,6 +350,7 @@ def _told(
         answers={query: answer.n for query, answer in sink.answers.items()},
         net={query: answer.net for query, answer in sink.answers.items()},
         recent=sink.recent(),
+        changed=sink.changed(),
         n_late={name: len(late) for name, late in moved.late.items()},
         n_missed={name: len(missed) for name, missed in moved.missed.items()},
         pending={name: len(timed) for name, timed in moved.state.pending.items()},

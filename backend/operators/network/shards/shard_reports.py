@@ -13,7 +13,9 @@ import numpy as np
 from backend.operators.contract import UnitResult
 from backend.operators.network.core.blocks import Ints
 from backend.operators.network.core.reports import (
+    MOST_CHANGED,
     AnswerElement,
+    Changed,
     NetworkReport,
     OperatorCounts,
     QueueCurve,
@@ -22,6 +24,7 @@ from backend.operators.network.core.reports import (
     StubReport,
 )
 from backend.operators.network.joins.join_tuning import added_fields
+from storage.vocabulary.records import Json
 
 #: Elements of an answer that are told of a batch, at most.
 RECENT_ELEMENTS: Final = 50
@@ -81,6 +84,7 @@ def merged_network(reports: Sequence[NetworkReport]) -> NetworkReport:
         answers=_counted(report.answers for report in reports),
         net=_counted(report.net for report in reports),
         recent=_together((report.recent for report in reports), _last),
+        changed=_together((report.changed for report in reports), _all_changed),
         n_late=_counted(report.n_late for report in reports),
         late={name: tuples for report in reports for name, tuples in report.late.items()},
         n_missed=_counted(report.n_missed for report in reports),
@@ -166,6 +170,17 @@ def _at(times: Ints, curve: QueueCurve) -> Ints:
     places = np.searchsorted(curve.times, times, side="right") - 1
     lengths: Ints = np.where(places >= 0, np.append(curve.tuples, 0)[places], 0)
     return lengths
+
+
+def _all_changed(parts: Sequence[Changed]) -> Changed:
+    """The rows that changed in all shards together."""
+    net: Counter[tuple[Json, ...]] = Counter()
+    for part in parts:
+        if part is None:
+            return None
+        net.update(dict(part))
+    rows = tuple((row, n) for row, n in net.items() if n)
+    return rows if len(rows) <= MOST_CHANGED else None
 
 
 def _last(answers: Sequence[tuple[AnswerElement, ...]]) -> tuple[AnswerElement, ...]:

@@ -162,8 +162,10 @@ class ChainWatch:
             words = f"that gain has to last for {IN_A_ROW} batches in a row, so far {n}"
             lasting = waiting_for(n, IN_A_ROW, "batches")
             return [lasting._replace(words=words, unit="")]
-        least, held = percent(MIN_GAIN), numbers(comparison.after, comparison.before)
-        words = f"other chains would have to keep {least} less in queues than those in force"
+        gain, least = numbers(100 * comparison.gain, 100 * MIN_GAIN)
+        held = numbers(comparison.after, comparison.before)
+        less = f"{gain} %" if comparison.gain > 0 else "no"
+        words = f"other chains would queue {less} less, at least {least} % is needed"
         cost = saving("", comparison.before, comparison.after, MIN_GAIN, "tuples")
         return [cost._replace(words=f"{words} ({held[0]} against {held[1]})")]
 
