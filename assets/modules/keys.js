@@ -1,6 +1,7 @@
 /* The keyboard: one key, one action; 'g' starts a jump to a page. Typing in a field is left alone. */
 import { copyPermalink, toggleHelp } from "./actions.js";
 import { byId, emit } from "./core.js";
+import { openWords } from "./glossary.js";
 import { go, moment } from "./moment.js";
 import { changeSpeed, holdOrGoOn, step } from "./pace.js";
 import { isPointed } from "./pointed.js";
@@ -27,6 +28,7 @@ const KEYS = {
   "<": () => changeSpeed(0.5),
   ">": () => changeSpeed(2),
   t: () => toggleTwins(),
+  w: () => openWords(),
   f: () => emit("fit"),
   y: () => copyPermalink(),
   "/": () => openSearch(),

@@ -88,6 +88,7 @@ def layout(context: Context, services: Services) -> Component:
     return html.Div(
         [
             *watching(_SECTION, _WATCH),
+            html.P(context.run.about, className="pw-about", hidden=not context.run.about),
             StaticTree(band, id=HEADLINE),
             dcc.Store(id=HEADLINE_KEY, data=key),
             html.Div(

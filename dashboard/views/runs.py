@@ -47,7 +47,7 @@ class RunLine(NamedTuple):
     state: how it stands. unmatched_prob: share of all tuples that satisfied no query. age_s: since
     the newest record, None when the run is over. need: what wants attention where the severity is
     warning or error, else a note; '' = nothing to say. branch: of what it is one,
-    None for a run of its own.
+    None for a run of its own. about: what its queries are about.
     """
 
     id: str
@@ -68,6 +68,7 @@ class RunLine(NamedTuple):
     need: str
     severity: str
     branch: BranchOf | None = None
+    about: str = ""
 
 
 class RunsView(NamedTuple):
@@ -161,6 +162,7 @@ def _row(run: Run, numbers: RunNumbers, now: float) -> RunLine:
         need=need,
         severity=severity,
         branch=branch_of(run),
+        about=run.about,
     )
 
 

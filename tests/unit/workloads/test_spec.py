@@ -90,6 +90,15 @@ format = "json"
     assert workload.sink == SinkSpec(str(tmp_path / "out/matches"), "json")
 
 
+def test_what_the_queries_are_about_is_one_line(tmp_path: Path) -> None:
+    assert load_workload(write(tmp_path, f'about = "Fast\\n cars"{CARS}')).about == "Fast cars"
+    assert load_workload(write(tmp_path, CARS)).about == ""
+    assert "about has 241 characters; 240 at most" in refused(
+        tmp_path, f'about = "{"a" * 241}"{CARS}'
+    )
+    assert "about must be a string, not" in refused(tmp_path, f"about = 3{CARS}")
+
+
 def test_what_a_file_leaves_out(tmp_path: Path) -> None:
     workload = load_workload(write(tmp_path, CARS))
     assert workload.name == "my"
@@ -166,7 +175,7 @@ def test_a_missing_unreadable_or_invalid_file(tmp_path: Path) -> None:
         ("streams = 5", "streams must be a table, not an integer"),
         ("[streams]\nCars = 5", "[streams] Cars must be a table [streams.Cars], not an integer"),
         (CARS + "[querys]\n", "has an unknown table or key 'querys'; did you mean 'queries'?"),
-        (CARS + "[zzz]\n", "allowed: name, durable, functions, streams, relations, queries,"),
+        (CARS + "[zzz]\n", "allowed: name, about, durable, functions, streams, relations,"),
         (CARS + "rates = 5", "[streams.Cars] has an unknown key 'rates'; did you mean 'rate'?"),
     ],
 )

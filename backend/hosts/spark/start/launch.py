@@ -323,6 +323,7 @@ class Launch:
                 "master": self.settings.master,
                 "runs": str(self.settings.runs),
                 "once": self.settings.once,
+                "about": self.workload.about,
                 FILE: str(self.workload.path.absolute()),
                 QUERIES: queries,
                 RELATIONS: self._relation_digests,
