@@ -20,7 +20,7 @@ function begin(data) {
   timer = window.setInterval(() => !document.hidden && askShell(), ASK_MS);
   sessionStorage.setItem(KEPT, recording);
   announce("A recording plays until the live run has its first batch.");
-  playFrom(moment.at ?? data.first, { run: recording, path: moment.path === "/" ? "/plan" : moment.path });
+  playFrom(moment.at ?? data.opening.at ?? data.first, { run: recording, path: moment.path === "/" ? "/plan" : moment.path });
 }
 
 function end() {

@@ -10,6 +10,7 @@ from dashboard.components.formats import show
 from dashboard.views.standing import ALIVE, RunStanding, standing
 from storage.exchange.liveness import LIVE_STATES
 from storage.vocabulary.branches import BranchOf, branch_of
+from storage.vocabulary.openings import about_of
 from storage.vocabulary.records import Run
 
 _ENDINGS: Final = {
@@ -162,7 +163,7 @@ def _row(run: Run, numbers: RunNumbers, now: float) -> RunLine:
         need=need,
         severity=severity,
         branch=branch_of(run),
-        about=run.about,
+        about=about_of(run),
     )
 
 

@@ -97,12 +97,6 @@ class Run:
         """The names of its inputs, joined by ", "."""
         return ", ".join(input.name for input in self.inputs)
 
-    @property
-    def about(self) -> str:
-        """What its queries are about, in a sentence of the workload file; '' of older records."""
-        told = self.settings.get("about")
-        return told if isinstance(told, str) else ""
-
 
 @dataclass(frozen=True, slots=True)
 class Entity:

@@ -90,15 +90,6 @@ format = "json"
     assert workload.sink == SinkSpec(str(tmp_path / "out/matches"), "json")
 
 
-def test_what_the_queries_are_about_is_one_line(tmp_path: Path) -> None:
-    assert load_workload(write(tmp_path, f'about = "Fast\\n cars"{CARS}')).about == "Fast cars"
-    assert load_workload(write(tmp_path, CARS)).about == ""
-    assert "about has 241 characters; 240 at most" in refused(
-        tmp_path, f'about = "{"a" * 241}"{CARS}'
-    )
-    assert "about must be a string, not" in refused(tmp_path, f"about = 3{CARS}")
-
-
 def test_what_a_file_leaves_out(tmp_path: Path) -> None:
     workload = load_workload(write(tmp_path, CARS))
     assert workload.name == "my"
