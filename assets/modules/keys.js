@@ -7,6 +7,7 @@ import { changeSpeed, holdOrGoOn, step } from "./pace.js";
 import { isPointed } from "./pointed.js";
 import { playOrFreeze } from "./replay.js";
 import { openSearch } from "./search.js";
+import { isOnStage, toggleStage } from "./stage.js";
 import { stepAdaptation, stepBatch } from "./strip.js";
 import { toggleTwins } from "./twins.js";
 
@@ -27,6 +28,7 @@ const KEYS = {
   d: () => step("decision"),
   "<": () => changeSpeed(0.5),
   ">": () => changeSpeed(2),
+  s: () => toggleStage(),
   t: () => toggleTwins(),
   w: () => openWords(),
   f: () => emit("fit"),
@@ -37,7 +39,8 @@ const KEYS = {
   "]": () => emit("heat", 1),
   Escape: () => {
     emit("hits", []);
-    if (moment.node) go({ node: null });
+    if (isOnStage()) toggleStage();
+    else if (moment.node) go({ node: null });
   },
 };
 
