@@ -69,6 +69,33 @@ def test_memory_is_taken_away_and_given_back(open_page: OpenPage, run: JoinsRun)
     assert asked.payload["unless_kept_s"] == 30
 
 
+def test_a_knob_that_is_fixed_is_locked_with_the_command(open_page: OpenPage) -> None:
+    page = open_page(f"/knobs?run={RUN}&unit={UNIT}")
+    card = page.locator("#pw-page [data-knob='shards']").first
+    expect(card).to_contain_text("Fixed for a run. For another value start a new one:")
+    expect(card.locator("code")).to_contain_text("--set shards=2")
+    expect(card.get_by_label("shards", exact=True)).to_be_disabled()
+
+
+def test_a_turn_has_a_name_and_can_be_undone(open_page: OpenPage, run: JoinsRun) -> None:
+    page = open_page(f"/knobs?run={RUN}&unit={UNIT}")
+    before = len(run.reader.commands(RUN))
+    page.locator("details:has([data-knob='candidates']) > summary").first.click()
+    card = page.locator("#pw-page [data-knob='candidates']").first
+    card.get_by_label("candidates", exact=True).fill("5")
+    card.get_by_label("Your name, for the audit log").fill("Ann")
+    card.get_by_role("button", name="Apply 5").click()
+    until_asked(page, run.reader, RUN, before + 1)
+    run.ticks()
+    page.get_by_role("button", name="undo").click()
+    until_asked(page, run.reader, RUN, before + 2)
+    run.ticks()
+    turned, undone = sorted(run.reader.commands(RUN), key=lambda asked: asked.id or 0)[-2:]
+    assert turned.actor == undone.actor == "Ann (page 127.0.0.1)"
+    assert (turned.payload["value"], undone.payload["value"]) == (5, 6)
+    assert undone.reason == "undo"
+
+
 def test_the_stage_has_large_type_and_no_chrome(open_page: OpenPage) -> None:
     page = open_page(f"/plan?run={RUN}")
     expect(page.locator(".pw-nav")).to_be_visible()
