@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 SOURCE: Final = Path(__file__).parents[2] / "docs" / "glossary.md"
-#: "## Adaptive multi-route joins (AMRI)": a part of one system; without brackets it is of all.
+#: "## Title (System)": a part of one system; without brackets it is of all.
 _PART: Final = re.compile(r"^## (?P<title>.*?)(?: \((?P<system>.+)\))?$")
 #: A sentence of an entry that begins with a word of its own.
 _NEXT: Final = re.compile(r"(?<=[.;]) (?=\*\*)")
