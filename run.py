@@ -62,7 +62,8 @@ ENTERING: Final = "PLANWATCH_ENTERING"
 NO_ENVIRONMENT: Final = "PLANWATCH_NO_ENVIRONMENT"
 
 #: Plays until the first batch of a demo is there; its folder says how it was made.
-RECORDING: Final = ROOT / "storage" / "recordings" / "flights.planwatch.gz"
+RECORDINGS: Final = ROOT / "storage" / "recordings"
+RECORDING: Final = RECORDINGS / "flights.planwatch.gz"
 
 #: Verbs that wait for Java's classes to be prepared; those that have it done beside their work.
 AFTER_CLASSES: Final = frozenset({"bench"})
@@ -251,12 +252,13 @@ def tour(options: argparse.Namespace, rest: list[str]) -> int:
 
 
 def begin_store(options: argparse.Namespace) -> None:
-    """A new store begins with a recorded run, which plays until the first batch is there; of a
-    workload of one's own it would tell nothing."""
+    """A new store begins with a recorded run of the workload, or of the flights, which plays until
+    the first batch is there; of a workload of one's own it would tell nothing."""
     from storage.exchange.recordings import lay_recording
 
     if options.workload is None or options.workload in shipped_workloads():
-        lay_recording(RECORDING, options.store)
+        own = RECORDINGS / f"{options.workload}.planwatch.gz"
+        lay_recording(own if own.exists() else RECORDING, options.store)
 
 
 def serve(options: argparse.Namespace, rest: list[str]) -> int:

@@ -61,6 +61,7 @@ const CLICKS = {
   "pw-search-open": () => openSearch(),
   "pw-help-open": () => toggleHelp(),
   "pw-help-close": () => toggleHelp(),
+  "pw-stage-open": () => toggleHelp(),
 };
 
 document.addEventListener("click", (event) => {

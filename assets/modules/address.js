@@ -1,9 +1,9 @@
 /* The moment as an address and back. Pure. */
 
-/** @typedef {{path: string, run: string | null, at: number | null, node: string | null, frozen: boolean, show: string | null, unit: string | null, heat: string | null, tables: string | null, span: string | null, scale: string | null, tour: string | null}} Moment */
+/** @typedef {{path: string, run: string | null, at: number | null, node: string | null, frozen: boolean, show: string | null, unit: string | null, heat: string | null, tables: string | null, span: string | null, scale: string | null, tour: string | null, stage: string | null}} Moment */
 
 /** What only the browser draws by: the server is not asked again when it changes. */
-export const OWN = ["heat", "span", "scale", "tour"];
+export const OWN = ["heat", "span", "scale", "tour", "stage"];
 
 /** The moment of a page's path and search text; what is not there is null.
     @param {string} path
@@ -25,6 +25,7 @@ export function parse(path, text) {
     span: fields.get("span") || null,
     scale: fields.get("scale") || null,
     tour: fields.get("tour") || null,
+    stage: fields.get("stage") || null,
   };
 }
 

@@ -7,9 +7,18 @@ function token() {
   return meta ? meta.content : "";
 }
 
+const NAME = "planwatch-name";
+
+/** The name that who uses this browser gave, ''. */
+export const ownName = () => window.localStorage.getItem(NAME) || "";
+
+/** @param {string} name */
+export const keepName = (name) => window.localStorage.setItem(NAME, name.trim());
+
 function ask(method, path, body) {
   const headers = { Accept: "application/json" };
   if (method !== "GET") headers["X-CSRF-Token"] = token();
+  if (method !== "GET" && ownName()) headers["X-Planwatch-Name"] = encodeURIComponent(ownName());
   if (body !== undefined) headers["Content-Type"] = "application/json";
   return fetch(addressOf("/api/v1" + path), { method, headers, credentials: "same-origin", body: body === undefined ? undefined : JSON.stringify(body) });
 }

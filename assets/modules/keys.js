@@ -1,11 +1,13 @@
 /* The keyboard: one key, one action; 'g' starts a jump to a page. Typing in a field is left alone. */
 import { copyPermalink, toggleHelp } from "./actions.js";
 import { byId, emit } from "./core.js";
+import { openWords } from "./glossary.js";
 import { go, moment } from "./moment.js";
 import { changeSpeed, holdOrGoOn, step } from "./pace.js";
 import { isPointed } from "./pointed.js";
 import { playOrFreeze } from "./replay.js";
 import { openSearch } from "./search.js";
+import { isOnStage, toggleStage } from "./stage.js";
 import { stepAdaptation, stepBatch } from "./strip.js";
 import { toggleTwins } from "./twins.js";
 
@@ -26,7 +28,9 @@ const KEYS = {
   d: () => step("decision"),
   "<": () => changeSpeed(0.5),
   ">": () => changeSpeed(2),
+  s: () => toggleStage(),
   t: () => toggleTwins(),
+  w: () => openWords(),
   f: () => emit("fit"),
   y: () => copyPermalink(),
   "/": () => openSearch(),
@@ -35,7 +39,8 @@ const KEYS = {
   "]": () => emit("heat", 1),
   Escape: () => {
     emit("hits", []);
-    if (moment.node) go({ node: null });
+    if (isOnStage()) toggleStage();
+    else if (moment.node) go({ node: null });
   },
 };
 

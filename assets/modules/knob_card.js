@@ -1,10 +1,11 @@
 /* KnobCard: one knob as a draft that is applied on purpose; a Dash component.
 
    Props: run, knob (a Knob row: name, title, scope, kind, value, default, unit, help, low, high, scale, choices,
-   version, batch), disabled (why it cannot be turned, or ''), compact, pending. The card requests and
+   version, batch), disabled (why it cannot be turned, or ''), restart (the command for another value of one
+   that is fixed for a run, or ''), compact, pending. The card requests and
    never claims: it shows what was asked for, PENDING until the engine says applied at a batch, or
    refused and why. */
-import { on } from "./core.js";
+import { on, toast } from "./core.js";
 import { runStanding } from "./header.js";
 import { DraftActions } from "./knob_draft.js";
 import { knobParse, knobPosition, knobProblem, knobRange, knobSlides, knobStep, knobText, knobValue } from "./knob_scale.js";
@@ -42,7 +43,7 @@ function useDraft(row, wanted) {
 }
 
 /* The knob being turned: the request, the draft and its reason, and what can be done with them. */
-function useTurn({ knob: served, run, disabled, pending }) {
+function useTurn({ knob: served, run, disabled, restart, pending }) {
   const { key, request, queue, row: knob, own, wanted } = useTurns(run, served, pending);
   const { text, draft, edit, restore, drop } = useDraft(knob, wanted);
   const [reason, setReason] = useState("");
@@ -51,7 +52,7 @@ function useTurn({ knob: served, run, disabled, pending }) {
   const value = knobParse(knob, text);
   const changed = draft !== null && value !== wanted;
   const overtaken = changed && !own && draft.version !== null && draft.version !== knob.version; // by someone else
-  const off = Boolean(disabled);
+  const off = Boolean(disabled || restart);
   const change = (next) => {
     forget(key);
     edit(next);
@@ -61,8 +62,8 @@ function useTurn({ knob: served, run, disabled, pending }) {
     const asked = send(run, knob, value, reason, overtaken ? draft.version : knob.version, hold);
     drop();
     setReason("");
-    asked.then(({ phase }) => {
-      if (phase !== "refused") return;
+    asked.then(({ phase, text: said }) => {
+      if (phase === "applied") return toast(`${knob.title}: ${wanted} → ${value}, ${said}`, { text: "undo", act: () => send(run, knob, wanted, "undo") }, "ok");
       restore(text);
       setReason(reason);
     });
@@ -72,7 +73,7 @@ function useTurn({ knob: served, run, disabled, pending }) {
 }
 
 export function KnobCard(props) {
-  const { disabled, compact } = props;
+  const { disabled, restart, compact } = props;
   const turn = useTurn(props);
   const { knob } = turn;
   const onKeyDown = (event) => {
@@ -95,11 +96,14 @@ export function KnobCard(props) {
     !compact && h("p", { className: "pw-knob-help" }, knob.help),
     h("div", { className: "pw-knob-control" }, knobSlides(knob) && slider(turn), box(turn), h("span", { className: "pw-knob-unit" }, knob.unit)),
     !compact && foot(knob),
+    restart && locked(restart),
     turn.overtaken && warning(`Changed to ${knob.value} by someone else meanwhile; applying will be refused. Esc takes the new value.`),
     turn.changed && turn.problem && warning(turn.problem),
     turn.changed && !turn.off && h(DraftActions, turn)
   );
 }
+
+const locked = (command) => h("p", { className: "pw-knob-note pw-knob-locked" }, "Fixed for a run. For another value start a new one: ", h("code", { tabIndex: 0 }, command));
 
 const warning = (text) => h("p", { className: "pw-knob-note pw-ink-warning" }, text);
 

@@ -1,6 +1,6 @@
 /* What stands below a drafted turn: what the record says it would do, why, for how long, apply. And the
    buttons of the audit log that keep a turn or go back. */
-import { apiError, callApi, followCommand } from "./api.js";
+import { apiError, callApi, followCommand, keepName, ownName } from "./api.js";
 import { toast } from "./core.js";
 import { send, sendAll } from "./knob_turns.js";
 import { refresh, runKnown } from "./moment.js";
@@ -54,6 +54,7 @@ export function DraftActions({ knob, run, reason, setReason, hold, setHold, appl
       value: reason,
       onChange: (event) => setReason(event.target.value),
     }),
+    h("input", { type: "text", className: "pw-input pw-knob-name", placeholder: "your name", "aria-label": "Your name, for the audit log", title: "Kept in this browser, and in the audit log with what you turn", maxLength: 40, defaultValue: ownName(), onChange: (event) => keepName(event.target.value) }),
     h("select", { className: "pw-input", value: hold, "aria-label": `How long ${knob.name} holds`, onChange: (event) => setHold(Number(event.target.value)) }, holds),
     h("button", { type: "button", className: "pw-button pw-primary", disabled: Boolean(problem), onClick: apply }, `Apply ${value ?? ""}`),
     h("button", { type: "button", className: "pw-button", onClick: drop }, "Discard")

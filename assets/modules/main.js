@@ -11,6 +11,7 @@ import "./behind.js";
 import { on } from "./core.js";
 import { Chart } from "./chart.js";
 import { components } from "./dash.js";
+import "./glossary.js";
 import { receive } from "./header.js";
 import { GainCurve, Rolling } from "./headline.js";
 import { HistoryChart } from "./history_chart.js";

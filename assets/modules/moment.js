@@ -1,6 +1,6 @@
 /* The moment: what the URL says, what the browser knows is newest, and the store pages read.
 
-   URL: path = page, ?run=&at=&node=&frozen=1&show=&unit=, and &heat=&tables=&span=&scale=&tour=. Every change goes through the URL and Dash's
+   URL: path = page, ?run=&at=&node=&frozen=1&show=&unit=, and &heat=&tables=&span=&scale=&tour=&stage=. Every change goes through the URL and Dash's
    Location, so back, forward, reload and a copied link all mean the same. See dashboard/base/context.py
    for the store protocol. */
 import { OWN, parse, search } from "./address.js";

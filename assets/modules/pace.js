@@ -62,7 +62,7 @@ function drawSpeed(speed) {
   const choices = SPEEDS.includes(speed) ? SPEEDS : [...SPEEDS, speed].sort((a, b) => a - b);
   if (picker.dataset.key !== choices.join()) {
     picker.dataset.key = choices.join();
-    picker.replaceChildren(...choices.map((one) => el("option", { value: one }, `${one} ×`)));
+    picker.replaceChildren(...choices.map((one) => el("option", { value: one }, `run ${one} ×`)));
   }
   if (document.activeElement !== picker) picker.value = String(speed);
 }

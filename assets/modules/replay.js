@@ -20,7 +20,7 @@ let speed = null;
 export function replayControls() {
   button = el("button", { type: "button", class: "pw-button pw-play", id: "pw-play" });
   button.addEventListener("click", () => playOrFreeze());
-  const options = SPEEDS.map((value) => el("option", { value }, `${value}×`));
+  const options = SPEEDS.map((value) => el("option", { value }, `replay ${value}×`));
   speed = el("select", { class: "pw-input pw-speed", id: "pw-speed", "aria-label": "Replay speed" }, options);
   speed.value = "10";
   draw();
@@ -91,14 +91,14 @@ function draw() {
   const mode = currentMode();
   const playing = timer !== null;
   const looks = {
-    live: ["pause", "Freeze (space)"],
-    frozen: ["play", "Resume (space)"],
-    replay: playing ? ["pause", "Pause (space)"] : ["play", "Play (space)"],
+    live: ["pause", "Freeze (space)", "Freeze the page; the run goes on"],
+    frozen: ["play", "Resume (space)", "Let the page follow the run again"],
+    replay: playing ? ["pause", "Pause (space)", "Pause the replay; no run is touched"] : ["play", "Play (space)", "Play the replay; no run is touched"],
   };
-  const [sign, label] = looks[mode];
+  const [sign, label, title] = looks[mode];
   setAttr(button, "data-sign", sign);
   setAttr(button, "aria-label", label);
-  setAttr(button, "title", label);
+  setAttr(button, "title", `${title} (space)`);
   setAttr(button, "data-playing", playing ? "1" : "0");
   speed.disabled = mode !== "replay";
 }

@@ -173,3 +173,20 @@ document.addEventListener("click", (event) => {
   if (kind in TABLES) tablesOf(section, TABLES[kind](section));
   else saveDrawing(button.closest(".pw-panel"), kind);
 });
+
+/* The menu of a panel closes once something of it is chosen, by a click elsewhere and by Escape. */
+const opened = () => /** @type {HTMLDetailsElement[]} */ ([...document.querySelectorAll(".pw-more[open]")]);
+document.addEventListener("click", ({ target }) => {
+  for (const menu of opened()) if (!(target instanceof Element && menu.querySelector("summary").contains(target))) menu.open = false;
+});
+document.addEventListener(
+  "keydown",
+  (event) => {
+    const [menu] = opened();
+    if (event.key !== "Escape" || !menu) return;
+    event.stopPropagation();
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  },
+  true
+);

@@ -1,6 +1,7 @@
 /* What a word stands for: the name of the record and its meaning, beside the word on hover and on
    keyboard focus; Escape puts it away. */
 import { el, on } from "./core.js";
+import { meaningOf } from "./glossary.js";
 
 const GAP_PX = 6;
 /* Until a page that is drawn anew stands, ms. */
@@ -19,7 +20,8 @@ const look = () => tip && !shown.isConnected && hide();
 function show(word) {
   hide();
   shown = word;
-  const { raw, meaning } = word.dataset;
+  const { raw } = word.dataset;
+  const meaning = word.dataset.meaning || meaningOf(word.textContent);
   tip = el("div", { class: "pw-term-tip", role: "tooltip", id: "pw-term-tip" }, el("code", {}, raw), meaning ? el("span", {}, meaning) : null);
   document.body.append(tip);
   word.setAttribute("aria-describedby", "pw-term-tip");

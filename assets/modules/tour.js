@@ -1,6 +1,7 @@
-/* The guided demo: a box that walks through tour_stops.js, points at what it speaks of and makes its
-   turns when told. The stop is in the address (?tour=3), so a reload and a copied link keep it. Page down
-   and page up (a presenter's remote) go on and back, Enter makes the turn, Esc leaves. */
+/* The guided demo: a box that walks through those of tour_stops.js that the run on screen has, points at
+   what it speaks of and makes its turns when told. The stop is in the address (?tour=3), so a reload and a
+   copied link keep it. Page down and page up (a presenter's remote) go on and back, Enter makes the turn,
+   Esc leaves. */
 import { callApi } from "./api.js";
 import { announce, byId, el, on, setAttr, setText } from "./core.js";
 import { send } from "./knob_turns.js";
@@ -9,17 +10,37 @@ import { STOPS } from "./tour_stops.js";
 
 const FOLLOW_MS = 200; // how often the frame looks where its target is
 const MARGIN = 6;
+const POOL = "pool_bytes";
 const BRING_MS = 3000;
 let box = null;
 let frame = null;
 let pages = []; // of the run
+let knobs = null; // names of those that do something in the run, null while they are not known
+let asked = null; // the run they were asked of
 let shown = null; // number of the stop the box speaks of, from 0
 let timer = null;
 const before = new Map(); // knob of a run -> its value before the tour turned it
 let bringUntil = 0; // until when the page is scrolled to its target, as it may still be drawn
 
-/* Those of which the run has the page. */
-const stops = () => STOPS.filter((one) => !one.own || pages.includes(one.path));
+/* Those of which the run has the page and the knob. */
+const stops = () => STOPS.filter(({ own, path, needs, unless }) => (!own || pages.includes(path)) && (!needs || knobs.has(needs)) && !(unless && knobs.has(unless)));
+
+/* Which knobs the run has, and whether something bids under its pool, asked once a run. */
+async function know() {
+  asked = known.run;
+  const run = `/runs/${encodeURIComponent(known.run)}`;
+  const answer = await callApi("GET", `${run}/knobs`);
+  if (!answer.ok) return;
+  const names = new Set(answer.body.map((knob) => knob.name));
+  const pool = answer.body.find((knob) => knob.name === POOL);
+  if (pool) {
+    const bids = await callApi("GET", `${run}/market?${new URLSearchParams({ knob: POOL, scope: pool.scope, value: pool.value })}`);
+    if (!bids.ok || !Object.keys(bids.body.granted).length) names.delete(POOL);
+  }
+  knobs = names;
+  shown = null;
+  draw();
+}
 
 const number = () => (/^[1-9]\d*$/.test(moment.tour || "") ? Math.min(Number(moment.tour), stops().length) - 1 : null);
 
@@ -63,6 +84,9 @@ function build() {
 }
 
 function draw() {
+  if (!moment.tour) return close();
+  if (known.run && known.run !== asked) know();
+  if (!knobs) return undefined;
   const stop = number();
   if (stop === null) return close();
   if (!box) build();
@@ -142,12 +166,20 @@ async function makeTurn(turn, stop) {
   const knob = answer.ok && answer.body.find((row) => row.name === turn.knob);
   if (!knob) return say(`This run has no knob ${turn.knob}.`);
   const key = `${run} ${turn.knob}`;
-  const value = turn.back ? before.get(key) ?? knob.default : Math.min(knob.high ?? Infinity, knob.value * turn.times);
+  const value = turned(turn, knob, before.get(key));
   if (value === knob.value) return say("The page already shows it.");
-  if (!turn.back && !before.has(key)) before.set(key, knob.value);
+  if (!turn.back && !turn.hold && !before.has(key)) before.set(key, knob.value);
   say(`${knob.value} → ${value}: requested …`);
-  const done = await send(run, knob, value, "guided tour", knob.version);
-  return say(`${knob.value} → ${value}: ${done.text}.`);
+  const done = await send(run, knob, value, "guided tour", knob.version, turn.hold);
+  const back = turn.hold && done.phase === "applied" ? `, ${knob.value} again after ${turn.hold} s` : "";
+  return say(`${knob.value} → ${value}: ${done.text}${back}.`);
+}
+
+function turned({ back, value, times }, knob, was) {
+  if (back) return was ?? knob.default;
+  if (value !== undefined) return value;
+  const more = Math.min(knob.high ?? Infinity, knob.value * times);
+  return knob.type === "int" ? Math.round(more) : more;
 }
 
 const KEYS = { PageDown: () => step(1), PageUp: () => step(-1), Escape: leave, Enter: () => byId("pw-tour-turn").hidden || act() };
@@ -168,14 +200,14 @@ document.addEventListener(
 document.addEventListener("click", (event) => {
   if (event.target.id !== "pw-tour-open") return;
   byId("pw-help").close();
-  visit(0);
+  if (knobs && asked === known.run) visit(0);
+  else go({ tour: "1", path: "/plan", show: null });
 });
 
 on("moment", draw);
 on("shell", ({ pages: own = [] }) => {
-  const before = stops().length;
+  const before = knobs && stops().length;
   pages = own;
-  if (stops().length === before) return;
-  shown = null;
-  draw();
+  if (knobs && stops().length !== before) shown = null;
+  if (moment.tour) draw();
 });

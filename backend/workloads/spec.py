@@ -27,6 +27,7 @@ from backend.workloads.tables import (
     check_name,
     kind_of,
     read_toml,
+    workload_about,
     workload_name,
 )
 from backend.workloads.ticks import (
@@ -58,7 +59,7 @@ Progress = Callable[[int, int], None]
 RESERVED: Final = frozenset({"query_ids"})
 #: What a file may hold.
 DOCUMENT: Final = (
-    *("name", "durable", "functions", "streams", "relations", "queries", "constraints"),
+    *("name", "about", "durable", "functions", "streams", "relations", "queries", "constraints"),
     *("knobs", "sink"),
 )
 #: Keys of a stream that has a timestamp.
@@ -128,7 +129,8 @@ class SinkSpec:
 @dataclass(frozen=True, slots=True)
 class Workload:
     """Everything one workload file says. knobs: overrides already laid over the file's. functions:
-    those queries may call; relations: stored ones, which they may read."""
+    those queries may call; relations: stored ones, which they may read. about: what the queries are
+    about, in a sentence for people."""
 
     name: str
     path: Path
@@ -138,6 +140,7 @@ class Workload:
     sink: SinkSpec
     functions: Functions = field(default_factory=Functions)
     relations: tuple[RelationSpec, ...] = ()
+    about: str = ""
 
     @property
     def schemas(self) -> dict[str, Schema]:
@@ -179,6 +182,7 @@ def load_workload(
         sink=replace(_sink(document.table("sink")), durable=_flag(document, "durable", False)),
         functions=functions,
         relations=relations,
+        about=workload_about(document),
     )
 
 

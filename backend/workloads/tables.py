@@ -22,6 +22,8 @@ _LOOKED_AT: Final = 20
 _FINE_TIME: Final = re.compile(r"\d\d:\d\d:\d\d\.\d{6}(?P<finer>\d*[1-9])")
 #: Bytes of a workload's name: ids of its runs have the time, too, and are names of folders.
 _LONGEST_OF_RUN: Final = 200
+#: Characters of what a workload is about: two lines of a page.
+_LONGEST_ABOUT: Final = 240
 _TWICE: Final = re.compile(r"^Cannot declare \((?P<path>.*?),?\) twice$")
 
 
@@ -215,6 +217,14 @@ def workload_name(document: TomlTable) -> str:
         message = f"has {n_bytes} bytes in UTF-8, and {_LONGEST_OF_RUN} at most fit a folder's name"
         raise document.refuse(f"name {name!r} {message}; write a shorter name = …")
     return name
+
+
+def workload_about(document: TomlTable) -> str:
+    """What a workload file says its queries are about, in one line; ''. Raises WorkloadError."""
+    about = " ".join((document.text("about") or "").split())
+    if len(about) > _LONGEST_ABOUT:
+        raise document.refuse(f"about has {len(about)} characters; {_LONGEST_ABOUT} at most")
+    return about
 
 
 def check_name(table: TomlTable, what: str, name: str) -> None:

@@ -15,6 +15,7 @@ from dashboard.api.registry import ApiCall, Handler, Method, Route
 from dashboard.base.prefix import below
 from dashboard.serving.compression import EVENTS
 from dashboard.views.alerts import AlertState
+from dashboard.views.glossary import GlossaryWord
 from dashboard.views.planlog import PlanLogEntry
 from storage.tables.rows import StoredMisfit, StoredResult
 from storage.vocabulary.records import Command, Entity, Knob, PlanVersion, Unit
@@ -153,6 +154,13 @@ _READING = (
         searching.places,
         "What can be gone to in the run",
         list[searching.SearchPlace],
+    ),
+    Route(
+        "GET",
+        f"{_RUN}/glossary",
+        searching.glossary,
+        "Words of the glossary that concern the run",
+        list[GlossaryWord],
     ),
     Route(
         "GET",

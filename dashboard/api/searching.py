@@ -1,4 +1,4 @@
-"""What can be gone to in a run: parts, queries, knobs, decisions, as the search lists them."""
+"""What can be looked up in a run: parts, queries, knobs, decisions, words of the glossary."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dashboard.api.common import find_run
 from dashboard.api.registry import ApiCall
 from dashboard.components.names import words_of
 from dashboard.views.events import titled
+from dashboard.views.glossary import GlossaryWord, glossary_of
 from storage.reader import Reader
 
 #: Kinds of entities -> the page that shows them.
@@ -42,6 +43,12 @@ def places(call: ApiCall) -> list[SearchPlace]:
     """All of them; decisions newest first."""
     reader, run = call.services.reader, find_run(call).id
     return [*_entities(reader, run), *_knobs(reader, run), *_decisions(reader, run)]
+
+
+def glossary(call: ApiCall) -> list[GlossaryWord]:
+    """Of all systems, and of those that the run has."""
+    run = find_run(call).id
+    return glossary_of({unit.system for unit in call.services.reader.units(run)})
 
 
 def _entities(reader: Reader, run: str) -> Iterator[SearchPlace]:

@@ -7,15 +7,17 @@ from typing import Final, NamedTuple
 
 from storage.exchange.liveness import LIVE_STATES
 from storage.vocabulary.branches import branch_of
+from storage.vocabulary.openings import opens_at
 from storage.vocabulary.records import Run
 
 
 class Opening(NamedTuple):
     """live: the newest run at work that has a batch. recording: the newest run that has one, where
-    none is live and one is awaited. Both are ids, '' = none."""
+    none is live and one is awaited. Both are ids, '' = none. at: the batch it plays from."""
 
     live: str = ""
     recording: str = ""
+    at: int | None = None
 
 
 NO_OPENING: Final = Opening()
@@ -51,4 +53,6 @@ def build_opening(
     own = [run for run in runs if branch_of(run) is None]
     begins = any(run.state in LIVE_STATES for run in own)
     asked = awaits_since is not None and all(run.started_at < awaits_since for run in own)
-    return Opening(recording=default.id) if begins or asked else NO_OPENING
+    if not begins and not asked:
+        return NO_OPENING
+    return Opening(recording=default.id, at=opens_at(default))

@@ -186,11 +186,12 @@ class KnobCard(Drawn):
 
     disabled: why it cannot be turned now, or ''. compact: the small form of the inspector.
     pending: the request still waiting for the engine, which the card goes on following.
+    restart: the command for another value of one that is fixed for a run, else ''.
     """
 
     _namespace = NAMESPACE
     _type = "KnobCard"
-    _names = ("id", "run", "knob", "disabled", "compact", "pending")
+    _names = ("id", "run", "knob", "disabled", "compact", "pending", "restart")
 
     def __init__(
         self,
@@ -200,6 +201,7 @@ class KnobCard(Drawn):
         disabled: str = "",
         compact: bool = False,
         pending: Command | None = None,
+        restart: str = "",
     ) -> None:
         waiting = None
         if pending is not None:
@@ -211,6 +213,7 @@ class KnobCard(Drawn):
             disabled=disabled,
             compact=compact,
             pending=waiting,
+            restart=restart,
         )
 
 

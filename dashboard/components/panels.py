@@ -26,10 +26,26 @@ def panel(
     if note is not None:
         head.append(html.Div(note, className="pw-panel-note"))
     if actions is not None:
-        head.append(html.Div(actions, className="pw-panel-actions"))
+        head.append(html.Div(_folded(title, actions), className="pw-panel-actions"))
     body = html.Div(children, className="pw-panel-body")
     parts = [html.Header(head, className="pw-panel-head"), body]
     return html.Section(parts, className=f"pw-panel {className}".strip(), **attributes)
+
+
+def _folded(title: str, actions: Any) -> list[Component]:
+    """Actions with those that take something away in one menu, where there are several."""
+    every = actions if isinstance(actions, list) else [actions]
+    taking = [action for action in every if _takes(action)]
+    if len(taking) < 2:
+        return every
+    name = f"Save {title}, or see its records"
+    more = html.Summary("⋯", className="pw-button", title=name, **attrs(aria_label=name))
+    menu = html.Details([more, html.Div(taking, className="pw-more-list")], className="pw-more")
+    return [*(action for action in every if not _takes(action)), menu]
+
+
+def _takes(action: Component) -> bool:
+    return not {"pw-save", "pw-sql-link"}.isdisjoint(getattr(action, "className", "").split())
 
 
 def twinned(
@@ -73,4 +89,6 @@ def zoom_reset() -> Component:
 
 def _saver(words: str, kind: str, title: str) -> Component:
     data = attrs(data_pw_save=kind, aria_label=title)
-    return html.Button(words, className="pw-button pw-save", type="button", title=title, **data)
+    return html.Button(
+        f"Save as {words}", className="pw-button pw-save", type="button", title=title, **data
+    )

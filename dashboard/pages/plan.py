@@ -36,6 +36,7 @@ from dashboard.views import plan as views
 from dashboard.views.book import SYSTEM
 from dashboard.views.plan_parts import marks_of
 from storage.reader import Reader
+from storage.vocabulary.openings import about_of
 from storage.vocabulary.records import Batch
 
 GRAPH: Final = "plan-graph"
@@ -85,9 +86,11 @@ def layout(context: Context, services: Services) -> Component:
         dcc.Store(id=INSPECTOR_KEY, data=inspector_key(services, context)),
     ]
     band, key = _headline(services.reader, context, facts)
+    about = about_of(context.run)
     return html.Div(
         [
             *watching(_SECTION, _WATCH),
+            html.P(about, className="pw-about", hidden=not about),
             StaticTree(band, id=HEADLINE),
             dcc.Store(id=HEADLINE_KEY, data=key),
             html.Div(

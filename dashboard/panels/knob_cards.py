@@ -15,7 +15,7 @@ from dashboard.base.context import Context
 from dashboard.components.drawn import KnobCard, knob_row
 from dashboard.components.keys import key_input, watching
 from dashboard.serving.services import Services
-from dashboard.views.knobs import pending
+from dashboard.views.knobs import pending, restart_of
 from storage.reader import Reader
 from storage.vocabulary.records import Knob
 
@@ -47,6 +47,7 @@ def draw_cards(
             disabled=locked,
             compact=compact,
             pending=waiting.get((knob.scope, knob.name)),
+            restart=restart_of(knob, context.run.workload) if context.run else "",
         )
         for knob in knobs
     ]

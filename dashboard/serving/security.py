@@ -12,7 +12,8 @@ import hashlib
 import hmac
 import secrets
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
+from urllib.parse import unquote
 
 from flask import Request, Response
 
@@ -21,6 +22,9 @@ from dashboard.serving.hosts import check_host_names, read_host, read_origin
 from dashboard.serving.settings import SESSION_SECONDS, Settings, is_loopback
 
 CSRF_HEADER = "X-CSRF-Token"
+#: Who asks, as they call themselves, percent-encoded: shown, and trusted by nobody.
+NAME_HEADER: Final = "X-Planwatch-Name"
+LONGEST_NAME: Final = 40
 CSRF_META = "csrf-token"
 Level: TypeAlias = Literal["visitor", "reader"]
 
@@ -114,10 +118,11 @@ class Guard:
         return session is not None and session.level == "reader"
 
     def check_change(self, request: Request) -> str:
-        """Who asks for a change: 'api <address>' or 'page <address>'.
+        """Who asks for a change: 'api <address>' or 'page <address>', behind a name where one is
+        given: 'Ann (page 10.0.0.2)'.
 
         Raises RequestRefused: 401 without bearer token or CSRF token, 403 when the server is
-        read-only.
+        read-only, 400 for a name that cannot be one.
         """
         if self.has_bearer(request):
             actor = f"api {request.remote_addr}"
@@ -131,7 +136,8 @@ class Guard:
             )
         if self._settings.why_no_control:
             raise RequestRefused(403, "read_only", self._settings.why_no_control)
-        return actor
+        name = _name_of(request)
+        return f"{name} ({actor})" if name else actor
 
     def has_bearer(self, request: Request) -> bool:
         """Whether the request carries the bearer token."""
@@ -235,3 +241,12 @@ def secure_headers(response: Response) -> Response:
 
 def _advice(host: str) -> str:
     return f"If a proxy shows the dashboard there, start it with --allow-host {host}."
+
+
+def _name_of(request: Request) -> str:
+    """What who asks is called, ''. Raises RequestRefused (400)."""
+    name = " ".join(unquote(request.headers.get(NAME_HEADER, "")).split())
+    if len(name) > LONGEST_NAME or not name.isprintable():
+        allowed = f"at most {LONGEST_NAME} printable characters, percent-encoded"
+        raise RequestRefused(400, "bad_name", f"The name in {NAME_HEADER} is refused: {allowed}.")
+    return name

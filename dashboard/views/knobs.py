@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 from graphlib import TopologicalSorter
@@ -9,11 +10,12 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from dashboard.base.face import Face, faces
+from dashboard.base.face import Face, faces, told
 from dashboard.components.formats import UNKNOWN, show
 from dashboard.components.names import words_of
 from dashboard.views.book import SYSTEM
 from dashboard.views.forecasts import Forecast, Judged
+from dashboard.views.unreplayed import FIXED
 from storage.vocabulary.records import Command, Entity, Knob
 
 #: What operators turn most stands first, beside what systems say; the rest follows by name.
@@ -241,3 +243,14 @@ def value_words(value: Any, unit: str = "") -> str:
     if unit == "bytes" and isinstance(value, int | float):
         return show(value, "bytes")
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def restart_of(knob: Knob, workload: str) -> str:
+    """The command that starts another run with another value of a knob that is fixed for a run, ''
+    for one that can be turned."""
+    if told("unreplayed").get(knob.name) != FIXED:
+        return ""
+    other = next((choice for choice in knob.choices if choice != knob.value), None)
+    if other is None and isinstance(knob.value, int):
+        other = str(2 * knob.value)
+    return f"python3 run.py demo {shlex.quote(workload)} --set {knob.name}={other or '…'}"

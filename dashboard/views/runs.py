@@ -10,6 +10,7 @@ from dashboard.components.formats import show
 from dashboard.views.standing import ALIVE, RunStanding, standing
 from storage.exchange.liveness import LIVE_STATES
 from storage.vocabulary.branches import BranchOf, branch_of
+from storage.vocabulary.openings import about_of
 from storage.vocabulary.records import Run
 
 _ENDINGS: Final = {
@@ -47,7 +48,7 @@ class RunLine(NamedTuple):
     state: how it stands. unmatched_prob: share of all tuples that satisfied no query. age_s: since
     the newest record, None when the run is over. need: what wants attention where the severity is
     warning or error, else a note; '' = nothing to say. branch: of what it is one,
-    None for a run of its own.
+    None for a run of its own. about: what its queries are about.
     """
 
     id: str
@@ -68,6 +69,7 @@ class RunLine(NamedTuple):
     need: str
     severity: str
     branch: BranchOf | None = None
+    about: str = ""
 
 
 class RunsView(NamedTuple):
@@ -161,6 +163,7 @@ def _row(run: Run, numbers: RunNumbers, now: float) -> RunLine:
         need=need,
         severity=severity,
         branch=branch_of(run),
+        about=about_of(run),
     )
 
 

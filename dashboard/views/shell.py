@@ -55,7 +55,7 @@ class Snapshot:
     gaps: list[tuple[int, str]] = field(default_factory=list)
     pages: list[str] = field(default_factory=list)
     left_out: int = 0
-    opening: dict[str, str] = field(default_factory=dict)
+    opening: dict[str, Any] = field(default_factory=dict)
     layout: str = ""
     works: list[tuple[str, str, str]] = field(default_factory=list)
 

@@ -19,6 +19,7 @@ RECORD: Final = "It changes what is recorded, not what runs."
 PACE: Final = "It changes how tuples arrive: past decisions do not show its effect."
 STATE: Final = "It changes what operators store, and only the size of that is recorded."
 MARKET: Final = "The Memory page previews it, along all bids: drag the edge of the pool there."
+FIXED: Final = "It is fixed for a run."
 SAME: Final = "Results and plans stay the same; what it takes shows only while it runs."
 
 #: Of knobs that no one system has; of one that nobody lists GENERAL is said.

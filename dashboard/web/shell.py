@@ -70,6 +70,8 @@ HELP_KEYS: Final = (
     (("n", "d"), "of a paused run: one batch; one scheduling decision, where it is in one process"),
     (("<", ">"), "replay streams slower, faster"),
     (("t",), "switch between charts and tables"),
+    (("w",), "what the words on the page mean"),
+    (("s",), "the stage: large type, nothing else; Esc leaves it"),
     (("[", "]"), "what the cards of the plan show"),
     (("f",), "see all of the plan; wheel, pinch and drag zoom and move it"),
     (("-", "+"), "on a card: collapse or expand its inputs; on the frame of a plan: zoom"),
@@ -95,6 +97,7 @@ def build_shell(services: Services) -> Component:
                 id=ids.TOASTS, className="pw-toasts", role="log", **attrs(aria_label="Notices")
             ),
             static(_help()),
+            static(_glossary()),
         ]
     )
 
@@ -245,6 +248,10 @@ def _help() -> Component:
         html.P(_ABOUT, className="pw-panel-note"),
         html.Button("Guided tour", id="pw-tour-open", className="pw-button", type="button"),
         " ",
+        html.Button("Stage", id="pw-stage-open", className="pw-button", type="button"),
+        " ",
+        html.Button("Glossary", id="pw-words-open", className="pw-button", type="button"),
+        " ",
         html.Button("Close", id="pw-help-close", className="pw-button", type="button"),
     ]
     return html.Dialog(
@@ -252,6 +259,21 @@ def _help() -> Component:
         id=ids.HELP,
         className="pw-help",
         **attrs(aria_label="Help"),
+    )
+
+
+def _glossary() -> Component:
+    """Filled by modules/glossary.js."""
+    body = [
+        html.H2("Glossary", tabIndex="-1"),
+        html.Div(id="pw-words-list"),
+        html.Button("Close", id="pw-words-close", className="pw-button", type="button"),
+    ]
+    return html.Dialog(
+        html.Div(body, className="pw-help-body"),
+        id="pw-words",
+        className="pw-help pw-words",
+        **attrs(aria_label="Glossary"),
     )
 
 

@@ -193,6 +193,30 @@ def test_an_ended_run_cannot_be_changed(site: Site) -> None:
         assert error_of(answer)["state"] == "ended"
 
 
+@pytest.mark.parametrize(
+    ("name", "actor"),
+    [
+        ("Ann", "Ann (api 127.0.0.1)"),
+        ("%C3%89va%20B", "Éva B (api 127.0.0.1)"),
+        (" ", "api 127.0.0.1"),
+    ],
+)
+def test_a_name_is_in_the_audit(site: Site, name: str, actor: str) -> None:
+    headers = {**BEARER, "X-Planwatch-Name": name}
+    body = {"knob": "mu", "value": 0.2}
+    answer = site.browser().post(f"{RUN}/commands", json=body, headers=headers)
+    assert answer.get_json()["actor"] == actor
+
+
+@pytest.mark.parametrize("name", ["a" * 41, "a%00b"])
+def test_a_name_that_cannot_be_one_is_refused(site: Site, name: str) -> None:
+    headers = {**BEARER, "X-Planwatch-Name": name}
+    body = {"knob": "mu", "value": 0.2}
+    answer = site.browser().post(f"{RUN}/commands", json=body, headers=headers)
+    assert answer.status_code == 400
+    assert error_of(answer)["code"] == "bad_name"
+
+
 def test_the_page_changes_things_with_its_csrf_token(site: Site) -> None:
     browser = site.browser()
     headers = csrf(browser)

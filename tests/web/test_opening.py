@@ -65,8 +65,30 @@ def test_who_took_the_replay_into_their_hands_is_asked(site: Site, open_page: Op
     assert page.evaluate("location.pathname") == "/decisions"
 
 
-def test_a_run_that_is_named_is_shown_and_nothing_plays(site: Site, open_page: OpenPage) -> None:
-    page = open_page(f"/plan?run={ENDED}")
+def test_a_page_reached_by_address_plays_on_and_goes_live(site: Site, open_page: OpenPage) -> None:
+    page = open_page(f"/plan?run={ENDED}&at=4")
+    playing(page)
+    until(page, "planwatch.shown() >= 4")
+    page.reload()
+    playing(page)
+    begin(site)
+    expect(page.locator("#pw-mode-word")).to_have_text("LIVE")
+    assert page.evaluate("location.search") == ""
+
+
+def test_a_reload_after_the_first_batch_goes_live(site: Site, open_page: OpenPage) -> None:
+    page = open_page("/plan")
+    playing(page)
+    address = page.url
+    page.goto("about:blank")
+    begin(site)
+    page.goto(address)
+    expect(page.locator("#pw-mode-word")).to_have_text("LIVE")
+    expect(page.locator("#pw-opening")).to_be_hidden()
+
+
+def test_a_moment_that_is_frozen_stays(site: Site, open_page: OpenPage) -> None:
+    page = open_page(f"/plan?run={ENDED}&at=4&frozen=1")
     expect(page.locator(".pw-graph .pw-card").first).to_be_visible()
     expect(page.locator("#pw-opening")).to_be_hidden()
     expect(page.locator("#pw-play")).to_have_attribute("data-playing", "0")

@@ -74,6 +74,7 @@ def test_regions_nobody_recorded_leave_nothing_to_save(open_page: OpenPage) -> N
     panel = page.locator("#pw-regions")
     expect(panel).to_contain_text("no bitmap of this construct")
     until(page, "!document.querySelector('#pw-regions-graph .pw-plot').textContent")
+    panel.locator(".pw-more summary").click()
     panel.get_by_role("button", name="SVG").click()
     expect(page.get_by_text("Nothing is drawn here yet")).to_be_attached()
     picked.filter(has_text="dep_delay").click()

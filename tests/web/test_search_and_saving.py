@@ -57,12 +57,18 @@ def test_the_search_leads_to_whatever_it_finds(open_page: OpenPage) -> None:
     expect(page.get_by_role("dialog", name="Search")).to_have_count(0)
 
 
+def save(page: Page, title: str, words: str) -> None:
+    """Choose it in the panel's menu."""
+    page.locator(f"summary[aria-label^='Save {title},']").click()
+    page.get_by_role("button", name=f"Save {title} as {words}", exact=True).click()
+
+
 def test_tables_are_saved_as_csv(open_page: OpenPage) -> None:
     page = open_page("/plan?run=r1&at=110")
     expect(page.locator("#plan-graph")).to_have_attribute("data-batch", "110")
     page.keyboard.press("t")
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="Save Plan as CSV").click()
+        save(page, "Plan", "CSV")
     assert waiting.value.suggested_filename == "r1-plan-batch110.csv"
     rows = list(csv.reader(Path(waiting.value.path()).read_text().splitlines()))
     names = [row[0] for row in rows if row and row[0] in ATTRIBUTES]
@@ -79,7 +85,7 @@ def test_tables_are_saved_as_parquet_while_the_figure_is_shown(open_page: OpenPa
     saved: list[Download] = []
     page.on("download", lambda one: saved.append(one))
     with page.expect_download():
-        page.get_by_role("button", name="Save Plan as Parquet").click()
+        save(page, "Plan", "Parquet")
     expect(page.locator("[data-twin]").first).to_have_attribute("data-twin", "figure")
     page.wait_for_timeout(500)  # sleeps: no further file comes
     tables = {one.suggested_filename: pq.read_table(one.path()) for one in saved}
@@ -97,7 +103,7 @@ def test_the_plan_is_saved_as_svg(open_page: OpenPage) -> None:
     page = open_page("/plan?run=r1&at=110", scheme="dark")
     expect(page.locator("#plan-graph svg")).to_be_visible()
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="Save Plan as SVG").click()
+        save(page, "Plan", "SVG")
     root = ElementTree.parse(waiting.value.path()).getroot()
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     texts = {"".join(node.itertext()) for node in root.iter("{http://www.w3.org/2000/svg}text")}
@@ -121,14 +127,14 @@ def test_what_is_drawn_is_saved_as_it_looks(
     box = page.locator(drawn).first.bounding_box()
     assert box is not None
     with page.expect_download() as waiting:
-        page.get_by_role("button", name=f"Save {title} as PNG", exact=True).click()
+        save(page, title, "PNG")
     png = Path(waiting.value.path()).read_bytes()
     assert png[:8] == b"\x89PNG\r\n\x1a\n"
     width, height = struct.unpack(">II", png[16:24])
     assert (width, height) == pytest.approx((2 * box["width"], 2 * box["height"]), abs=3)
     assert len(png) > 20_000
     with page.expect_download() as waiting:
-        page.get_by_role("button", name=f"Save {title} as SVG", exact=True).click()
+        save(page, title, "SVG")
     text = Path(waiting.value.path()).read_text(encoding="utf-8")
     assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
     assert ("Visits per tuple" if title == "Timeline" else "month") in text
@@ -147,7 +153,7 @@ def test_charts_of_a_panel_are_saved_together(
     page = open_page(f"{address}?run=r1&at=110")
     expect(page.locator(".pw-history svg").nth(2)).to_be_visible()
     with page.expect_download() as waiting:
-        page.get_by_role("button", name=f"Save {title} as SVG", exact=True).click()
+        save(page, title, "SVG")
     root = ElementTree.parse(waiting.value.path()).getroot()
     svg = "{http://www.w3.org/2000/svg}"
     assert words <= {"".join(node.itertext()) for node in root.findall(f"{svg}text")}
@@ -155,7 +161,7 @@ def test_charts_of_a_panel_are_saved_together(
     assert len(charts) >= 3
     assert len({(one.attrib["x"], one.attrib["y"]) for one in charts}) == len(charts)
     with page.expect_download() as waiting:
-        page.get_by_role("button", name=f"Save {title} as PNG", exact=True).click()
+        save(page, title, "PNG")
     png = Path(waiting.value.path()).read_bytes()
     assert png[:8] == b"\x89PNG\r\n\x1a\n"
     assert len(png) > 5_000

@@ -107,8 +107,9 @@ def _numbers(reader: Reader, run: Run) -> RunNumbers:
 def _cells(row: RunLine, context: Context) -> list[CellData]:
     link = jump_to(context, "/plan", at="now", run=row.id)
     what = f"{row.workload} / {row.stream}" if row.branch is None else row.branch.words
+    about = f" — {row.about}" if row.about else ""
     return [
-        {"text": row.id, "jump": link, "sub": what},
+        {"text": row.id, "jump": link, "sub": f"{what}{about}"},
         _state(row),
         _started(row),
         known(row.tuples, "no batch yet"),

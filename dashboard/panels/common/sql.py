@@ -15,10 +15,12 @@ from dashboard.components.formats import show
 from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.components.states import empty
+from dashboard.panels.common.sql_chart import draw_chart
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.serving.services import Services
 from storage.reader import Reader
 from storage.reading.sql import MOST_ROWS, TIME_S, SqlAnswer, SqlRefused
+from storage.tables.schema import METADATA
 
 #: Rows on the page; files have all.
 SHOWN: Final = 500
@@ -110,7 +112,25 @@ def _controls(context: Context, services: Services) -> list[Component]:
     ]
     label = html.Label("One SELECT on the store", htmlFor="pw-sql-text")
     send = html.Div(buttons, className="pw-query-send")
-    return [html.Form([label, box, send], id=FORM, className="pw-sql-form")]
+    hints = html.Div(id="pw-sql-hints", className="pw-chips", hidden=True)
+    form = html.Form([label, box, hints, send], id=FORM, className="pw-sql-form")
+    return [html.Div([form, _tables()], className="pw-sql-top")]
+
+
+def _tables() -> Component:
+    """All tables with their columns; a click on a name puts it in, see modules/page_sql.js."""
+    tables = [
+        html.Details(
+            [html.Summary(table.name), html.Div([_name(table.name), *map(_name, table.c.keys())])]
+        )
+        for table in sorted(METADATA.tables.values(), key=lambda table: table.name)
+    ]
+    return html.Div(tables, className="pw-sql-tables", role="group", **attrs(aria_label="Tables"))
+
+
+def _name(name: str) -> Component:
+    title = f"Put {name} into the query"
+    return html.Button(name, type="button", title=title, **attrs(data_pw_sql_name=name))
 
 
 def _meaning(view: SqlView) -> Component:
@@ -139,7 +159,7 @@ def _answer(view: SqlView) -> list[Component]:
         return [html.P([html.B("Refused: "), view.refusal], className="pw-notice", role="alert")]
     answer = view.answer
     if answer is None:
-        words = "Write a query or take one from above; every table is in docs/introspection.md."
+        words = "Write a query, or take one from above. Tables and columns are beside the field."
         return [empty("Nothing was asked yet", words)]
     columns = tuple(TableColumn(name, _form_of(answer, i)) for i, name in enumerate(answer.columns))
     rows = [[_cell(value) for value in row] for row in answer.rows[:SHOWN]]
@@ -149,7 +169,8 @@ def _answer(view: SqlView) -> list[Component]:
     table = RowTable(f"Answer: {more}", columns, rows, total=n)
     which = f"these {show(n, 'int')}" if answer.is_cut else "all"
     files = [_file(view, which, ending) for ending in ("csv", "parquet")]
-    return [html.Div(files, className="pw-chips"), table]
+    drawn = draw_chart(answer)
+    return [html.Div(files, className="pw-chips"), *([drawn] if drawn else []), table]
 
 
 def _form_of(answer: SqlAnswer, place: int) -> Any:

@@ -7,7 +7,7 @@ from typing import Final
 
 from dashboard.base.face import NodeKind
 from dashboard.views.inspector import COST, SPEED
-from dashboard.views.unreplayed import PACE, STATE
+from dashboard.views.unreplayed import FIXED, PACE, STATE
 
 WORDS: Final[Mapping[str, str]] = {
     "scheduler": "Scheduler",
@@ -27,8 +27,8 @@ UNREPLAYED: Final[Mapping[str, str]] = {
     "state_limit_bytes": "Beyond it queries and batches wait; no plan depends on it.",
     "sharing": STATE,
     "implicit_istream": "It changes which results there are, not what they cost.",
-    "shards": "It is fixed for a run.",
-    "join_trees": "It is fixed for a run.",
+    "shards": FIXED,
+    "join_trees": FIXED,
 }
 #: What the costs of other values are, of knobs whose values evaluations plan anew.
 CHOSEN: Final[Mapping[str, str]] = {"scheduler": "waiting in queues"}

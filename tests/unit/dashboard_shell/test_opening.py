@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 import pytest
 
+from backend.workloads.shipped import shipped_workloads
+from backend.workloads.spec import load_workload
 from dashboard.base.opening import Opening, build_opening, default_run
-from run import RECORDING
+from run import RECORDING, RECORDINGS, begin_store
 from storage.errors import StoreMissing
 from storage.exchange.recordings import lay_recording
 from storage.store import open_reader
+from storage.vocabulary.openings import about_of, opens_at
 from storage.vocabulary.records import Run
 from tests.unit.dashboard_shell.samples import run
 
@@ -69,5 +73,29 @@ def test_a_new_store_begins_with_the_recording_and_an_old_one_is_left_alone(tmp_
     assert [path.name for path in store.parent.iterdir()] == ["runs.db"]
 
 
-def test_the_recording_is_small() -> None:
-    assert RECORDING.stat().st_size <= 1_000_000
+@pytest.mark.parametrize("path", sorted(RECORDINGS.glob("*.gz")), ids=lambda path: path.name)
+def test_a_recording_is_of_a_shipped_workload_and_opens_where_a_plan_has_changed(
+    path: Path, tmp_path: Path
+) -> None:
+    workload = path.name.removesuffix(".planwatch.gz")
+    assert lay_recording(path, str(tmp_path / "runs.db"))
+    with open_reader(str(tmp_path / "runs.db")) as reader:
+        (recorded,) = reader.runs()
+        last, at = reader.last_batch(recorded.id), opens_at(recorded)
+        assert any(plan.batch <= (at or 0) for plan in reader.plans(recorded.id)[1:])
+    assert recorded.workload == workload
+    assert recorded.host == "recorded"
+    assert about_of(recorded) == load_workload(shipped_workloads()[workload]).about
+    assert 0 < (at or 0) <= (last or 0)
+
+
+def test_a_demo_begins_with_the_recording_of_its_workload(tmp_path: Path) -> None:
+    for workload, plays in ((None, "flights"), ("joins", "joins"), ("temporal", "flights")):
+        options = argparse.Namespace(workload=workload, store=str(tmp_path / f"{workload}.db"))
+        begin_store(options)
+        with open_reader(options.store) as reader:
+            assert [run.workload for run in reader.runs()] == [plays]
+
+
+def test_the_recordings_are_small() -> None:
+    assert sum(path.stat().st_size for path in RECORDINGS.glob("*.gz")) <= 4_000_000

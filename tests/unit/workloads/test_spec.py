@@ -166,7 +166,7 @@ def test_a_missing_unreadable_or_invalid_file(tmp_path: Path) -> None:
         ("streams = 5", "streams must be a table, not an integer"),
         ("[streams]\nCars = 5", "[streams] Cars must be a table [streams.Cars], not an integer"),
         (CARS + "[querys]\n", "has an unknown table or key 'querys'; did you mean 'queries'?"),
-        (CARS + "[zzz]\n", "allowed: name, durable, functions, streams, relations, queries,"),
+        (CARS + "[zzz]\n", "allowed: name, about, durable, functions, streams, relations,"),
         (CARS + "rates = 5", "[streams.Cars] has an unknown key 'rates'; did you mean 'rate'?"),
     ],
 )

@@ -48,6 +48,7 @@ from storage.errors import RunExists, RunLost, StoreError
 from storage.reading.resume import LastState, last_state
 from storage.vocabulary.branches import FILE
 from storage.vocabulary.kinds import RunState
+from storage.vocabulary.openings import ABOUT
 from storage.vocabulary.records import Input, Json, Run
 from storage.writer import EngineWriter
 
@@ -324,6 +325,7 @@ class Launch:
                 "master": self.settings.master,
                 "runs": str(self.settings.runs),
                 "once": self.settings.once,
+                ABOUT: self.workload.about,
                 FILE: str(self.workload.path.absolute()),
                 QUERIES: queries,
                 RELATIONS: self._relation_digests,
