@@ -13,6 +13,7 @@ from typing import Final
 from sqlalchemy import MetaData
 
 from storage.tables.columns import Base
+from storage.tables.schema_planlog import LoggedPlanRow, LookRow, PlanLogRow
 from storage.tables.schema_plans import (
     AnswerRow,
     CommandRow,
@@ -40,7 +41,7 @@ from storage.tables.schema_runs import (
 from storage.tables.schema_samples import LatestRow, RollupRow, SampleRow, SeriesRow
 
 #: Version of this layout; a change of a table adds one and a step in storage.tables.migrations.
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 
 METADATA: Final[MetaData] = Base.metadata
 
@@ -59,10 +60,13 @@ __all__ = [
     "InputRow",
     "KnobRow",
     "LatestRow",
+    "LoggedPlanRow",
+    "LookRow",
     "MatrixRow",
     "MetaRow",
     "MisfitRow",
     "OutcomeRow",
+    "PlanLogRow",
     "PlanRow",
     "ResultQueryRow",
     "ResultRow",

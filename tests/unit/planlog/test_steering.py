@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from backend.adaptive.planlog.confidence import order_worst
 from backend.adaptive.planlog.records import LogJson, LogSchema, NamedStatistic, PlanLogRefused
 from backend.adaptive.planlog.steering import SteeredLook, Steering
-from backend.adaptive.planlog.telling import LookFacts, look_decision, look_sentence
+from storage.vocabulary.looks import LookFacts
 
 SCHEMA = LogSchema(
     (NamedStatistic("cost a", "visits"), NamedStatistic("cost b", "visits")), "visits/tuple"
@@ -76,15 +76,16 @@ def test_the_better_plan_is_taken_once_and_the_record_says_why() -> None:
     assert [look.plan for look in switches] == ["b"]
     assert looks[-1].plan == "b"
     facts = LookFacts("toy", 1, 2, 3, 0, lambda version, plan: {"order": [plan]}, str)
-    decision = look_decision(switches[0], facts)
+    decision = switches[0].decision(facts)
     assert decision.verdict == "switched"
     assert decision.lhs is not None
     assert decision.rhs is not None
     assert decision.lhs > decision.rhs
     assert decision.plan_version == 4
     kept = [look for look in looks if not look.verdict.is_switch]
-    assert {look_decision(look, facts).verdict for look in kept} <= {"kept", "below_threshold"}
-    assert all(look_sentence(look, str).startswith("plan kept") for look in kept)
+    decisions = [look.decision(facts) for look in kept]
+    assert {each.verdict for each in decisions} <= {"kept", "below_threshold"}
+    assert all(each.explanation.startswith("plan kept") for each in decisions)
 
 
 @given(st.integers(0, 2**32), st.integers(2, 40), st.integers(0, 30), st.integers(1, 9))
@@ -185,6 +186,19 @@ def test_a_poisoned_state_is_refused_with_a_sentence(
     assert [event.title for event in steering.resume([record])] == ["the plan log begins anew"]
     assert steering.pilot.log.n_evaluations == 0
     assert steering.t == record["t"]
+
+
+def test_a_log_whose_first_looks_were_removed_begins_anew_and_says_so() -> None:
+    _, looks = run(7, 60, 30)
+    records = [look.record for look in looks]
+    for gone in (1, len(records) - 1):
+        steering = Steering(SCHEMA)
+        (event,) = steering.resume(records[gone:])
+        assert (event.title, event.detail) == (
+            "the plan log begins anew",
+            "look 1 of the log is not on record",
+        )
+        assert (steering.pilot.log.n_evaluations, steering.t) == (0, records[-1]["t"])
 
 
 def test_a_log_that_was_refused_is_not_asked_again() -> None:
