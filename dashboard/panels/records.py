@@ -15,10 +15,9 @@ ORDER BY started_at DESC"""
 DECISIONS: Final = """SELECT * FROM decisions
 WHERE run_id = :run AND batch <= :at
 ORDER BY batch DESC, unit_id, seq DESC"""
-LOOKS: Final = """SELECT g.unit_id, l.seq, l.batch, l.short, g.schema
-FROM plan_logs g JOIN plan_log_looks l ON l.log_id = g.id
-WHERE g.run_id = :run AND l.batch <= :at
-ORDER BY l.batch DESC, g.unit_id, l.seq DESC"""
+LOOKS: Final = """SELECT * FROM plan_log
+WHERE run_id = :run AND batch <= :at
+ORDER BY batch DESC, unit_id, decision DESC"""
 PLANS: Final = """SELECT unit_id, version, batch, kind, "order", reason FROM plan_versions
 WHERE run_id = :run AND batch <= :at
 ORDER BY unit_id, version"""

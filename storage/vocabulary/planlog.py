@@ -29,3 +29,12 @@ def form_digest(form: Any) -> str:
     """Twelve hexadecimal digits that stand for a plan, or other JSON, the same for equal ones."""
     text = json.dumps(form, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def ran_after(record: Any, later: Any) -> tuple[int, float | None]:
+    """Tuples that ran under the plan of a look until the later one, and their mean cost. later: of
+    the same unit, None = there is none."""
+    if later is None or later.get("replaced") or later["began"] != record["began"]:
+        return 0, None
+    n_tuples, cost = later["ran"]
+    return n_tuples, cost / n_tuples if n_tuples else None

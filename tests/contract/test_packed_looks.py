@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from storage.errors import WrongValue
+from storage.reading.sql import SqlRefused
 from storage.store import open_engine_writer, open_reader
 from storage.tables.looks import OTHER_BYTES
 from storage.tables.packed import (
@@ -170,3 +171,24 @@ def test_other_bytes_are_told_by_table_and_row(tmp_path: Path, table: str, colum
             connection.execute(text(f"UPDATE plan_log_{table} SET {column} = x'ff'"))
         with pytest.raises(WrongValue, match=f"table plan_log_{table}, row .*column {column}"):
             reader.looks("r1")
+
+
+def test_queries_of_people_find_the_numbers_spelt_out(new_store: Callable[[], str]) -> None:
+    path = new_store()
+    with open_engine_writer(path) as writer, open_reader(path) as reader:
+        begin(writer)
+        for number in (1, 2, 3):
+            look = look_of(number, number == 3)
+            writer.write_batch(replace(record(number), decisions=(look,)))
+        asked = "SELECT decision, statistics, form, switched, predicted, measured FROM plan_log"
+        answer = reader.ask(f"{asked} WHERE run_id = :run ORDER BY decision", {"run": "r1"})
+        present, rival = (json.dumps(f, separators=(",", ":")) for f in golden.FORMS.values())
+        s = '{"selectivity origin":0.512345}'
+        assert answer.rows == [
+            (1, s, present, 0, 1.9, 1.9),
+            (2, s, present, 0, 1.9, 1.9),
+            (3, s, rival, 1, 1.75, None),
+        ]
+        with pytest.raises(SqlRefused):
+            reader.ask("DELETE FROM plan_log", {})
+        assert reader.ask("SELECT count(*) FROM plan_log_looks", {}).rows == [(3,)]
