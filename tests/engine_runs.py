@@ -50,9 +50,9 @@ QUICK: Mapping[str, object] = {
 class EngineRun:
     """A run over streams of rows given batch by batch. sink: folder of results, or None.
 
-    continues: take up what the newest run in the store left. systems, stored: as in RunJob.
-    timestamps: stream -> the attribute with its time. state: the folder of
-    networks' state; None: it is in this process.
+    continues: take up what the newest run in the store left. systems, stored, learned: as in
+    RunJob. timestamps: stream -> the attribute with its time. state: the folder of networks' state;
+    None: it is in this process.
     """
 
     #: As of SinkSpec.
@@ -74,6 +74,7 @@ class EngineRun:
         stored: Mapping[str, StoredRelation] | None = None,
         in_process: bool = False,
         state: Path | None = None,
+        learned: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
         self.path, self.schemas, self.run_id = str(path), dict(schemas), run_id
         functions, stored = functions or Functions(), stored or {}
@@ -86,6 +87,7 @@ class EngineRun:
             systems=systems,
             stored=stored,
             in_process=in_process,
+            learned=learned or {},
         )
         self.writer = open_engine_writer(self.path)
         last = last_state(self.writer, WORKLOAD) if continues else None

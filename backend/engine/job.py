@@ -61,7 +61,8 @@ class RunJob:
     into; stored: relations by name. sink: facts to show. asked: knobs whose values were given for
     this start and come before those a killed run left. progress: told (n, total) as queries are
     registered. systems: who may run them, asked in this order. in_process: the host runs all of a
-    batch in this process. branches: has branches of runs computed; None: nobody does.
+    batch in this process. branches: has branches of runs computed; None: nobody does. learned: unit
+    -> looks of another run that a new unit begins with.
     """
 
     inputs: Mapping[str, InputJob]
@@ -76,6 +77,7 @@ class RunJob:
     stored: Mapping[str, StoredRelation] = field(default_factory=dict)
     in_process: bool = False
     branches: Branches | None = None
+    learned: Mapping[str, Sequence[Json]] = field(default_factory=dict)
 
     @property
     def steps(self) -> tuple[StepOf, ...]:

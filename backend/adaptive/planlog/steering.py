@@ -115,7 +115,7 @@ class Steering:
         self._chunks: list[PilotSample] = []
         self._older: PilotSample | None = None
         self._ran = (0, 0.0)
-        self._is_replaced = False
+        self._is_replaced = self._is_taught = False
         self._chosen: str | None = None
         self._written: set[str] = set()
         self._forms: dict[str, LogJson] = {}
@@ -199,6 +199,21 @@ class Steering:
             said = [Event("run", "the plan log begins anew", str(exc), "warning")]
         self._t = max(self._t, t)
         return said
+
+    def learn(self, records: Sequence[Mapping[str, LogJson]]) -> list[Event]:
+        """Begin with the log of another run's looks: its regions, plans and dwells; what was known
+        of rivals and of the present best was of that run's stream. Raises PlanLogRefused for one of
+        another schema, and as ``take_again``."""
+        if not records:
+            return []
+        self.schema.check(records[-1]["schema"])
+        other = Steering(self.schema)
+        other.take_again(records)
+        self.pilot = other.pilot.begun_anew()
+        self._is_taught = True
+        self._forms = dict(self.pilot.log.plans)
+        n, n_plans = self.pilot.log.n_evaluations, len(self.pilot.log.chosen())
+        return [Event("run", "the plan log of another run is known", f"{n} looks, {n_plans} plans")]
 
     def take_again(self, records: Sequence[Mapping[str, LogJson]]) -> None:
         """Take the looks of these records again, oldest first: those of the newest log, if it is of
@@ -323,10 +338,10 @@ class Steering:
         behind it at times, so that no more than ``KEEP_EVERY`` looks have to be taken again."""
         log = self.pilot.log
         number = log.n_evaluations
-        if number % KEEP_EVERY:
+        if number % KEEP_EVERY and not self._is_taught:
             schema = self.schema.form() if number == 1 else self.schema.digest
             return {"number": number, "schema": schema}
-        self._written = set(log.plans)
+        self._written, self._is_taught = set(log.plans), False
         return {"number": number, "schema": self.schema.form(), "state": self.pilot.state()}
 
     def _looked_at(self, look: PilotLook) -> dict[str, LogJson]:

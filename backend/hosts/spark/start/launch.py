@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -65,7 +65,7 @@ class LaunchSettings:
     """master: Spark's. folder: for Spark's log and spill files, and prepared data. runs: where runs
     keep checkpoint, spool, state and default sink. once: take what is there, then end. conf:
     further settings of Spark, which come before ours. asked: knobs that were given for this start.
-    progress: told (n, total) as queries are registered. branches: as in RunJob."""
+    progress: told (n, total) as queries are registered. branches, learned: as in RunJob."""
 
     master: str
     folder: Path
@@ -76,6 +76,7 @@ class LaunchSettings:
     asked: frozenset[str] = frozenset()
     progress: Callable[[int, int], None] | None = None
     branches: Branches | None = None
+    learned: Mapping[str, Sequence[Json]] = field(default_factory=dict)
 
 
 class Launch:
@@ -309,6 +310,7 @@ class Launch:
             settings.progress,
             stored=self._stored,
             branches=self.settings.branches,
+            learned=self.settings.learned,
         )
 
     def _record(self, run_id: str) -> Run:
