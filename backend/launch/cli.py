@@ -71,11 +71,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="KEY=VALUE",
         help="a setting of Spark's, before ours; repeatable",
     )
-    options.add_argument(
-        "--packages",
-        metavar="COORDINATES",
-        help="Maven packages Spark is to fetch, Kafka's for instance",
-    )
+    packages = "Maven packages Spark is to fetch, Kafka's for instance"
+    options.add_argument("--packages", metavar="COORDINATES", help=packages)
     return options
 
 
