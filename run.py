@@ -140,6 +140,8 @@ def pipeline_arguments(options: argparse.Namespace) -> list[str]:
         words += ["--conf", setting]
     if options.packages:
         words += ["--packages", options.packages]
+    if options.learn_from:
+        words += ["--learn-from", options.learn_from]
     if options.master:
         words += ["--master", options.master]
     if options.shared:

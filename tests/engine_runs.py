@@ -50,9 +50,9 @@ QUICK: Mapping[str, object] = {
 class EngineRun:
     """A run over streams of rows given batch by batch. sink: folder of results, or None.
 
-    continues: take up what the newest run in the store left. systems, stored: as in RunJob.
-    timestamps: stream -> the attribute with its time. state: the folder of
-    networks' state; None: it is in this process.
+    continues: take up what the newest run in the store left. systems, stored, learned: as in
+    RunJob. timestamps: stream -> the attribute with its time. state: the folder of networks' state;
+    None: it is in this process.
     """
 
     #: As of SinkSpec.
@@ -74,6 +74,7 @@ class EngineRun:
         stored: Mapping[str, StoredRelation] | None = None,
         in_process: bool = False,
         state: Path | None = None,
+        learned: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
         self.path, self.schemas, self.run_id = str(path), dict(schemas), run_id
         functions, stored = functions or Functions(), stored or {}
@@ -86,18 +87,21 @@ class EngineRun:
             systems=systems,
             stored=stored,
             in_process=in_process,
+            learned=learned or {},
         )
-        self.writer = open_engine_writer(self.path)
-        last = last_state(self.writer, WORKLOAD) if continues else None
+        last = self._last(continues)
         self.loop = self._begun(list(texts), last)
         told = SinkSpec(None if sink is None else str(sink), accuracy=self.accuracy)
         self._batches = batches(self.schemas, told, state)
         self.loop.listens(self._batches.listener)
-        self._shards: dict[tuple[str, int], MemoryShard] = {}
+        self._shards, self._rounds = dict[tuple[str, int], MemoryShard](), dict[str, int]()
         self._ended, self._failed = tuple[str, ...](), dict[str, str]()
-        self._rounds = dict[str, int]()
         self.commands, self.reader = open_command_writer(self.path), open_reader(self.path)
         self.batch_id = 0 if last is None or last.last_batch is None else last.last_batch + 1
+
+    def _last(self, continues: bool) -> LastState | None:
+        self.writer = open_engine_writer(self.path)
+        return last_state(self.writer, WORKLOAD) if continues else None
 
     def _begun(self, names: list[str], last: LastState | None) -> Loop:
         now = None if last is None else goes_on(last, self.job)

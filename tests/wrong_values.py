@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Column, Double, Table, Text
+from sqlalchemy import Column, Double, LargeBinary, Table, Text
 
 from storage.tables.columns import JsonText
 from storage.tables.schema import METADATA, MetaRow
@@ -48,6 +48,8 @@ def wrong_types(column: Column[Any]) -> list[Any]:
         return [*wrong, 5, BROKEN, *map(json.dumps, whole)]
     if isinstance(column.type, Text):
         return [*wrong, 5, 1.5]
+    if isinstance(column.type, LargeBinary):
+        return [None, 5, "text"]
     return [*wrong, "text"] if isinstance(column.type, Double) else [*wrong, "text", 1.5]
 
 

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Final
 
 from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.records import Event
+from storage.vocabulary.words import arrows, count, significant
+
+__all__ = [
+    "REFILLED",
+    "arrows",
+    "count",
+    "number",
+    "numbers",
+    "percent",
+    "significant",
+    "size",
+    "too_thin",
+    "why_kept",
+]
 
 #: Of a run that goes on: what was sampled before is gone.
 REFILLED: Final = Event(
@@ -15,16 +28,6 @@ REFILLED: Final = Event(
     "profile window is being refilled",
     "the run resumes with its plan; samples taken before it stopped are lost",
 )
-
-
-def arrows(order: Sequence[str]) -> str:
-    """``dep_delay → origin → carrier``."""
-    return " → ".join(order) if order else "(nothing)"
-
-
-def count(n: int) -> str:
-    """A number of tuples with thousands apart: ``5 000``."""
-    return f"{n:,}".replace(",", " ")
 
 
 def number(value: float) -> str:
@@ -38,15 +41,6 @@ def numbers(first: float, second: float) -> tuple[str, str]:
         return number(first), number(second)
     digits = next((d for d in range(3, 9) if f"{first:.{d}f}" != f"{second:.{d}f}"), 9)
     return f"{first:.{digits}f}", f"{second:.{digits}f}"
-
-
-def significant(value: float) -> str:
-    """Three significant digits of a number of any size: ``0.0312``, ``2.31``, ``140``, ``∞``."""
-    if math.isinf(value):
-        return "∞"
-    if value and abs(value) < 1e-4:
-        return f"{value:.2e}"
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
 
 
 def size(n_bytes: float) -> str:

@@ -63,7 +63,8 @@ class RunJob:
     this start and come before those a killed run left. progress: told (n, total) as queries are
     registered. systems: who may run them, asked in this order. in_process: the host runs all of a
     batch in this process. branches: has branches of runs computed; None: nobody does. log: what is
-    kept of the log with the run; None: nothing.
+    kept of the log with the run; None: nothing. learned: unit -> looks of another run that a new
+    unit begins with.
     """
 
     inputs: Mapping[str, InputJob]
@@ -79,6 +80,7 @@ class RunJob:
     in_process: bool = False
     branches: Branches | None = None
     log: RunLog | None = None
+    learned: Mapping[str, Sequence[Json]] = field(default_factory=dict)
 
     @property
     def steps(self) -> tuple[StepOf, ...]:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from backend.adaptive.planlog.records import PlanLogRefused
 from backend.engine.control import Registry
 from backend.engine.entity_ledger import EntityLedger
 from backend.engine.job import RunJob
@@ -76,10 +77,18 @@ class UnitSet:
             recorded, settings = self._add(where, members, registry, settings, batch)
             of_units = of_units.then(recorded)
         settings.check_weights()
+        self._check_learned()
         if last is not None:
             self._take_up(last, batch)
         self.share_memory(settings)
         return of_units, self.with_parts(settings)
+
+    def _check_learned(self) -> None:
+        """Raises Refused where the logs to learn from are of none of the units."""
+        learned = self._job.learned
+        if learned and not learned.keys() & self._units.keys():
+            logs, units = (", ".join(sorted(ids)) or "none" for ids in (learned, self._units))
+            raise Refused(f"the run to learn from has logs of {logs}; this run's units are {units}")
 
     def with_parts(self, settings: ScopedSettings) -> ScopedSettings:
         """The settings with the knobs of single entities, as they are now."""
@@ -117,11 +126,15 @@ class UnitSet:
             stored=job.stored,
             batch=batch,
             progress=job.progress,
+            learned=job.learned.get(id, ()),
         )
         unit = where.system.unit(made, knobs)
         known = None if last is None else last.unit(id)
         since = batch if known is None else known.unit.since_batch
-        recorded = stamped(unit.start(state_of(last, id)), id)
+        try:
+            recorded = stamped(unit.start(state_of(last, id)), id)
+        except PlanLogRefused as refused:
+            raise Refused(f"unit {id} cannot learn from that run: {refused}") from refused
         queries = {q.name: q for q in members}
         self._units[id] = RunningUnit(where, unit, queries, since, inexact=unit.inexact)
         return recorded, settings.having(id, knobs)

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from backend.engine.branch import asked_branch, read_record
@@ -19,7 +20,7 @@ from backend.hosts.spark.session.java import JavaMissing
 from backend.hosts.spark.session.remote import NO_MASTER
 from backend.hosts.spark.start.places import check_places
 from backend.launch.counting import Counting
-from backend.launch.options import ONCE, OURS, SHARED
+from backend.launch.options import LEARN_FROM, ONCE, OURS, SHARED
 from backend.model.knobs import KnobRefused
 from backend.processes.watchdog import STOPPING, Watchdog
 from backend.systems.contract import Refused
@@ -29,7 +30,8 @@ from storage.exchange.commands import open_command_writer
 from storage.reader import Reader, open_reader
 from storage.tables.database import path_of_store
 from storage.vocabulary.branches import FILE
-from storage.vocabulary.records import Run
+from storage.vocabulary.planlog import KEEP_EVERY
+from storage.vocabulary.records import Json, Run
 from storage.writer import open_engine_writer
 
 EXIT_FAILED, EXIT_USAGE, EXIT_ALL_ASIDE = 1, 2, 3
@@ -52,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="start a new run; without it the newest run of the workload is resumed",
     )
+    options.add_argument("--learn-from", default="", metavar="RUN", help=LEARN_FROM)
     options.add_argument("--master", default="local[2]", help="Spark master (default local[2])")
     options.add_argument("--shared", metavar="FOLDER", help=SHARED)
     options.add_argument("--store", default=".planwatch/planwatch.db", help="store file or URL")
@@ -69,11 +72,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="KEY=VALUE",
         help="a setting of Spark's, before ours; repeatable",
     )
-    options.add_argument(
-        "--packages",
-        metavar="COORDINATES",
-        help="Maven packages Spark is to fetch, Kafka's for instance",
-    )
+    packages = "Maven packages Spark is to fetch, Kafka's for instance"
+    options.add_argument("--packages", metavar="COORDINATES", help=packages)
     return options
 
 
@@ -136,7 +136,7 @@ def _execute(workload: Workload, options: argparse.Namespace, log: RunLog) -> in
         for run_id in writer.mark_interrupted():
             logging.info("run %s was killed; it is marked interrupted", run_id)
         registered = Counting("registering queries")
-        begin: Begin = "fresh" if options.fresh else "go on"
+        begin: Begin = "fresh" if options.fresh or options.learn_from else "go on"
         asked = frozenset(setting.partition("=")[0].strip() for setting in options.set)
         branches = BranchProcesses(options.store, folder / "branch.log")
         settings = LaunchSettings(
@@ -151,6 +151,8 @@ def _execute(workload: Workload, options: argparse.Namespace, log: RunLog) -> in
             branches,
             log,
         )
+        if options.learn_from:
+            settings = replace(settings, learned=_learned(options.store, options.learn_from))
         make = InProcessLaunch if options.master == NO_MASTER else Launch
         launch = make(workload, writer, settings)
         with _stopped_by_signals(launch.stop, branches.stop):
@@ -159,6 +161,20 @@ def _execute(workload: Workload, options: argparse.Namespace, log: RunLog) -> in
         if not is_done:
             return EXIT_FAILED
         return EXIT_ALL_ASIDE if options.once and launch.all_aside else 0
+
+
+def _learned(store: str, run_id: str) -> dict[str, list[Json]]:
+    """Unit -> looks of a run of the store. Raises Refused where it has none."""
+    with open_reader(store) as reader:
+        units = [unit.id for unit in reader.units(run_id)]
+        looks = {id: reader.looks(run_id, unit=id, limit=KEEP_EVERY) for id in units}
+        known = ", ".join(run.id for run in reader.runs())
+    learned = {id: [look.record for look in own] for id, own in looks.items() if own}
+    if not learned:
+        raise Refused(
+            f"--learn-from {run_id}: no autopilot of such a run took a look; the store has {known}"
+        )
+    return learned
 
 
 @contextmanager

@@ -15,6 +15,7 @@ DEFAULT_STORE: Final = f"sqlite:///{STATE / 'planwatch.db'}"
 #: What the engine's own command line says, too.
 OURS: Final = ", ".join(shipped_workloads())
 SHARED: Final = "keep runs in this folder, which all machines with Spark's workers have"
+LEARN_FROM: Final = "begin a new run with the plan log of this run of the store"
 ONCE: Final = "process the available input, then exit; status 3 when every tuple was kept aside"
 
 
@@ -103,6 +104,7 @@ def add_pipeline(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="a setting of Spark's, before ours; may be given again",
     )
+    parser.add_argument("--learn-from", default="", metavar="RUN", help=LEARN_FROM)
     parser.add_argument("--packages", metavar="LIST", help="Maven packages for Spark, say Kafka's")
 
 

@@ -63,7 +63,7 @@ class UnitJob:
     put in time. functions: those its queries may call; relations: what windows in filters look
     into; stored: relations by name. batch: the first one it runs. clock: seconds since any moment,
     for what its own work takes and nothing else. progress: told (n, total) as queries are
-    registered."""
+    registered. learned: looks of an autopilot of the same unit of another run, oldest first."""
 
     id: str
     inputs: tuple[str, ...]
@@ -76,6 +76,7 @@ class UnitJob:
     batch: int = 0
     clock: Callable[[], float] = time.perf_counter
     progress: Callable[[int, int], None] | None = None
+    learned: Sequence[Json] = ()
 
     @property
     def input(self) -> str:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from storage.vocabulary.planlog import SURE_SAVING
-
 #: Samples are asked for by stretch: those of hours would take longer than the page allows.
 LAST_BATCHES: Final = 100
 
@@ -17,10 +15,9 @@ ORDER BY started_at DESC"""
 DECISIONS: Final = """SELECT * FROM decisions
 WHERE run_id = :run AND batch <= :at
 ORDER BY batch DESC, unit_id, seq DESC"""
-LOOKS: Final = f"""SELECT unit_id, seq, batch, verdict, lhs, rhs, detail
-FROM decisions
-WHERE run_id = :run AND batch <= :at AND metric = '{SURE_SAVING}'
-ORDER BY batch DESC, unit_id, seq DESC"""
+LOOKS: Final = """SELECT * FROM plan_log
+WHERE run_id = :run AND batch <= :at
+ORDER BY batch DESC, unit_id, decision DESC"""
 PLANS: Final = """SELECT unit_id, version, batch, kind, "order", reason FROM plan_versions
 WHERE run_id = :run AND batch <= :at
 ORDER BY unit_id, version"""

@@ -9,7 +9,7 @@ from typing import Any
 from dashboard.components.formats import show, with_mu
 from storage.reader import Reader
 from storage.tables.rows import StoredLook
-from storage.vocabulary.planlog import AUTOPILOT, POLICY, RECORD
+from storage.vocabulary.planlog import AUTOPILOT, POLICY, RECORD, ran_after
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,9 @@ def plan_log(looks: Sequence[StoredLook]) -> list[PlanLogEntry]:
     for place, look in enumerate(looks):
         record = look.record
         forms |= record.get("plans", {})
-        later = looks[place + 1] if place + 1 < len(looks) else None
-        n_tuples, measured = _ran_after(look, later)
+        later = next(iter(looks[place + 1 : place + 2]), None)
+        same = later.record if later is not None and later.unit_id == look.unit_id else None
+        n_tuples, measured = ran_after(record, same)
         names = record["schema"]["statistics"]
         prices = {plan: cost for plan, cost, *_ in record["offers"]}
         entries.append(
@@ -91,16 +92,6 @@ def terms_words(detail: Any) -> str:
         f"surely {sure} {unit} × {dwell} tuples to come, against {switching} to switch + "
         f"{deciding} to look"
     )
-
-
-def _ran_after(look: StoredLook, later: StoredLook | None) -> tuple[int, float | None]:
-    """Tuples that ran under the plan of a look until the later one, and their mean cost."""
-    if later is None or later.unit_id != look.unit_id or later.record.get("replaced"):
-        return 0, None
-    if later.record["began"] != look.record["began"]:
-        return 0, None
-    n_tuples, cost = later.record["ran"]
-    return n_tuples, cost / n_tuples if n_tuples else None
 
 
 def has_looks(reader: Reader, run: str, unit: str | None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from glob import escape
 from pathlib import Path
 from typing import Any, Final
@@ -18,18 +18,20 @@ from storage.tables.database import create_private, describe, open_for_writing, 
 from storage.tables.migrations import prepare
 from storage.tables.schema import (
     METADATA,
-    AnswerRow,
     CommandRow,
-    LatestRow,
     MetaRow,
-    RollupRow,
+    PlanLogRow,
     RunRow,
-    SampleRow,
     SeriesRow,
 )
 
 _ROWS_AT_ONCE: Final = 10_000
-_BY_SERIES: Final = (SampleRow, LatestRow, RollupRow)
+#: Tables whose rows belong to a run by way of another, and which column says how.
+_BY_WAY_OF: Final[Mapping[str, tuple[str, type[SeriesRow | CommandRow | PlanLogRow]]]] = {
+    **dict.fromkeys(("samples", "latest", "rollups"), ("series_id", SeriesRow)),
+    **dict.fromkeys(("plan_log_plans", "plan_log_looks"), ("log_id", PlanLogRow)),
+    "command_answers": ("command", CommandRow),
+}
 
 
 def copy_run(source: Connection, where: str, run_id: str, path: Path) -> None:
@@ -114,10 +116,8 @@ def _of_run(table: Table, run_id: str) -> Select[Any]:
     everything = select(*unread)
     if table.name == RunRow.__tablename__:
         return everything.where(table.c.id == run_id)
-    if table.name in {model.__tablename__ for model in _BY_SERIES}:
-        mine = select(SeriesRow.id).where(SeriesRow.run_id == run_id)
-        return everything.where(table.c.series_id.in_(mine))
-    if table.name == AnswerRow.__tablename__:
-        mine = select(CommandRow.id).where(CommandRow.run_id == run_id)
-        return everything.where(table.c.command.in_(mine))
+    if table.name in _BY_WAY_OF:
+        name, other = _BY_WAY_OF[table.name]
+        mine = select(other.id).where(other.run_id == run_id)
+        return everything.where(table.c[name].in_(mine))
     return everything.where(table.c.run_id == run_id)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -19,6 +19,7 @@ from sqlalchemy.exc import DBAPIError
 
 from storage.errors import SQLITE_KINDS, BadRecord, NotAStore, StoreAway, damaged, kind_of
 from storage.reading import sql_process, sql_server
+from storage.reading.plan_log import SpeltTable, names_plan_log, spelt_log
 from storage.reading.sql_process import Rows
 from storage.tables.database import reading_uri
 
@@ -83,19 +84,30 @@ _PLACES: Final = threading.BoundedSemaphore(MOST_AT_ONCE)
 
 
 def _answer(engine: Engine, text: str, given: Mapping[str, Value], time_s: float) -> Rows:
+    spelt = []
+    if names_plan_log(text):
+        with engine.connect() as connection:
+            spelt.append(spelt_log(connection))
     with closing(engine.raw_connection()) as pooled:
         own: Any = pooled.driver_connection
         if not isinstance(own, sqlite3.Connection):
             pooled.detach()
-            return sql_server.ask(own, text, given, time_s, MOST_ROWS, MOST_BYTES)
+            return sql_server.ask(own, text, given, time_s, MOST_ROWS, MOST_BYTES, spelt)
         path = Path(own.execute("PRAGMA database_list").fetchone()[2])
-    return _ask_sqlite(path, text, given, time_s)
+    return _ask_sqlite(path, text, given, time_s, spelt)
 
 
-def _ask_sqlite(path: Path, text: str, given: Mapping[str, Value], time_s: float) -> Rows:
+def _ask_sqlite(
+    path: Path,
+    text: str,
+    given: Mapping[str, Value],
+    time_s: float,
+    spelt: Sequence[SpeltTable],
+) -> Rows:
     """In a process of its own. Raises SqlRefused, and NotAStore for a damaged file."""
     bounds = (time_s, MOST_ROWS, MOST_BYTES, MOST_MEMORY, MOST_SCRATCH)
-    asked = marshal.dumps((reading_uri(path), text, dict(given), *bounds))
+    tables = [tuple(table) for table in spelt]
+    asked = marshal.dumps((reading_uri(path), text, dict(given), tables, *bounds))
     command = [sys.executable, "-I", "-S", sql_process.__file__]
     try:
         done = subprocess.run(

@@ -49,15 +49,14 @@ def main() -> None:
 
     code: of SQLite, without what is particular; None when it is none of SQLite's errors.
     """
-    uri, text, given, time_s, most_rows, most_bytes, most_memory, most_scratch = marshal.load(
-        sys.stdin.buffer
-    )
+    uri, text, given, tables, *bounds = marshal.load(sys.stdin.buffer)
+    time_s, most_rows, most_bytes, most_memory, most_scratch = bounds
     _restrict(resource.RLIMIT_CPU, int(time_s) + 2)
     _restrict(resource.RLIMIT_AS, most_memory)
     _restrict(resource.RLIMIT_FSIZE, most_scratch)
     end = time.monotonic() + time_s
     try:
-        answer = (True, bounded(*_select(uri, text, given, end), most_rows, most_bytes))
+        answer = (True, bounded(*_select(uri, text, given, tables, end), most_rows, most_bytes))
         content = marshal.dumps(answer)
     except (sqlite3.Error, sqlite3.Warning, MemoryError, ValueError, OverflowError) as error:
         code = getattr(error, "sqlite_errorcode", None)
@@ -71,8 +70,19 @@ def _restrict(what: int, most: int) -> None:
         resource.setrlimit(what, (most, most))
 
 
-def _select(uri: str, text: str, given: dict[str, Any], end: float) -> tuple[list[str], Any]:
+def _select(
+    uri: str, text: str, given: dict[str, Any], tables: list[Any], end: float
+) -> tuple[list[str], Any]:
+    """tables: name, columns with their types, and rows of each that is made for this query."""
     connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_TIMEOUT_S)
+    if tables:
+        connection.execute("PRAGMA temp_store = MEMORY")
+    for name, columns, rows in tables:
+        typed = ", ".join(f'"{column}" {kind}' for column, kind in columns)
+        connection.execute(f'CREATE TEMP TABLE "{name}" ({typed})')
+        marks = ", ".join("?" for _ in columns)
+        connection.executemany(f'INSERT INTO temp."{name}" VALUES ({marks})', rows)
+    connection.commit()
     connection.execute("PRAGMA query_only = ON")
     for limit, most in _LIMITS.items():
         connection.setlimit(limit, most)

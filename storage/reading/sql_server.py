@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain, islice
 from typing import Any, Final
 
 from psycopg import Connection, sql
 
+from storage.reading.plan_log import SpeltTable
 from storage.reading.sql_process import Rows, bounded
 from storage.tables.schema import METADATA
 
@@ -88,8 +89,10 @@ def ask(
     time_s: float,
     most_rows: int,
     most_bytes: int,
+    spelt: Sequence[SpeltTable] = (),
 ) -> Rows:
-    """Columns, rows, and whether there are more; given: values of :name in the text.
+    """Columns, rows, and whether there are more; given: values of :name in the text. spelt: tables
+    that are made for this query.
 
     Raises NotAllowed, and the errors of psycopg.
     """
@@ -98,8 +101,13 @@ def ask(
     values = {name: sql.Literal(value).as_string(connection) for name, value in given.items()}
     asked = _PARAMETER.sub(lambda match: values.get(match[1], match[0]), bare)
     _begin(connection, time_s, read_only=False)
+    for table in spelt:
+        _make(connection, table)
+    if spelt:
+        connection.commit()
+        _begin(connection, time_s, read_only=False)
     try:
-        _check(connection, asked)
+        _check(connection, asked, [table.name for table in spelt])
     finally:
         connection.rollback()
     _begin(connection, time_s, read_only=True)
@@ -110,13 +118,22 @@ def ask(
         return bounded(columns, chain(first, rows), most_rows, most_bytes)
 
 
+def _make(connection: Connection[Any], table: SpeltTable) -> None:
+    """A table that goes with the connection."""
+    typed = ", ".join(f'"{name}" {kind}' for name, kind in table.columns)
+    connection.execute(f'CREATE TEMP TABLE "{table.name}" ({typed})')
+    marks = ", ".join("%s" for _ in table.columns)
+    with connection.cursor() as cursor:
+        cursor.executemany(f'INSERT INTO "{table.name}" VALUES ({marks})', table.rows)
+
+
 def _begin(connection: Connection[Any], time_s: float, *, read_only: bool) -> None:
     connection.rollback()
     connection.read_only = read_only
     connection.execute(f"SET LOCAL statement_timeout = {round(1000 * time_s)}")
 
 
-def _check(connection: Connection[Any], asked: str) -> None:
+def _check(connection: Connection[Any], asked: str, spelt: Iterable[str]) -> None:
     """Raise NotAllowed unless all that the query reads, calls and compares by is on a list."""
     view = f"CREATE TEMP VIEW {_VIEW} AS SELECT 1 FROM (\n{asked}\n) AS asked"
     connection.execute(view, prepare=True)  # then it can be nothing but one statement
@@ -131,7 +148,7 @@ def _check(connection: Connection[Any], asked: str) -> None:
         "read": _oids(_READ.findall(tree)),
         "typed": _oids(_TYPED.findall(tree)),
         "also": _ALSO.split(),
-        "tables": list(METADATA.tables),
+        "tables": [*METADATA.tables, *spelt],
     }
     for statement in _REFUSED:
         refused = connection.execute(statement, values).fetchone()

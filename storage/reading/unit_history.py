@@ -23,8 +23,11 @@ from sqlalchemy import (
     type_coerce,
 )
 
+from storage.reading import looks as looks_read
+from storage.reading.looks import kept_looks, look_of, put_back, with_looks
 from storage.tables import decode
 from storage.tables.allowed import TEXT, WHOLE, hold
+from storage.tables.looks import PlanLogs
 from storage.tables.rows import (
     DecisionCounts,
     DecisionEntry,
@@ -35,7 +38,7 @@ from storage.tables.rows import (
 from storage.tables.schema import DecisionRow, MatrixRow, OutcomeRow, PlanRow
 from storage.tables.units import units_in
 from storage.vocabulary import registry
-from storage.vocabulary.planlog import SURE_SAVING
+from storage.vocabulary.planlog import RECORD, SURE_SAVING
 from storage.vocabulary.records import Json, PlanVersion
 
 _PLANS = PlanRow.__table__
@@ -91,10 +94,23 @@ def first_plan(connection: Connection, run_id: str, unit: str) -> PlanVersion | 
 def looks(
     connection: Connection, run_id: str, until: int | None, unit: str | None, limit: int
 ) -> tuple[StoredLook, ...]:
-    """As Reader.looks(); of stores that rolled looks up once those that are whole."""
+    """As Reader.looks(); of earlier stores those in decisions that are whole."""
+    logs = PlanLogs(connection, run_id, unit)
+    kept = [look.stored for look in kept_looks(logs, connection, until, limit)]
+    earlier = _in_decisions(connection, run_id, until, unit, limit)
+    newest = sorted((*kept, *earlier), key=lambda look: (-look.batch, look.unit_id, -look.seq))
+    return tuple(sorted(newest[:limit], key=lambda look: (look.unit_id, look.seq)))
+
+
+def _in_decisions(
+    connection: Connection, run_id: str, until: int | None, unit: str | None, limit: int
+) -> tuple[StoredLook, ...]:
+    """The looks that stand in decisions, as earlier stores kept them."""
     own = _DECISIONS.c
     statement = select(own.unit_id, own.seq, own.batch, own.time, own.detail).where(
-        own.run_id == run_id, own.metric == SURE_SAVING
+        own.run_id == run_id,
+        own.metric == SURE_SAVING,
+        type_coerce(own.detail, Text).contains(f'"{RECORD}":'),
     )
     if unit is not None:
         statement = statement.where(own.unit_id == unit)
@@ -197,7 +213,9 @@ def decisions(
         statement = statement.where(_DECISIONS.c.batch <= until)
     order = [c.desc() for c in (_DECISIONS.c.batch, _DECISIONS.c.seq, _DECISIONS.c.unit_id)]
     rows = connection.execute(statement.order_by(*order).limit(limit))
-    return tuple(decode.decision(row) for row in rows)
+    entries = [decode.decision(row) for row in rows]
+    asked = (run_id, until, verdicts, before_seq, limit, unit)
+    return with_looks(connection, *asked, entries)
 
 
 def decision(
@@ -205,10 +223,14 @@ def decision(
 ) -> DecisionEntry | None:
     """As Reader.decision()."""
     of_seq = _with_outcomes(run_id, until).where(_DECISIONS.c.seq == seq)
-    for name in units_in(connection, _DECISIONS, run_id, unit):
+    logs = PlanLogs(connection, run_id, unit)
+    for name in sorted({*units_in(connection, _DECISIONS, run_id, unit), *logs.units}):
         row = connection.execute(of_seq.where(_DECISIONS.c.unit_id == name)).first()
         if row is not None:
-            return decode.decision(row)
+            return put_back(logs, connection, decode.decision(row))
+        look = look_of(logs, connection, name, seq)
+        if look is not None and look.is_whole:
+            return look.entry
     return None
 
 
@@ -222,7 +244,7 @@ def last_seq(connection: Connection, run_id: str, until: int | None, unit: str) 
     newest = mine.order_by(_DECISIONS.c.batch.desc(), _DECISIONS.c.seq.desc())
     seq = connection.execute(newest.limit(1)).scalar() or 0
     hold([(seq,)], WHOLE)
-    return seq
+    return max(seq, looks_read.last_seq(connection, run_id, until, unit))
 
 
 def decision_counts(
@@ -238,7 +260,10 @@ def decision_counts(
     rows = connection.execute(grouped).all()
     hold(rows, TEXT, WHOLE)
     counts = {row[0]: row[1] for row in rows}
-    units = units_in(connection, _DECISIONS, run_id, unit)
+    logs = PlanLogs(connection, run_id, unit)
+    for verdict, n in looks_read.counts(logs, connection, until).items():
+        counts[verdict] = counts.get(verdict, 0) + n
+    units = {*units_in(connection, _DECISIONS, run_id, unit), *logs.units}
     evaluated = sum(last_seq(connection, run_id, until, name) for name in units)
     return DecisionCounts(counts, sum(counts.values()), evaluated)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from sqlalchemy import Double, FromClause, Row, Text
+from sqlalchemy import Double, FromClause, LargeBinary, Row, Text
 from sqlalchemy.sql.elements import KeyedColumnElement
 
 from storage.errors import WrongValue
@@ -63,6 +63,8 @@ def allowed_in(column: KeyedColumnElement[Any]) -> Allowed:
         words, stored, types = "a text", ("text",), (str,)
     elif isinstance(kind, Double):
         words, stored, types = "a number", ("real", "integer"), (float, int)
+    elif isinstance(kind, LargeBinary):
+        words, stored, types = "bytes", ("blob",), (bytes,)
     nullable = bool(getattr(column, "nullable", False))
     words += " or NULL" if nullable else ""
     read = None if shape else frozenset((*types, type(None)) if nullable else types)

@@ -13,6 +13,7 @@ from typing import Final
 from sqlalchemy import MetaData
 
 from storage.tables.columns import Base
+from storage.tables.schema_planlog import LoggedPlanRow, LookRow, PlanLogRow
 from storage.tables.schema_plans import (
     AnswerRow,
     CommandRow,
@@ -61,10 +62,13 @@ __all__ = [
     "KnobRow",
     "LatestRow",
     "LogRow",
+    "LoggedPlanRow",
+    "LookRow",
     "MatrixRow",
     "MetaRow",
     "MisfitRow",
     "OutcomeRow",
+    "PlanLogRow",
     "PlanRow",
     "ResultQueryRow",
     "ResultRow",

@@ -42,6 +42,7 @@ _STEPS_AT_ONCE: Final = 100_000
 #: Tables that grow with every batch, which come last.
 _GROWING: Final = (
     *("batches", "commits", "input_batches", "decisions", "matrices"),
+    *("plan_log_plans", "plan_log_looks"),
     *("rollups", "samples"),
 )
 #: What typeof() calls what is there, and json_type().

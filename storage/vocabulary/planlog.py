@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, Final
 
 #: Kind of such a decision.
 LOOK: Final = "look"
@@ -13,8 +16,25 @@ RECORD: Final = "plan_log"
 #: Looks of a log after which one keeps the state behind it.
 KEEP_EVERY: Final = 256
 #: What a look leaves out of its record where it is false or empty.
-OMITTED: Final = frozenset({"plans", "replaced", "is_transient"})
+OMITTED: Final = frozenset({"plans", "replaced", "is_transient", "known"})
 #: The knob that says who decides, and its values.
 POLICY: Final = "policy"
 THRESHOLDS: Final = "thresholds"
 AUTOPILOT: Final = "autopilot"
+#: Looks that kept the plan, by verdict: whether that was for being below the threshold.
+SHORT_OF: Final[Mapping[str, int]] = {"kept": 0, "below_threshold": 1}
+
+
+def form_digest(form: Any) -> str:
+    """Twelve hexadecimal digits that stand for a plan, or other JSON, the same for equal ones."""
+    text = json.dumps(form, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def ran_after(record: Any, later: Any) -> tuple[int, float | None]:
+    """Tuples that ran under the plan of a look until the later one, and their mean cost. later: of
+    the same unit, None = there is none."""
+    if later is None or later.get("replaced") or later["began"] != record["began"]:
+        return 0, None
+    n_tuples, cost = later["ran"]
+    return n_tuples, cost / n_tuples if n_tuples else None

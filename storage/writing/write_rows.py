@@ -50,6 +50,7 @@ from storage.vocabulary.records import (
 )
 from storage.writing.checks import check_sample
 from storage.writing.last_results import LastResults
+from storage.writing.looks import write_looks
 from storage.writing.upsert import add_once, put, put_numbers
 
 #: The position of rows recorded before the first batch.
@@ -181,15 +182,18 @@ def write(connection: Connection, record: BatchRecord, position: int, cache: Run
 
 def _write_history(connection: Connection, record: BatchRecord, position: int) -> set[str]:
     run, time = record.run_id, record.batch.time
+    decisions = write_looks(connection, run, time, record.decisions)
     once: tuple[tuple[str, type[Base], list[_Row]], ...] = (
         ("plans", PlanRow, [row_of(p, run_id=run, time=time) for p in record.plans]),
-        ("decisions", DecisionRow, [row_of(d, run_id=run, time=time) for d in record.decisions]),
+        ("decisions", DecisionRow, [row_of(d, run_id=run, time=time) for d in decisions]),
         ("knobs", KnobRow, [row_of(k, run_id=run, time=time) for k in record.knobs]),
         ("commands", AnswerRow, [row_of(a) for a in record.answers]),
     )
     for _, model, rows in once:
         add_once(connection, model, rows)
     changed = {name for name, _, rows in once if rows}
+    if record.decisions:
+        changed.add("decisions")
     if record.outcomes:
         put(connection, OutcomeRow, [row_of(o, run_id=run, time=time) for o in record.outcomes])
         changed.add("outcomes")

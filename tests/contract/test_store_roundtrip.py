@@ -122,14 +122,20 @@ def test_decisions_without_the_long_parts_of_their_details(new_store: Callable[[
 def test_decisions(reader: Reader) -> None:
     below, switched = golden.DECISIONS
     entries = (
+        DecisionEntry(golden.LOOK, golden.START + 5, None),
         DecisionEntry(switched, golden.START + 3, golden.OUTCOME),
         DecisionEntry(below, golden.START + 2, None),
     )
     assert reader.decisions(RUN) == entries
     assert reader.decisions(RUN, limit=1) == entries[:1]
-    assert reader.decisions(RUN, before_seq=2) == entries[1:]
-    assert reader.decisions(RUN, verdicts=["switched", "cooldown"]) == entries[:1]
-    assert reader.decision(RUN, 2) == entries[0]
+    assert reader.decisions(RUN, before_seq=2) == entries[2:]
+    assert reader.decisions(RUN, before_seq=3) == entries[1:]
+    assert reader.decisions(RUN, verdicts=["switched", "cooldown"]) == entries[1:2]
+    assert reader.decisions(RUN, verdicts=["below_threshold"]) == (entries[0], entries[2])
+    assert reader.decisions(RUN, verdicts=["kept"]) == ()
+    assert reader.decision(RUN, 2) == entries[1]
+    assert reader.decision(RUN, 3) == reader.decision(RUN, 3, golden.UNIT.id) == entries[0]
+    assert reader.decision(RUN, 3, "asc.nobody") is None
     assert reader.decision(RUN, 7) is None
 
 
@@ -141,7 +147,7 @@ def test_an_outcome_is_not_known_before_it_was_measured(reader: Reader) -> None:
 
 
 def test_decision_counts(reader: Reader) -> None:
-    now = DecisionCounts({"below_threshold": 1, "switched": 1}, stored=2, evaluated=2)
+    now = DecisionCounts({"below_threshold": 2, "switched": 1}, stored=3, evaluated=3)
     assert reader.decision_counts(RUN) == now
     then = DecisionCounts({"below_threshold": 1}, stored=1, evaluated=1)
     assert reader.decision_counts(RUN, until=1) == then

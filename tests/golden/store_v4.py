@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from storage.store import open_command_writer, open_engine_writer
+from storage.vocabulary.looks import LookFacts, look_decision, look_terms
+from storage.vocabulary.planlog import form_digest
 from storage.vocabulary.records import (
     Batch,
     BatchRecord,
@@ -123,6 +125,21 @@ DECISIONS = tuple(
         (2, 2, "switched", 0.31, 1, "0.31 >= 0.1"),
     )
 )
+#: A log of one look, which kept the plan.
+SCHEMA = {"version": 1, "statistics": [["selectivity origin", "prob"]], "cost_unit": "visits/tuple"}
+FORMS = {form_digest(form): form for form in (["origin", "dep_delay"], ["dep_delay", "origin"])}
+_PRESENT, _RIVAL = FORMS
+RECORD = {
+    **{"number": 1, "schema": SCHEMA, "began": 0, "t": 1600, "statistics": [0.512345]},
+    **{"plan": _PRESENT, "cost": 1.9, "offers": [[_RIVAL, 1.75, 90, 0.15, 12.5, 1.0]]},
+    **{"plans": FORMS, "switching": 1900.0, "deciding": 380.0, "caution": 1.0},
+    **{"ran": [1600, 3040.0], "n_sample": 90, "chosen": _PRESENT, "rival": _RIVAL},
+    **{"saving": 0.00123457, "region": 1, "dwell": 50000.0, "due": 2500},
+}
+LOOK = replace(
+    look_decision(RECORD, look_terms(RECORD, "visits/tuple", FORMS), LookFacts("asc", 3, 4, 2, 1)),
+    unit_id=UNIT.id,
+)
 OUTCOME = DecisionOutcome(2, 4, 1.25, 1600, 1.22, 1.87, 90, UNIT.id)
 MATRIX = Matrix(
     "regions:dep_delay",
@@ -168,7 +185,7 @@ def _batch_record(number: int) -> BatchRecord:
         inputs=(InputBatch("Flights", 400 + number, 0),),
         samples=tuple(samples),
         plans=tuple(plan for plan in PLANS if plan.batch == number),
-        decisions=tuple(d for d in DECISIONS if d.batch == number),
+        decisions=tuple(d for d in (*DECISIONS, LOOK) if d.batch == number),
         outcomes=(OUTCOME,) if number == OUTCOME.batch else (),
         matrices=(MATRIX,) if number == 1 else (),
         events=(EVENT,) if number == 3 else (),

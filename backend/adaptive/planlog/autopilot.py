@@ -184,6 +184,14 @@ class Autopilot:
         self._rivals.clear()
         self._residual = 0.0
 
+    def begun_anew(self) -> Autopilot:
+        """One of another stream that knows what this one came to, but not what it is at."""
+        self.log.close()
+        other = Autopilot(self.log, self.options)
+        other._dwell.restore({**self._dwell.state(), "now": [None, None, 0, 0]})
+        other._gain, other._n_switches = self._gain, self._n_switches
+        return other
+
     def state(self) -> dict[str, LogJson]:
         """As JSON, with the log's."""
         return {

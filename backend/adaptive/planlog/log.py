@@ -14,12 +14,12 @@ from backend.adaptive.planlog.records import (
     PlanLogRefused,
     cost_number,
     evaluation_of,
-    plan_digest,
     whole_number,
 )
 from backend.adaptive.planlog.regions import KnownPlan, PlanRegion, nearest_plans
 from backend.adaptive.planlog.scales import UsualMoves
 from storage.vocabulary.moves import Floats, distances
+from storage.vocabulary.planlog import form_digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class PlanLog:
 
     def learn(self, plan: LogJson) -> str:
         """The digest of a plan, which the log can give back from now on."""
-        digest = plan_digest(plan)
+        digest = form_digest(plan)
         if digest not in self.plans:
             self._forget_plans()
             self.plans[digest] = plan

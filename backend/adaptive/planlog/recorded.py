@@ -13,10 +13,10 @@ from backend.adaptive.planlog.records import (
     LogJson,
     LogSchema,
     PlanLogRefused,
-    plan_digest,
     real_number,
     whole_number,
 )
+from storage.vocabulary.planlog import form_digest
 
 LookRecord = Mapping[str, LogJson]
 
@@ -38,10 +38,16 @@ def newest_log(records: Sequence[LookRecord], schema: LogSchema) -> list[LookRec
     return [record for record in same if _schema_digest(record) == schema.digest]
 
 
+def since_state(records: Sequence[LookRecord]) -> Sequence[LookRecord]:
+    """From the last one on that kept the state; all where none did."""
+    kept = [place for place, record in enumerate(records) if "state" in record]
+    return records[kept[-1] :] if kept else records
+
+
 def _schema_digest(record: LookRecord) -> LogJson:
     """The digest that a look gives, or that of the form it spells out."""
     schema = record.get("schema")
-    return plan_digest(schema) if isinstance(schema, Mapping) else schema
+    return form_digest(schema) if isinstance(schema, Mapping) else schema
 
 
 def newest_time(records: Sequence[LookRecord]) -> int:

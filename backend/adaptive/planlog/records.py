@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
+
+from storage.vocabulary.planlog import form_digest
 
 #: JSON-typed data.
 LogJson: TypeAlias = Any
@@ -48,7 +48,7 @@ class LogSchema:
     @property
     def digest(self) -> str:
         """Stands for the form in looks that do not spell it out."""
-        return plan_digest(self.form())
+        return form_digest(self.form())
 
     def check(self, form: Mapping[str, LogJson]) -> None:
         """Raises PlanLogRefused unless ``form`` is this schema's, in order and units."""
@@ -113,12 +113,6 @@ def evaluation_of(row: LogJson, plan: str, schema: LogSchema) -> PlanEvaluation:
         None if measured is None else cost_number(measured, "a measured cost"),
         whole_number(n_tuples, "the tuples of a record"),
     )
-
-
-def plan_digest(plan: LogJson) -> str:
-    """Twelve hexadecimal digits that stand for a plan, or other JSON, the same for equal ones."""
-    text = json.dumps(plan, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def real_number(value: LogJson, what: str, least: float = -math.inf) -> float:

@@ -29,6 +29,7 @@ from backend.adaptive.planlog.recorded import (
     recorded_caution,
     recorded_look,
     recorded_run,
+    since_state,
     unused_begin,
 )
 from backend.adaptive.planlog.records import (
@@ -36,11 +37,13 @@ from backend.adaptive.planlog.records import (
     LogSchema,
     PlanLogRefused,
     cost_number,
+    finite_number,
     whole_number,
 )
 from backend.adaptive.stats import thinned
+from storage.vocabulary.looks import LookFacts, look_decision, look_terms
 from storage.vocabulary.planlog import KEEP_EVERY, OMITTED
-from storage.vocabulary.records import Event
+from storage.vocabulary.records import Decision, Event
 
 #: Sampled tuples: rows of any dtype.
 PilotSample = NDArray[Any]
@@ -78,8 +81,8 @@ class SteeredPlans(Protocol):
 class SteeredLook:
     """A look, and what it came to. present: the plan in force; rival: the other that came nearest
     to it, None: there is none. ran: tuples under the plan in force since the last look, and their
-    cost. n_sample: sampled tuples. is_known: the rival was in the log near these statistics. due:
-    tuples to the next look, None where none is to be expected.
+    cost. n_sample: sampled tuples. In the record: known, the rival was in the log near these
+    statistics; due, tuples to the next look, None where none is to be expected.
     """
 
     look: PilotLook
@@ -89,8 +92,6 @@ class SteeredLook:
     rival: LogJson | None
     n_sample: int
     ran: tuple[int, float]
-    is_known: bool
-    due: int | None
     record: dict[str, LogJson]
 
     @property
@@ -98,10 +99,10 @@ class SteeredLook:
         """To run from now on."""
         return self.rival if self.verdict.is_switch else self.present
 
-    @property
-    def offer(self) -> PilotOffer | None:
-        """That of the rival."""
-        return next((o for o in self.look.offers if o.plan == self.verdict.rival), None)
+    def decision(self, facts: LookFacts) -> Decision:
+        """As it goes on record."""
+        forms = {self.look.plan: self.present, self.verdict.rival: self.rival}
+        return look_decision(self.record, look_terms(self.record, self.cost_unit, forms), facts)
 
 
 class Steering:
@@ -114,7 +115,7 @@ class Steering:
         self._chunks: list[PilotSample] = []
         self._older: PilotSample | None = None
         self._ran = (0, 0.0)
-        self._is_replaced = False
+        self._is_replaced = self._is_taught = False
         self._chosen: str | None = None
         self._written: set[str] = set()
         self._forms: dict[str, LogJson] = {}
@@ -199,17 +200,32 @@ class Steering:
         self._t = max(self._t, t)
         return said
 
+    def learn(self, records: Sequence[Mapping[str, LogJson]]) -> list[Event]:
+        """Begin with the log of another run's looks: its regions, plans and dwells; what was known
+        of rivals and of the present best was of that run's stream. Raises PlanLogRefused for one of
+        another schema, and as ``take_again``."""
+        if not records:
+            return []
+        self.schema.check(records[-1]["schema"])
+        other = Steering(self.schema)
+        other.take_again(records)
+        self.pilot = other.pilot.begun_anew()
+        self._is_taught = True
+        self._forms = dict(self.pilot.log.plans)
+        n, n_plans = self.pilot.log.n_evaluations, len(self.pilot.log.chosen())
+        return [Event("run", "the plan log of another run is known", f"{n} looks, {n_plans} plans")]
+
     def take_again(self, records: Sequence[Mapping[str, LogJson]]) -> None:
         """Take the looks of these records again, oldest first: those of the newest log, if it is of
         this schema, since the last that kept the state. Raises PlanLogRefused for records of
         another form."""
         try:
-            for record in newest_log(records, self.schema):
+            for record in since_state(newest_log(records, self.schema)):
                 if record["began"] != self._began:
                     self._begin(whole_number(record["began"], "the begin of a log"))
                 if "state" in record:
                     self._restore(record)
-                elif self.pilot.log.n_evaluations or record["number"] == 1:
+                else:
                     self._take_again(record)
         except (AttributeError, LookupError, TypeError, ValueError) as exc:
             if isinstance(exc, PlanLogRefused):
@@ -305,6 +321,7 @@ class Steering:
         record = {"ran": list(ran), "replaced": was_replaced, "n_sample": n_sample}
         record |= {**self._looked_at(look), **self._decided(look, verdict), **self._kept()}
         rival = verdict.rival
+        record |= {"known": rival in known, "due": self.pilot.due()}
         return SteeredLook(
             look,
             verdict,
@@ -313,8 +330,6 @@ class Steering:
             None if rival is None else log.plans[rival],
             n_sample,
             ran,
-            rival in known,
-            self.pilot.due(),
             {key: value for key, value in record.items() if value or key not in OMITTED},
         )
 
@@ -323,10 +338,10 @@ class Steering:
         behind it at times, so that no more than ``KEEP_EVERY`` looks have to be taken again."""
         log = self.pilot.log
         number = log.n_evaluations
-        if number % KEEP_EVERY:
+        if number % KEEP_EVERY and not self._is_taught:
             schema = self.schema.form() if number == 1 else self.schema.digest
             return {"number": number, "schema": schema}
-        self._written = set(log.plans)
+        self._written, self._is_taught = set(log.plans), False
         return {"number": number, "schema": self.schema.form(), "state": self.pilot.state()}
 
     def _looked_at(self, look: PilotLook) -> dict[str, LogJson]:
@@ -349,11 +364,12 @@ class Steering:
 
     def _decided(self, look: PilotLook, verdict: PilotVerdict) -> dict[str, LogJson]:
         """What it came to."""
+        is_sure = not math.isinf(verdict.saving)
         return {
             "chosen": verdict.plan,
             "rival": verdict.rival,
-            "saving": None if math.isinf(verdict.saving) else verdict.saving,
+            "saving": finite_number(verdict.saving, "a sure saving") if is_sure else None,
             "region": self.pilot.log.region_of(look.statistics, verdict.plan),
-            "dwell": verdict.dwell,
+            "dwell": finite_number(verdict.dwell, "a dwell"),
             "is_transient": verdict.is_transient,
         }

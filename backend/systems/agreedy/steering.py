@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.adaptive.evidence import plan_detail
 from backend.adaptive.ordering.costing import tuple_costs
 from backend.adaptive.ordering.orders import greedy_order, optimal_order
 from backend.adaptive.ordering.ranks import PS_PER_US, Picoseconds
 from backend.adaptive.planlog.confidence import order_worst
 from backend.adaptive.planlog.records import LogJson, LogSchema, NamedStatistic
 from backend.adaptive.planlog.steering import SteeredLook, Steering
-from backend.adaptive.planlog.telling import LookFacts, look_decision
-from backend.adaptive.words import arrows
 from backend.model.bits import pack
 from backend.model.filters import BatchFiltered
 from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.profiler import Profiler, Taken
+from storage.vocabulary.looks import LookFacts
 from storage.vocabulary.records import Decision
 
 
@@ -109,11 +106,4 @@ def look_record(
     look: SteeredLook, seq: int, batch: int, version: int, knobs: AgreedyKnobs
 ) -> Decision:
     """A look as a decision."""
-    facts = LookFacts(
-        knobs.filter_algorithm, seq, batch, version, knobs.version, _plan_facts, arrows
-    )
-    return look_decision(look, facts)
-
-
-def _plan_facts(version: int | None, plan: LogJson) -> dict[str, Any]:
-    return plan_detail(version, "early drop", plan)
+    return look.decision(LookFacts(knobs.filter_algorithm, seq, batch, version, knobs.version))

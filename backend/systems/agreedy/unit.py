@@ -62,7 +62,8 @@ class FilterUnit(PublishedUnit[AdoptFilters]):
     def start(self, state: UnitState | None) -> Recorded:
         batch = self._job.batch
         if state is None:
-            return self._recorded(self.core.start(batch))
+            said = self.core.pilot.learn(self._job.learned)
+            return self._recorded([*self.core.start(batch), *said])
         plan = state.plan
         for f in self.core.filters:
             n_raised = state.total(entity_id(self._job.id, "filter", f.name), "raised_total")

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import math
 
-from backend.adaptive.words import arrows, count, number, numbers, percent
+from backend.adaptive.words import count, number, numbers, percent
 from backend.systems.asc.cost import PlanChoice, PlanCost, PlanShape
 from backend.systems.asc.orderings import NAMES
 from backend.systems.asc.rearrange import UNTRIGGERED, Rearrangement
 from backend.systems.asc.trigger import VISITS, Watched
 from backend.systems.asc.watch import EvaluationMoment
+from storage.vocabulary.looks import form_words
 
 
 def plan_text(shape: PlanShape) -> str:
     """A plan in words: its order, its micro-arrows, or that it drops nothing early."""
-    if shape.kind == "no early drop":
-        return "no early drop"
-    if shape.kind == "ticket":
-        return "ticket routing"
-    if shape.kind == "hybrid":
-        n = len(shape.arrows)
-        return f"{arrows(shape.order)} with {n} micro-arrow{'' if n == 1 else 's'}"
-    return arrows(shape.order)
+    return form_words([shape.kind, shape.order, shape.arrows])
 
 
 def change_sentence(moment: EvaluationMoment, watched: Watched) -> str:

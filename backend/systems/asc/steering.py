@@ -4,28 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import astuple
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.adaptive.evidence import plan_detail
 from backend.adaptive.planlog.confidence import order_worst
 from backend.adaptive.planlog.records import LogJson, LogSchema, NamedStatistic
 from backend.adaptive.planlog.steering import SteeredLook, Steering
-from backend.adaptive.planlog.telling import LookFacts, look_decision
 from backend.model.bits import n_bits
 from backend.model.events import BatchExecuted, MicroArrow, SelectionPlan
 from backend.systems.asc.constructs import ConstructSet
 from backend.systems.asc.cost import CostModel, PlanShape, executed_cost, sample_costs
 from backend.systems.asc.evidence import ALGORITHM
-from backend.systems.asc.explain import plan_text
 from backend.systems.asc.knobs import AscKnobs
 from backend.systems.asc.lattice import extreme_order
 from backend.systems.asc.matching import Regions
 from backend.systems.asc.orderings import propose
 from backend.systems.asc.watch import EvaluationMoment
 from storage.vocabulary.asc_rule import EARLY, contenders
+from storage.vocabulary.looks import LookFacts
 from storage.vocabulary.records import Decision
 
 #: Share of a rearrangement's work that the search for the best order may take.
@@ -47,13 +45,6 @@ def shape_of_form(form: LogJson) -> PlanShape:
     """The plan of ``plan_form``."""
     kind, order, arrows = form
     return PlanShape(kind, tuple(order), tuple(MicroArrow(*arrow) for arrow in arrows))
-
-
-def plan_facts(version: int | None, form: LogJson) -> dict[str, Any]:
-    """A plan as decisions name it."""
-    shape = shape_of_form(form)
-    more = {"n_arrows": len(shape.arrows)} if shape.kind == "hybrid" else {}
-    return plan_detail(version, shape.kind, shape.order, **more)
 
 
 class SelectionPilot(Steering):
@@ -83,11 +74,9 @@ def look_record(look: SteeredLook, moment: EvaluationMoment) -> tuple[Decision, 
         moment.batch_id,
         moment.plan.version,
         moment.knobs.version,
-        plan_facts,
-        lambda form: plan_text(shape_of_form(form)),
     )
     best = shape_of_form(look.plan) if look.verdict.is_switch else None
-    return look_decision(look, facts), best
+    return look.decision(facts), best
 
 
 class SelectionPlans:

@@ -74,7 +74,8 @@ class SelectionUnit(PublishedUnit[AdoptPlan]):
     def start(self, state: UnitState | None) -> Recorded:
         batch = self._job.batch
         if state is None:
-            return self._recorded(self.core.start(batch))
+            said = self.core.pilot.learn(self._job.learned)
+            return self._recorded([*self.core.start(batch), *said])
         plan, of_unit = state.plan, unit_entity(self._job.id)
         saved = Saved(
             shape_of(state.first or plan),

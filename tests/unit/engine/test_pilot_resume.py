@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from backend.systems.asc.unit import SelectionUnit
+from backend.systems.contract import Refused
 from storage.vocabulary.records import Json
 from tests.engine_runs import RUN_ID, EngineRun
 from tests.unit.asc.stream import SCHEMA, Columns, a_filters, b_filters
@@ -12,10 +15,12 @@ from tests.web.engine_run import TEXTS, UNIT
 
 KNOBS = {"policy": "autopilot", "stop_rule": "drop", "min_samples": 100}
 SIZE = 100
+Learned = dict[str, list[Json]]
 
 
-def begun(path: Path, continues: bool) -> EngineRun:
-    return EngineRun(path, {"S": SCHEMA}, TEXTS, KNOBS, continues=continues)
+def begun(path: Path, continues: bool, learned: Learned | None = None) -> EngineRun:
+    schemas = {"S": SCHEMA}
+    return EngineRun(path, schemas, TEXTS, KNOBS, continues=continues, learned=learned)
 
 
 def batches(*streams: Columns) -> list[list[dict[str, int]]]:
@@ -57,3 +62,49 @@ def test_a_run_killed_at_every_batch_takes_the_looks_of_one_that_was_not(tmp_pat
     assert killed.loop.unit(UNIT).plan_version == whole.loop.unit(UNIT).plan_version
     killed.close()
     whole.close()
+
+
+def learned_of(path: Path) -> Learned:
+    """The log of a run of its own, in a store of its own."""
+    run = begun(path, False)
+    for rows in batches(b_filters(1_500), a_filters(2_500)):
+        run.batch(rows)
+    looks = [look.record for look in run.reader.looks(RUN_ID, unit=UNIT)]
+    run.close()
+    return {UNIT: looks}
+
+
+def test_a_run_that_learnt_goes_on_after_a_kill_as_one_that_was_not_killed(tmp_path: Path) -> None:
+    learned = learned_of(tmp_path / "first.db")
+    killed, whole = (begun(tmp_path / f"{name}.db", False, learned) for name in ("killed", "whole"))
+    for place, rows in enumerate(batches(b_filters(1_500), a_filters(2_500))):
+        killed.batch(rows)
+        if place % 3 == 1:
+            killed.kill()
+            killed = begun(tmp_path / "killed.db", True, learned)
+        whole.batch(rows)
+        if place % 3 == 1:
+            forget(whole)
+    mine, theirs = looked(killed), looked(whole)
+    assert mine == theirs
+    numbers = [record["number"] for _, record in mine]
+    first = learned[UNIT][-1]["number"] + 1
+    assert numbers == list(range(first, first + len(mine)))
+    assert [("state" in record) for _, record in mine] == [n == first for n in numbers]
+    said = [each.event.title for each in whole.reader.events(RUN_ID, unit=UNIT)]
+    assert "the plan log of another run is known" in said
+    killed.close()
+    whole.close()
+
+
+def test_a_log_of_other_statistics_or_units_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    learned = learned_of(tmp_path / "first.db")
+    other = [
+        {**look, "schema": {**look["schema"], "cost_unit": "us/tuple"}} for look in learned[UNIT]
+    ]
+    for logs, why in (
+        ({UNIT: other}, f"unit {UNIT} cannot learn from that run: the log's cost_unit is"),
+        ({"asc.Other": learned[UNIT]}, "has logs of asc.Other; this run's units are asc.S"),
+    ):
+        with pytest.raises(Refused, match=why):
+            begun(tmp_path / "refused.db", False, logs)

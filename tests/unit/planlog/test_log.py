@@ -19,9 +19,9 @@ from backend.adaptive.planlog.records import (
     PlanEvaluation,
     PlanLogRefused,
     evaluation_of,
-    plan_digest,
 )
 from backend.adaptive.planlog.regions import hash_of_number
+from storage.vocabulary.planlog import form_digest
 from tests.oracles.planlog_log import SlowLog, mean_cost
 
 SCHEMA = LogSchema((NamedStatistic("drop", "prob"), NamedStatistic("cost", "us")), "us/tuple")
@@ -170,9 +170,9 @@ def test_an_evaluation_that_is_no_numbers_is_refused_and_leaves_the_log_alone() 
     before = log.state()
     for statistics, predicted in (((1.0,), 1.0), ((1.0, math.nan), 1.0), ((1.0, 2.0), -1.0)):
         with pytest.raises(PlanLogRefused):
-            log.evaluated(5, statistics, plan_digest("ab"), predicted, 0.0)
+            log.evaluated(5, statistics, form_digest("ab"), predicted, 0.0)
     with pytest.raises(KeyError):
-        log.evaluated(5, (1.0, 2.0), plan_digest("never learnt"), 1.0, 0.0)
+        log.evaluated(5, (1.0, 2.0), form_digest("never learnt"), 1.0, 0.0)
     assert log.state() == before
 
 
@@ -186,7 +186,7 @@ def test_a_statistic_that_never_moved_is_near_within_four_hundredths() -> None:
 
 def test_the_region_not_visited_longest_goes_and_plans_without_one_the_oldest_first() -> None:
     log = logged([(0, 0, "a"), (50, 0, "b"), (0, 0, "a"), (99, 0, "c")], LogOptions(n_regions=2))
-    assert [record.plan for record in kept(log)] == [plan_digest(p) for p in "aac"]
+    assert [record.plan for record in kept(log)] == [form_digest(p) for p in "aac"]
     roomy = PlanLog(SCHEMA, LogOptions(n_plans=3))
     roomy.evaluated(0, (1, 1), roomy.learn("a"), 1.0, 0.0)
     for plan in "bcde":

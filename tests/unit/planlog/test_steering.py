@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from backend.adaptive.planlog.confidence import order_worst
 from backend.adaptive.planlog.records import LogJson, LogSchema, NamedStatistic, PlanLogRefused
 from backend.adaptive.planlog.steering import SteeredLook, Steering
-from backend.adaptive.planlog.telling import LookFacts, look_decision, look_sentence
+from storage.vocabulary.looks import LookFacts
 
 SCHEMA = LogSchema(
     (NamedStatistic("cost a", "visits"), NamedStatistic("cost b", "visits")), "visits/tuple"
@@ -54,12 +54,18 @@ def rows(rng: np.random.Generator, start: int, n: int, a: float, b: float) -> Ro
     return np.column_stack([numbers, rng.normal(a, 0.3, n) ** 2, rng.normal(b, 0.3, n) ** 2])
 
 
-def run(seed: int, n_batches: int, switch_at: int) -> tuple[Steering, list[SteeredLook]]:
+def run(
+    seed: int,
+    n_batches: int,
+    switch_at: int,
+    taught: Steering | None = None,
+    dear: float = 2.0,
+) -> tuple[Steering, list[SteeredLook]]:
     """Batches of 200 sampled tuples, in which a is the cheaper plan at first, then b."""
-    rng, steering, plans, plan = np.random.default_rng(seed), Steering(SCHEMA), TwoPlans(), "a"
-    looks = []
+    rng, steering = np.random.default_rng(seed), taught or Steering(SCHEMA)
+    plans, plan, looks = TwoPlans(), "a", []
     for batch in range(n_batches):
-        a, b = (1.0, 2.0) if batch < switch_at else (2.0, 1.0)
+        a, b = (1.0, dear) if batch < switch_at else (dear, 1.0)
         sample = rows(rng, batch * 200, 200, a, b)
         steering.sampled(2_000, sample)
         steering.ran(2_000, float(plans.prices(plan, sample).sum() * 10))
@@ -76,15 +82,16 @@ def test_the_better_plan_is_taken_once_and_the_record_says_why() -> None:
     assert [look.plan for look in switches] == ["b"]
     assert looks[-1].plan == "b"
     facts = LookFacts("toy", 1, 2, 3, 0, lambda version, plan: {"order": [plan]}, str)
-    decision = look_decision(switches[0], facts)
+    decision = switches[0].decision(facts)
     assert decision.verdict == "switched"
     assert decision.lhs is not None
     assert decision.rhs is not None
     assert decision.lhs > decision.rhs
     assert decision.plan_version == 4
     kept = [look for look in looks if not look.verdict.is_switch]
-    assert {look_decision(look, facts).verdict for look in kept} <= {"kept", "below_threshold"}
-    assert all(look_sentence(look, str).startswith("plan kept") for look in kept)
+    decisions = [look.decision(facts) for look in kept]
+    assert {each.verdict for each in decisions} <= {"kept", "below_threshold"}
+    assert all(each.explanation.startswith("plan kept") for each in decisions)
 
 
 @given(st.integers(0, 2**32), st.integers(2, 40), st.integers(0, 30), st.integers(1, 9))
@@ -185,6 +192,60 @@ def test_a_poisoned_state_is_refused_with_a_sentence(
     assert [event.title for event in steering.resume([record])] == ["the plan log begins anew"]
     assert steering.pilot.log.n_evaluations == 0
     assert steering.t == record["t"]
+
+
+def test_a_log_whose_first_looks_were_removed_begins_anew_and_says_so() -> None:
+    _, looks = run(7, 60, 30)
+    records = [look.record for look in looks]
+    for gone in (1, len(records) - 1):
+        steering = Steering(SCHEMA)
+        (event,) = steering.resume(records[gone:])
+        assert (event.title, event.detail) == (
+            "the plan log begins anew",
+            "look 1 of the log is not on record",
+        )
+        assert (steering.pilot.log.n_evaluations, steering.t) == (0, records[-1]["t"])
+
+
+#: What the dearer plan costs: little more than the other, so that a look alone is not sure.
+DEAR = 1.08
+
+
+def spelt_out(looks: Sequence[SteeredLook]) -> list[dict[str, Any]]:
+    """Their records, as a store gives them."""
+    return [{**look.record, "schema": SCHEMA.form()} for look in looks]
+
+
+def test_a_run_that_learnt_needs_fewer_looks() -> None:
+    """Of the same drift, over many seeds: looks until b is taken, and tuples that ran under a."""
+    alone, learnt, later, sooner = 0, 0, 0, 0
+    for seed in range(12):
+        _, first = run(seed, 120, 60, dear=DEAR)
+        taught = Steering(SCHEMA)
+        (event,) = taught.learn(spelt_out(first))
+        assert event.detail.startswith(f"{len(first)} looks, ")
+        runs = [run(100 + seed, 60, 0, by, DEAR)[1] for by in (None, taught)]
+        n = [next(i for i, look in enumerate(looks) if look.plan == "b") for looks in runs]
+        t = [looks[i].look.t for looks, i in zip(runs, n, strict=True)]
+        alone, learnt = alone + n[0] + 1, learnt + n[1] + 1
+        later, sooner = later + t[0], sooner + t[1]
+        (kept,) = (look.record for look in runs[1] if "state" in look.record)
+        assert kept["number"] == len(first) + 1
+        again = Steering(SCHEMA)
+        assert again.resume([look.record for look in runs[1]]) == []
+        assert again.pilot.state() == taught.pilot.state()
+    assert learnt < alone
+    assert sooner < later
+
+
+def test_a_log_of_another_schema_is_not_learnt_from() -> None:
+    _, looks = run(7, 10, 5)
+    records = spelt_out(looks)
+    with pytest.raises(PlanLogRefused, match=r"the log's cost_unit is .* this run's is 'us/tuple'"):
+        Steering(replace(SCHEMA, cost_unit="us/tuple")).learn(records)
+    with pytest.raises(PlanLogRefused):
+        Steering(SCHEMA).learn([{**records[0], "cost": NAN}])
+    assert Steering(SCHEMA).learn([]) == []
 
 
 def test_a_log_that_was_refused_is_not_asked_again() -> None:

@@ -35,7 +35,7 @@ from storage.store import (
 )
 from storage.tables import database, migrations
 from storage.tables.schema import SCHEMA_VERSION
-from storage.vocabulary.records import LogLine, Sample
+from storage.vocabulary.records import Json, LogLine, Sample
 from tests.contract.store_builders import START, begin, new_run, record
 from tests.golden import store_v4 as golden
 
@@ -189,8 +189,8 @@ def test_the_store_of_this_version_has_the_layout_of_the_schema(tmp_path: Path) 
     assert layout(fresh) == layout(golden.PATH)
 
 
-@pytest.mark.parametrize("layout", [2, 3])
-def test_the_stores_of_the_versions_before_climb(layout: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("layout", "state"), [(2, {}), (3, {"seen": 4})])
+def test_stores_of_the_versions_before_climb(tmp_path: Path, layout: int, state: Json) -> None:
     path = tmp_path / "store.db"
     shutil.copy(golden.PATH.with_name(f"store_v{layout}.db"), path)
     with pytest.raises(StoreTooOld, match=f"layout {layout}, this Planwatch reads layout 4"):
@@ -199,14 +199,17 @@ def test_the_stores_of_the_versions_before_climb(layout: int, tmp_path: Path) ->
         last = last_state(writer, golden.RUN.workload)
         assert last is not None
         (unit,) = last.units
-        assert (unit.plan, unit.state) == (golden.PLANS[-1], {} if layout == 2 else {"seen": 4})
+        assert (unit.plan, unit.state) == (golden.PLANS[-1], state)
         record = replace(golden.records()[-1], batch=replace(golden.records()[-1].batch, id=5))
         writer.resume_run(golden.RUN.id, golden.START + 9, "1", {}, golden.RUN.inputs)
-        writer.write_batch(replace(record, plans=(), decisions=(), outcomes=(), events=()))
+        looks = replace(golden.LOOK, batch=5), replace(golden.LOOK, batch=5, unit_id="other")
+        kept = replace(record, plans=(), decisions=looks, outcomes=(), events=())
+        writer.write_batch(kept)
         writer.write_log(golden.RUN.id, [LogLine(golden.START + 10, "INFO", "it goes on")])
         again = last_state(writer, golden.RUN.workload)
     assert again is not None
     assert again.units[0].state == {"seen": 4}
+    assert [look["t"] for look in again.units[0].looks] == [1600]
 
 
 def fill(writer: EngineWriter) -> None:

@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -67,7 +67,7 @@ class LaunchSettings:
     """master: Spark's. folder: for Spark's log and spill files, and prepared data. runs: where runs
     keep checkpoint, spool, state and default sink. once: take what is there, then end. conf:
     further settings of Spark, which come before ours. asked: knobs that were given for this start.
-    progress: told (n, total) as queries are registered. branches, log: as in RunJob."""
+    progress: told (n, total) as queries are registered. branches, log, learned: as in RunJob."""
 
     master: str
     folder: Path
@@ -79,6 +79,7 @@ class LaunchSettings:
     progress: Callable[[int, int], None] | None = None
     branches: Branches | None = None
     log: RunLog | None = None
+    learned: Mapping[str, Sequence[Json]] = field(default_factory=dict)
 
 
 class Launch:
@@ -311,6 +312,7 @@ class Launch:
             stored=self._stored,
             branches=settings.branches,
             log=settings.log,
+            learned=settings.learned,
         )
 
     def _record(self, run_id: str) -> Run:
