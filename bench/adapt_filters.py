@@ -101,9 +101,11 @@ def followed(stream: FilterStream, knobs: Mapping[str, Any]) -> AdaptRun:
 
 def _core(knobs: Mapping[str, Any]) -> FiltersReOptimizer:
     calls = tuple(FunctionPredicate(name, (Reference("s"),)) for name in _NAMES)
-    values = {"profile_prob": PROFILE_PROB, **knobs}
-    settings = KnobSettings.defaults(AgreedyKnobs.specs(), values)
-    return FiltersReOptimizer(ContinuousQuery("q", "S", "", TRUE, calls), settings)
+    return FiltersReOptimizer(ContinuousQuery("q", "S", "", TRUE, calls), _settings(knobs))
+
+
+def _settings(knobs: Mapping[str, Any]) -> KnobSettings:
+    return KnobSettings.defaults(AgreedyKnobs.specs(), {"profile_prob": PROFILE_PROB, **knobs})
 
 
 def looked(n_looks: int, n_sample: int = 100) -> tuple[int, int]:
@@ -112,6 +114,7 @@ def looked(n_looks: int, n_sample: int = 100) -> tuple[int, int]:
     ps = tuple(cost * PS_PER_US for cost in COSTS)
     pilot, order = FilterPilot(_NAMES), list(_NAMES)
     pilot.pilot = _Eager(pilot.pilot.log)
+    pilot.settle(AgreedyKnobs.of(_settings({})).settling_tuples)
     source = CorrelatedSource(SEED, SELECTIVITIES, 2, 0, n_looks * n_sample)
     truth = ~source.passes(0, 100_000)
     n_switches = n_false = 0

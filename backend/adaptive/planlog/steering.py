@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -107,6 +107,9 @@ class SteeredLook:
 class Steering:
     """Says when to look, looks, and keeps the log."""
 
+    #: As above, of this kind of plans.
+    switch_tuples = SWITCH_TUPLES
+
     def __init__(self, schema: LogSchema, t: int = 0) -> None:
         self.pilot = Autopilot(PlanLog(schema))
         self._t = self._began = t
@@ -114,6 +117,7 @@ class Steering:
         self._chunks: list[PilotSample] = []
         self._older: PilotSample | None = None
         self._ran = (0, 0.0)
+        self._settling = 0
         self._is_replaced = False
         self._chosen: str | None = None
         self._written: set[str] = set()
@@ -154,6 +158,12 @@ class Steering:
         self._chunks.clear()
         self._older, self._ran = None, (0, 0.0)
 
+    def settle(self, n_sampled: int) -> None:
+        """Conditions are surely others from now on, or nothing is known of them: what was sampled
+        before is stale, and until so many tuples are, plans are judged by all of these."""
+        self._settling, self._older = n_sampled, None
+        self._chunks.clear()
+
     def ran(self, n_tuples: int, cost: float) -> None:
         """So many tuples of input ran under the plan in force."""
         self._ran = self._ran[0] + n_tuples, self._ran[1] + cost
@@ -172,15 +182,13 @@ class Steering:
         digest = self.pilot.log.learn(present)
         if self._chosen not in (None, digest):
             self._is_replaced, self._ran = True, (0, 0.0)
-        if not (self._is_replaced or self.pilot.is_due(self._t, statistics)):
+        is_due = self._is_replaced or self._settling or self.pilot.is_due(self._t, statistics)
+        if not is_due:
             return None
         self._chunks.clear()
         self._set(caution)
-        searched = [self.pilot.log.learn(plan) for plan in self._search(plans, sample, statistics)]
-        samples = {plan: sample[1::2] for plan in searched}
-        samples |= dict.fromkeys(self.pilot.candidates(statistics, digest), sample)
-        samples.pop(digest, None)
-        look = self._priced(plans, digest, sample, samples, statistics)
+        samples = self._samples(plans, sample, statistics, digest)
+        look = self._priced(plans, digest, samples, statistics)
         return self._taken(look, len(sample))
 
     def resume(self, records: Sequence[Mapping[str, LogJson]], t: int = 0) -> list[Event]:
@@ -226,7 +234,8 @@ class Steering:
         self._forms |= record.get("plans", {})
         for digest in (record["plan"], *(offer[0] for offer in record["offers"])):
             log.learn(self._forms[digest])
-        look = recorded_look(record, self.schema)
+        self._settling = whole_number(record.get("settling", 0), "the tuples conditions settle in")
+        look = replace(recorded_look(record, self.schema), is_settling=self._settling > 0)
         self._t = look.t
         self._ran = recorded_run(record)
         self._is_replaced = bool(record.get("replaced"))
@@ -249,20 +258,36 @@ class Steering:
         self.pilot.restore(state)
         self._set(recorded_caution(record))
         self._t, self._chosen = whole_number(record["t"], "the time of a look"), record["chosen"]
+        settling = whole_number(record.get("settling", 0), "the tuples conditions settle in")
+        n_sample = whole_number(record["n_sample"], "the sampled tuples of a look")
+        self._settling = max(0, settling - n_sample)
         self._forms = dict(self.pilot.log.plans)
         self._written = set(self._forms)
 
-    def _search(
-        self, plans: SteeredPlans, sample: PilotSample, statistics: tuple[float, ...]
-    ) -> Sequence[LogJson]:
-        """Plans found on half of a sample, and on those of looks before under like conditions: the
-        other half judges them, and is in no search before it has."""
+    def _samples(
+        self,
+        plans: SteeredPlans,
+        sample: PilotSample,
+        statistics: tuple[float, ...],
+        present: str,
+    ) -> dict[str, PilotSample]:
+        """Plans, each with the tuples that judge it; of the one in force all.
+
+        A search goes by half of a sample, and by those of looks before under like conditions: the
+        other half judges, and is in no search before it has. While conditions settle, all that was
+        sampled since they changed is searched, and judges.
+        """
         older = self._older
-        if older is None or self.pilot.has_left(statistics):
+        if older is None or (not self._settling and self.pilot.has_left(statistics)):
             older = sample[:0]
-        plans_found = plans.search(np.concatenate([older, sample[::2]]))
         self._older = np.concatenate([older, sample])[-_MOST_SEARCHED:]
-        return plans_found
+        whole = self._older if self._settling else sample
+        judging = whole if self._settling else sample[1::2]
+        searched = whole if self._settling else np.concatenate([older, sample[::2]])
+        samples = {self.pilot.log.learn(plan): judging for plan in plans.search(searched)}
+        samples |= dict.fromkeys(self.pilot.candidates(statistics, present), whole)
+        samples.pop(present, None)
+        return {present: whole, **samples}
 
     def _set(self, caution: float) -> None:
         if self.pilot.options.caution != caution:
@@ -272,15 +297,17 @@ class Steering:
         self,
         plans: SteeredPlans,
         present: str,
-        sample: PilotSample,
         samples: Mapping[str, PilotSample],
         statistics: tuple[float, ...],
     ) -> PilotLook:
-        """samples: plan -> the tuples it is judged on."""
+        """samples: as of ``_samples``."""
         known = self.pilot.log.plans
-        now = cost_number(float(plans.prices(known[present], sample).mean()), "a predicted cost")
+        prices = plans.prices(known[present], samples[present])
+        now = cost_number(float(prices.mean()), "a predicted cost")
         offers = []
         for digest, rows in samples.items():
+            if digest == present:
+                continue
             old, new = plans.prices(known[present], rows), plans.prices(known[digest], rows)
             saving = rounded_sample(
                 paired_sample(old, new, plans.worst(known[present], known[digest]))
@@ -288,9 +315,18 @@ class Steering:
             cost = cost_number(max(0.0, now - saving.mean), "the cost of a plan")
             offers.append(PilotOffer(digest, cost, saving))
         switching, deciding = (
-            cost_number(n * now, "a cost of a look") for n in (SWITCH_TUPLES, LOOK_TUPLES)
+            cost_number(n * now, "a cost of a look") for n in (self.switch_tuples, LOOK_TUPLES)
         )
-        return PilotLook(self._t, statistics, present, now, tuple(offers), switching, deciding)
+        return PilotLook(
+            t=self._t,
+            statistics=statistics,
+            plan=present,
+            cost=now,
+            offers=tuple(offers),
+            switching=switching,
+            deciding=deciding,
+            is_settling=self._settling > 0,
+        )
 
     def _taken(self, look: PilotLook, n_sample: int) -> SteeredLook:
         """Decide, and write down what it takes to decide again."""
@@ -303,6 +339,7 @@ class Steering:
         verdict = self.pilot.look(look)
         self._ran, self._is_replaced, self._chosen = (0, 0.0), False, verdict.plan
         record = {"ran": list(ran), "replaced": was_replaced, "n_sample": n_sample}
+        record["settling"], self._settling = self._settling, max(0, self._settling - n_sample)
         record |= {**self._looked_at(look), **self._decided(look, verdict), **self._kept()}
         rival = verdict.rival
         return SteeredLook(

@@ -82,13 +82,16 @@ def look_sentence(look: SteeredLook, plan_words: Callable[[LogJson], str]) -> st
         if offer.saving.mean <= 0:
             return f"plan kept: {plan} costs {saved} more {sample}; needed: {price}"
         return f"plan kept: {plan} saves {saved} {sample}, but nothing surely; needed: {price}"
+    is_settling = look.look.is_settling
+    surely = "likely" if is_settling else "surely"
     terms = (
-        f"surely saves {significant(verdict.saving)} {unit} per tuple "
+        f"{surely} saves {significant(verdict.saving)} {unit} per tuple "
         f"({significant(offer.saving.mean)} {sample}), for {count(round(verdict.dwell))} tuples to "
         f"come: {_sum(verdict.worth)}"
     )
     if verdict.is_switch:
-        known = "known plan taken: " if look.is_known else "new plan: "
+        known = "known plan taken" if look.is_known else "new plan"
+        known += ", as conditions are new: " if is_settling else ": "
         return f"{known}{plan} {terms} > {price}"
     if verdict.is_transient:
         return f"plan kept: {plan} {terms}, but conditions like these have passed before it paid"

@@ -77,6 +77,9 @@ class FilterOrders:
 class FilterPilot(Steering):
     """The autopilot of the filters of a query."""
 
+    #: Another order is a list of names: nothing is built for it.
+    switch_tuples = 250
+
     def __init__(self, names: Sequence[str], t: int = 0) -> None:
         super().__init__(log_schema(names), t)
 
