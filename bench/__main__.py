@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from bench import (
+    adapt,
     amri,
     cals,
     chosen,
@@ -32,6 +33,7 @@ BENCHES: dict[str, Callable[[], None]] = {
     "selection": selection.main,
     "chosen": chosen.main,
     "drift": drift.main,
+    "adapt": adapt.main,
     "monitoring": monitoring.main,
     "live": live.main,
     "scale": scale.main,
@@ -51,6 +53,7 @@ BENCHES: dict[str, Callable[[], None]] = {
 LASTING: dict[str, Callable[[], None]] = {"cluster": cluster.main, "pictures": pictures.main}
 #: Those that have a longer form.
 FULL: dict[str, Callable[[], None]] = {
+    "adapt": partial(adapt.main, full=True),
     "fastpath": partial(fastpath.main, full=True),
     "scale": partial(scale.main, full=True),
 }

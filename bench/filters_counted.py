@@ -124,17 +124,18 @@ def _followed(knobs: Mapping[str, Any], seed: int) -> _Totals:
         done = run_counted(drops, names, core.plan.order, core.probing, profiled)
         work += sum(price[name] * n for name, n in done.evaluated.items())
         profile += sum(price[name] * n for name, n in done.probed.items())
-        core.handle(_event(core, batch, done, price if batch == 0 else {}))
+        core.handle(counted_event(core, batch, _BATCH, done, price if batch == 0 else {}))
     return _Totals(work, profile, core.plan.version - 1)
 
 
-def _event(
-    core: FiltersReOptimizer, batch: int, done: Counted, price: Mapping[str, int]
+def counted_event(
+    core: FiltersReOptimizer, batch: int, n_tuples: int, done: Counted, price: Mapping[str, int]
 ) -> BatchFiltered:
+    """What the core is told of a batch of which it is known what it came to."""
     return BatchFiltered(
         batch_id=batch,
         plan_version=core.plan.version,
-        n_tuples=_BATCH,
+        n_tuples=n_tuples,
         n_matched=done.n_matched,
         evaluated=done.evaluated,
         dropped=done.dropped,

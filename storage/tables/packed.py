@@ -91,6 +91,7 @@ def pack_look(record: Json, facts: PackedFacts, head: LogHead) -> bytes:
         out.whole(n)
     for name in _FLAGS:
         out.bits(bool(record.get(name)), 1)
+    out.whole(record.get("settling", 0))
     out.whole(record["ran"][0])
     for value in (record["ran"][1], record["caution"], record["cost"], record["dwell"]):
         out.number(value)
@@ -126,6 +127,7 @@ def unpack_look(data: bytes, head: LogHead) -> tuple[Json, PackedFacts]:
     algorithm = read.text() or head.algorithm
     version, knob_version, number, t, n_sample = (read.whole() for _ in range(5))
     flags = {name: bool(read.bits(1)) for name in _FLAGS}
+    settling = read.whole()
     n_ran = read.whole()
     ran, caution, cost, dwell = (read.number() for _ in range(4))
     switching, deciding = (read.multiple(cost) for _ in range(2))
@@ -143,6 +145,7 @@ def unpack_look(data: bytes, head: LogHead) -> tuple[Json, PackedFacts]:
         **{"region": None if region is None else int(region), "dwell": dwell},
         **{"due": None if due is None else int(due)},
         **flags,
+        "settling": settling,
         "schema": head.schema if number == 1 or not number % KEEP_EVERY else head.digest,
     }
     if read.rest:

@@ -154,14 +154,17 @@ def look_sentence(record: Json, terms: LookTerms, plan_words: Callable[[Json], s
         if terms.mean <= 0:
             return f"plan kept: {plan} costs {saved} more {sample}; needed: {price}"
         return f"plan kept: {plan} saves {saved} {sample}, but nothing surely; needed: {price}"
+    is_settling = bool(record.get("settling"))
     sides = (
-        f"surely saves {significant(terms.saving)} {unit} per tuple "
+        f"{'likely' if is_settling else 'surely'} saves {significant(terms.saving)} {unit} per "
+        f"tuple "
         f"({significant(terms.mean)} {sample}), for {count(round(terms.dwell))} tuples to "
         f"come: {_sum(terms.worth)}"
     )
     if terms.is_switch:
-        known = "known plan taken: " if record.get("known") else "new plan: "
-        return f"{known}{plan} {sides} > {price}"
+        known = "known plan taken" if record.get("known") else "new plan"
+        new = ", as conditions are new" if is_settling else ""
+        return f"{known}{new}: {plan} {sides} > {price}"
     if record.get("is_transient"):
         return f"plan kept: {plan} {sides}, but conditions like these have passed before it paid"
     if terms.worth > terms.price:

@@ -15,8 +15,8 @@ SURE_SAVING: Final = "sure saving × dwell"
 RECORD: Final = "plan_log"
 #: Looks of a log after which one keeps the state behind it.
 KEEP_EVERY: Final = 256
-#: What a look leaves out of its record where it is false or empty.
-OMITTED: Final = frozenset({"plans", "replaced", "is_transient", "known"})
+#: What a look leaves out of its record where it is false, 0 or empty.
+OMITTED: Final = frozenset({"plans", "replaced", "is_transient", "known", "settling"})
 #: The knob that says who decides, and its values.
 POLICY: Final = "policy"
 THRESHOLDS: Final = "thresholds"

@@ -53,13 +53,21 @@ class SlowPilot:
         return overall if region is None else _mean_dwell(own, overall)
 
     def look(
-        self, t: int, plan: str, offers: Mapping[str, Sequence[float]], price: float
+        self,
+        t: int,
+        plan: str,
+        offers: Mapping[str, Sequence[float]],
+        price: float,
+        is_settling: bool = False,
     ) -> tuple[str, float, float]:
-        """The plan to run, and what the best rival surely saves for how long."""
+        """The plan to run, and what the best rival surely saves for how long; while conditions
+        settle, what it likely does."""
         self.looks.append((0 if self.last is None else t - self.last, offers))
+        if is_settling:
+            self.looks = []
         self.last = t
         known = {each for _, seen in self.looks for each in seen} | self.chosen
-        level = self.caution / 1000 / len(known)
+        level = self.caution / 1000 / max(1, len(known))
         judged = [(*self._judge(rival, offers[rival], level, price), rival) for rival in offers]
         passed = [each for each in judged if each[0]]
         is_switch, saving, dwell, rival = (
@@ -86,6 +94,8 @@ class SlowPilot:
         region = rival if rival in self.chosen else None
         seen = [(n, offers[rival]) for n, offers in self.looks]
         best, so_far = (-math.inf, 0.0), 0
+        if not seen:
+            best = sum(sample) / len(sample), self.expected(region) / 2
         for size in sizes_of_stretches(len(seen)):
             so_far += size
             tail = seen[len(seen) - so_far :]

@@ -49,7 +49,8 @@ class PilotOffer:
 class PilotLook:
     """An evaluation. t: tuples of input so far; statistics: S; plan: digest of the one in force;
     cost: its cost(P, S) a tuple; offers: others. switching: cost of putting another in force;
-    deciding: cost of this evaluation, both in the unit of cost."""
+    deciding: cost of this evaluation, both in the unit of cost. is_settling: conditions are surely
+    others than those the plan in force was chosen for; samples are all since then."""
 
     t: int
     statistics: tuple[float, ...]
@@ -58,6 +59,7 @@ class PilotLook:
     offers: tuple[PilotOffer, ...]
     switching: float
     deciding: float
+    is_settling: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +228,11 @@ class Autopilot:
             )
 
     def _follow(self, look: PilotLook) -> None:
-        """Book the samples of a look, each with the plan it is of."""
+        """Book the samples of a look, each with the plan it is of; none while conditions settle, as
+        the next look has the same tuples again."""
+        if look.is_settling:
+            self._rivals.clear()
+            return
         n_tuples = 0 if self._last is None else look.t - self._last[0]
         for offer in look.offers:
             self._rivals.setdefault(offer.plan, SavingLadder()).add(offer.saving, n_tuples)
@@ -247,10 +253,14 @@ class Autopilot:
 
         A rival that has surely been better for n tuples is expected to be it for n/2 more, whatever
         was seen before: so switching is at last not refused to what has cost its price twice.
+        While conditions settle nothing speaks for the plan in force: what its sample says will do.
         """
         region = self.log.region_of(look.statistics, offer.plan)
         expected = self._dwell.expected(region)
-        bounds = self._rivals[offer.plan].bounds(level) or [SureSaving(-math.inf, 0)]
+        if look.is_settling:
+            bounds = [SureSaving(offer.saving.mean if level else -math.inf, 0)]
+        else:
+            bounds = self._rivals[offer.plan].bounds(level) or [SureSaving(-math.inf, 0)]
         pairs = ((each.lower, max(expected, each.n_tuples) / 2) for each in bounds)
         saving, dwell = max(pairs, key=lambda pair: pair[0] * pair[1])
         price = look.switching + look.deciding

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
-from typing import Any, Final, Protocol
+from dataclasses import astuple, replace
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from backend.adaptive.planlog.autopilot import (
     Autopilot,
@@ -40,13 +39,11 @@ from backend.adaptive.planlog.records import (
     finite_number,
     whole_number,
 )
+from backend.adaptive.planlog.steered import PilotSample, SteeredLook, SteeredPlans
 from backend.adaptive.stats import thinned
-from storage.vocabulary.looks import LookFacts, look_decision, look_terms
 from storage.vocabulary.planlog import KEEP_EVERY, OMITTED
-from storage.vocabulary.records import Decision, Event
+from storage.vocabulary.records import Event
 
-#: Sampled tuples: rows of any dtype.
-PilotSample = NDArray[Any]
 #: What a switch costs, and a look: as much as so many tuples of input under the plan in force.
 #: Counted, not timed, so that a run decided again from its record decides the same.
 SWITCH_TUPLES: Final = 1_000
@@ -57,56 +54,11 @@ _MOST: Final = 512
 _MOST_SEARCHED: Final = 1024
 
 
-class SteeredPlans(Protocol):
-    """What a core knows of its plans. A sample is rows of tuples, float64[T] their costs."""
-
-    @property
-    def schema(self) -> LogSchema:
-        """Names and units of ``statistics``, and the unit of ``prices``."""
-
-    def statistics(self, sample: PilotSample) -> Sequence[float]:
-        """S on a sample that is not empty."""
-
-    def search(self, sample: PilotSample) -> Sequence[LogJson]:
-        """Plans that may be the best on the sample."""
-
-    def prices(self, plan: LogJson, sample: PilotSample) -> NDArray[np.float64]:
-        """What each tuple costs under a plan."""
-
-    def worst(self, old: LogJson, new: LogJson) -> float | None:
-        """The most a tuple can cost more under another plan; None = not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class SteeredLook:
-    """A look, and what it came to. present: the plan in force; rival: the other that came nearest
-    to it, None: there is none. ran: tuples under the plan in force since the last look, and their
-    cost. n_sample: sampled tuples. In the record: known, the rival was in the log near these
-    statistics; due, tuples to the next look, None where none is to be expected.
-    """
-
-    look: PilotLook
-    verdict: PilotVerdict
-    cost_unit: str
-    present: LogJson
-    rival: LogJson | None
-    n_sample: int
-    ran: tuple[int, float]
-    record: dict[str, LogJson]
-
-    @property
-    def plan(self) -> LogJson:
-        """To run from now on."""
-        return self.rival if self.verdict.is_switch else self.present
-
-    def decision(self, facts: LookFacts) -> Decision:
-        """As it goes on record."""
-        forms = {self.look.plan: self.present, self.verdict.rival: self.rival}
-        return look_decision(self.record, look_terms(self.record, self.cost_unit, forms), facts)
-
-
 class Steering:
     """Says when to look, looks, and keeps the log."""
+
+    #: As above, of this kind of plans.
+    switch_tuples = SWITCH_TUPLES
 
     def __init__(self, schema: LogSchema, t: int = 0) -> None:
         self.pilot = Autopilot(PlanLog(schema))
@@ -115,6 +67,7 @@ class Steering:
         self._chunks: list[PilotSample] = []
         self._older: PilotSample | None = None
         self._ran = (0, 0.0)
+        self._settling = 0
         self._is_replaced = self._is_taught = False
         self._chosen: str | None = None
         self._written: set[str] = set()
@@ -155,6 +108,12 @@ class Steering:
         self._chunks.clear()
         self._older, self._ran = None, (0, 0.0)
 
+    def settle(self, n_sampled: int) -> None:
+        """Conditions are surely others from now on, or nothing is known of them: what was sampled
+        before is stale, and until so many tuples are, plans are judged by all of these."""
+        self._settling, self._older = n_sampled, None
+        self._chunks.clear()
+
     def ran(self, n_tuples: int, cost: float) -> None:
         """So many tuples of input ran under the plan in force."""
         self._ran = self._ran[0] + n_tuples, self._ran[1] + cost
@@ -173,15 +132,13 @@ class Steering:
         digest = self.pilot.log.learn(present)
         if self._chosen not in (None, digest):
             self._is_replaced, self._ran = True, (0, 0.0)
-        if not (self._is_replaced or self.pilot.is_due(self._t, statistics)):
+        is_due = self._is_replaced or self._settling or self.pilot.is_due(self._t, statistics)
+        if not is_due:
             return None
         self._chunks.clear()
         self._set(caution)
-        searched = [self.pilot.log.learn(plan) for plan in self._search(plans, sample, statistics)]
-        samples = {plan: sample[1::2] for plan in searched}
-        samples |= dict.fromkeys(self.pilot.candidates(statistics, digest), sample)
-        samples.pop(digest, None)
-        look = self._priced(plans, digest, sample, samples, statistics)
+        samples = self._samples(plans, sample, statistics, digest)
+        look = self._priced(plans, digest, samples, statistics)
         return self._taken(look, len(sample))
 
     def resume(self, records: Sequence[Mapping[str, LogJson]], t: int = 0) -> list[Event]:
@@ -242,7 +199,8 @@ class Steering:
         self._forms |= record.get("plans", {})
         for digest in (record["plan"], *(offer[0] for offer in record["offers"])):
             log.learn(self._forms[digest])
-        look = recorded_look(record, self.schema)
+        self._settling = whole_number(record.get("settling", 0), "the tuples conditions settle in")
+        look = replace(recorded_look(record, self.schema), is_settling=self._settling > 0)
         self._t = look.t
         self._ran = recorded_run(record)
         self._is_replaced = bool(record.get("replaced"))
@@ -265,20 +223,36 @@ class Steering:
         self.pilot.restore(state)
         self._set(recorded_caution(record))
         self._t, self._chosen = whole_number(record["t"], "the time of a look"), record["chosen"]
+        settling = whole_number(record.get("settling", 0), "the tuples conditions settle in")
+        n_sample = whole_number(record["n_sample"], "the sampled tuples of a look")
+        self._settling = max(0, settling - n_sample)
         self._forms = dict(self.pilot.log.plans)
         self._written = set(self._forms)
 
-    def _search(
-        self, plans: SteeredPlans, sample: PilotSample, statistics: tuple[float, ...]
-    ) -> Sequence[LogJson]:
-        """Plans found on half of a sample, and on those of looks before under like conditions: the
-        other half judges them, and is in no search before it has."""
+    def _samples(
+        self,
+        plans: SteeredPlans,
+        sample: PilotSample,
+        statistics: tuple[float, ...],
+        present: str,
+    ) -> dict[str, PilotSample]:
+        """Plans, each with the tuples that judge it; of the one in force all.
+
+        A search goes by half of a sample, and by those of looks before under like conditions: the
+        other half judges, and is in no search before it has. While conditions settle, all that was
+        sampled since they changed is searched, and judges.
+        """
         older = self._older
-        if older is None or self.pilot.has_left(statistics):
+        if older is None or (not self._settling and self.pilot.has_left(statistics)):
             older = sample[:0]
-        plans_found = plans.search(np.concatenate([older, sample[::2]]))
         self._older = np.concatenate([older, sample])[-_MOST_SEARCHED:]
-        return plans_found
+        whole = self._older if self._settling else sample
+        judging = whole if self._settling else sample[1::2]
+        searched = whole if self._settling else np.concatenate([older, sample[::2]])
+        samples = {self.pilot.log.learn(plan): judging for plan in plans.search(searched)}
+        samples |= dict.fromkeys(self.pilot.candidates(statistics, present), whole)
+        samples.pop(present, None)
+        return {present: whole, **samples}
 
     def _set(self, caution: float) -> None:
         if self.pilot.options.caution != caution:
@@ -288,15 +262,17 @@ class Steering:
         self,
         plans: SteeredPlans,
         present: str,
-        sample: PilotSample,
         samples: Mapping[str, PilotSample],
         statistics: tuple[float, ...],
     ) -> PilotLook:
-        """samples: plan -> the tuples it is judged on."""
+        """samples: as of ``_samples``."""
         known = self.pilot.log.plans
-        now = cost_number(float(plans.prices(known[present], sample).mean()), "a predicted cost")
+        prices = plans.prices(known[present], samples[present])
+        now = cost_number(float(prices.mean()), "a predicted cost")
         offers = []
         for digest, rows in samples.items():
+            if digest == present:
+                continue
             old, new = plans.prices(known[present], rows), plans.prices(known[digest], rows)
             saving = rounded_sample(
                 paired_sample(old, new, plans.worst(known[present], known[digest]))
@@ -304,9 +280,18 @@ class Steering:
             cost = cost_number(max(0.0, now - saving.mean), "the cost of a plan")
             offers.append(PilotOffer(digest, cost, saving))
         switching, deciding = (
-            cost_number(n * now, "a cost of a look") for n in (SWITCH_TUPLES, LOOK_TUPLES)
+            cost_number(n * now, "a cost of a look") for n in (self.switch_tuples, LOOK_TUPLES)
         )
-        return PilotLook(self._t, statistics, present, now, tuple(offers), switching, deciding)
+        return PilotLook(
+            t=self._t,
+            statistics=statistics,
+            plan=present,
+            cost=now,
+            offers=tuple(offers),
+            switching=switching,
+            deciding=deciding,
+            is_settling=self._settling > 0,
+        )
 
     def _taken(self, look: PilotLook, n_sample: int) -> SteeredLook:
         """Decide, and write down what it takes to decide again."""
@@ -319,6 +304,7 @@ class Steering:
         verdict = self.pilot.look(look)
         self._ran, self._is_replaced, self._chosen = (0, 0.0), False, verdict.plan
         record = {"ran": list(ran), "replaced": was_replaced, "n_sample": n_sample}
+        record["settling"], self._settling = self._settling, max(0, self._settling - n_sample)
         record |= {**self._looked_at(look), **self._decided(look, verdict), **self._kept()}
         rival = verdict.rival
         record |= {"known": rival in known, "due": self.pilot.due()}

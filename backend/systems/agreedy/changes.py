@@ -21,8 +21,6 @@ REFERENCE_BATCHES: Final = 200
 #: Standard errors and absolute difference that make a change.
 Z: Final = 5.0
 LEAST_CHANGE: Final = 0.08
-#: With a window bounded by age, p is raised for so many times the least sample.
-_ROUNDS: Final = 5
 
 
 class Count(NamedTuple):
@@ -106,7 +104,7 @@ class Boost:
 
     def begin(self, knobs: AgreedyKnobs) -> None:
         """A change was detected."""
-        self._left = knobs.keep_tuples or _ROUNDS * knobs.least_samples
+        self._left = knobs.renewal_tuples
 
     def profiled(self, n: int) -> None:
         """n more profile tuples are in."""

@@ -12,6 +12,10 @@ from backend.model.knobs import Knobs, knob
 from storage.vocabulary.planlog import AUTOPILOT
 
 ALGORITHMS: Final = ("a-greedy", "sweep", "independent", "local swaps", "optimal", "static")
+#: A window bounded by age is taken for new after so many times the least sample.
+_ROUNDS: Final = 5
+#: Windows until conditions have settled.
+_SETTLING: Final = 2
 RACES: Final = ("off", "all", *ALGORITHMS)
 
 
@@ -139,6 +143,16 @@ class AgreedyKnobs(Knobs):
     def keep_s(self) -> float | None:
         """Age profile tuples may have; None when the window is bounded by number."""
         return None if self.window_by == "tuples" else self.window_s
+
+    @property
+    def renewal_tuples(self) -> int:
+        """Profile tuples that make the window new."""
+        return self.keep_tuples or _ROUNDS * self.least_samples
+
+    @property
+    def settling_tuples(self) -> int:
+        """Profile tuples until conditions that changed count as known."""
+        return _SETTLING * self.renewal_tuples
 
     @property
     def least_samples(self) -> int:

@@ -98,12 +98,18 @@ class FiltersReOptimizer:
         self._since_check = 0
         self._cooldown = Cooldown()
         self._evaluations = Evaluations()
-        self.pilot = FilterPilot(self._profiler.names)
+        self.pilot = self._new_pilot()
         self._line_up()
 
     def _new_policy(self) -> Policy:
         """The algorithm of the knobs, at its start."""
         return policy_class(self.knobs.filter_algorithm).of(self.knobs)
+
+    def _new_pilot(self, t: int = 0) -> FilterPilot:
+        """With an empty log, so that nothing speaks for the order in force."""
+        pilot = FilterPilot(self._profiler.names, t)
+        pilot.settle(self.knobs.settling_tuples)
+        return pilot
 
     # ------------------------------------------------------------------ what is in force
 
@@ -280,6 +286,7 @@ class FiltersReOptimizer:
         """The stream changed: say so, and profile more if that is the policy."""
         if change is None:
             return []
+        self.pilot.settle(self.knobs.settling_tuples)
         said = change_words(change)
         policy = self.knobs.profile_policy
         if policy != "fixed":
@@ -345,7 +352,7 @@ class FiltersReOptimizer:
     def _on_knobs(self, event: KnobsChanged) -> list[FilterInstruction]:
         before, self.knobs = self.knobs, AgreedyKnobs.of(event.settings)
         if before.native_cost_us != self.knobs.native_cost_us:
-            self.pilot = FilterPilot(self._profiler.names, self.pilot.t)
+            self.pilot = self._new_pilot(self.pilot.t)
         if before.filter_algorithm == self.knobs.filter_algorithm:
             restaged = before.stage_tuples != self.knobs.stage_tuples
             if restaged:
@@ -375,7 +382,7 @@ class FiltersReOptimizer:
         self._version += 1
         self._first = list(self._profiler.view.order)
         self._policy = self._new_policy()
-        self.pilot = FilterPilot(self._profiler.names, self.pilot.t)
+        self.pilot = self._new_pilot(self.pilot.t)
         self._detector.reset()
         self._gap, self._cooldown = None, Cooldown()
         self._line_up()

@@ -13,7 +13,8 @@ from backend.adaptive.ordering.orders import greedy_order, optimal_order
 from backend.adaptive.ordering.ranks import PS_PER_US, Picoseconds
 from backend.adaptive.planlog.confidence import order_worst
 from backend.adaptive.planlog.records import LogJson, LogSchema, NamedStatistic
-from backend.adaptive.planlog.steering import SteeredLook, Steering
+from backend.adaptive.planlog.steered import SteeredLook
+from backend.adaptive.planlog.steering import Steering
 from backend.model.bits import pack
 from backend.model.filters import BatchFiltered
 from backend.systems.agreedy.knobs import AgreedyKnobs
@@ -73,6 +74,9 @@ class FilterOrders:
 
 class FilterPilot(Steering):
     """The autopilot of the filters of a query."""
+
+    #: Another order is a list of names: nothing is built for it.
+    switch_tuples = 250
 
     def __init__(self, names: Sequence[str], t: int = 0) -> None:
         super().__init__(log_schema(names), t)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from backend.adaptive.planlog.confidence import order_worst
 from backend.adaptive.planlog.records import LogJson, LogSchema, NamedStatistic
-from backend.adaptive.planlog.steering import SteeredLook, Steering
+from backend.adaptive.planlog.steered import SteeredLook
+from backend.adaptive.planlog.steering import Steering
 from backend.model.bits import n_bits
 from backend.model.events import BatchExecuted, MicroArrow, SelectionPlan
 from backend.systems.asc.constructs import ConstructSet

@@ -24,7 +24,7 @@ def test_an_order_is_left_for_a_better_one_and_kept_then(algorithm: str) -> None
     rng = np.random.default_rng(5)
     stream.run(independent_drops(rng, 20_000, UP))
     assert stream.order == "F4 F3 F2 F1"
-    stream.run(independent_drops(rng, 40_000, DOWN))
+    stream.run(independent_drops(rng, 80_000, DOWN))
     assert stream.order == "F1 F2 F3 F4"
     looks = [each for each in stream.instructions if isinstance(each, Decision)]
     assert {look.kind for look in looks} == {"look"}
@@ -83,3 +83,18 @@ def test_another_price_of_native_filters_begins_another_log() -> None:
     stream.run(independent_drops(rng, 5_000, UP))
     record = stream.decisions()[n_before].detail["plan_log"]
     assert (record["number"], record["began"]) == (1, 5_000)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_change_is_answered_with_few_profile_tuples(seed: int) -> None:
+    stream = Stream(settings(policy="autopilot", profile_prob=0.05, min_samples=100), query_of(4))
+    rng = np.random.default_rng(seed)
+    stream.run(independent_drops(rng, 60_000, UP))
+    assert stream.order.startswith("F4 F3")
+    stream.run(independent_drops(rng, 6_000, DOWN))
+    assert stream.order.startswith("F1")
+    looks = [decision.detail["plan_log"] for decision in stream.decisions()]
+    settling = [look["t"] for look in looks if look.get("settling")]
+    assert min(settling) < 5_000
+    assert not any(45_000 < t <= 60_000 for t in settling)
+    assert any(60_000 < t < 66_000 for t in settling)

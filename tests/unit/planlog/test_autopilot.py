@@ -50,7 +50,9 @@ def sample_of(values: Sequence[float]) -> PairedSample:
 
 SCRIPT = st.lists(
     st.tuples(
-        st.integers(1, 900), st.lists(st.sampled_from([-9, -8, 1, 2, 7, 8]), min_size=3, max_size=3)
+        st.integers(1, 900),
+        st.lists(st.sampled_from([-9, -8, 1, 2, 7, 8]), min_size=3, max_size=3),
+        st.booleans(),
     ),
     min_size=1,
     max_size=25,
@@ -60,13 +62,13 @@ SCRIPT = st.lists(
 @given(SCRIPT, st.integers(0, 3000), st.integers(0, 10))
 @settings(max_examples=60)
 def test_decisions_are_those_of_the_twin(
-    script: list[tuple[int, list[int]]], price: int, seed: int
+    script: list[tuple[int, list[int], bool]], price: int, seed: int
 ) -> None:
     options = PilotOptions(caution=200, prior_dwell=500.0)
     pilot, plans = pilot_of("a", "b", "c", options=options)
     slow = SlowPilot(lambda values, level: lower_bound(sample_of(values), level), 200, 500.0)
     rng, t, present = np.random.default_rng(seed), 0, plans[0]
-    for step, levels in script:
+    for step, levels, is_settling in script:
         t += step
         costs = dict(zip(plans, levels, strict=True))
         noisy = {
@@ -78,8 +80,9 @@ def test_decisions_are_those_of_the_twin(
             PilotOffer(plan, 20 - float(np.mean(values)), sample_of(values))
             for plan, values in noisy.items()
         )
-        verdict = pilot.look(PilotLook(t, (1.0,), present, 20.0, offers, price, 5.0))
-        plan, saving, dwell = slow.look(t, present, noisy, price + 5.0)
+        seen = PilotLook(t, (1.0,), present, 20.0, offers, price, 5.0, is_settling)
+        verdict = pilot.look(seen)
+        plan, saving, dwell = slow.look(t, present, noisy, price + 5.0, is_settling)
         assert verdict.plan == plan
         assert verdict.dwell == pytest.approx(dwell)
         assert verdict.saving == pytest.approx(saving)
@@ -92,8 +95,9 @@ def test_decisions_are_those_of_the_twin(
 def test_without_caution_to_spend_or_rivals_nothing_is_switched() -> None:
     pilot, (a, b) = pilot_of("a", "b", options=PilotOptions(caution=0))
     offer = PilotOffer(b, 1.0, PairedSample(10_000, 9.0, 10.0))
-    verdict = pilot.look(PilotLook(0, (1.0,), a, 10.0, (offer,), 0.0, 0.0))
-    assert (verdict.plan, verdict.saving, verdict.is_switch) == (a, -math.inf, False)
+    for is_settling in (False, True):
+        verdict = pilot.look(PilotLook(0, (1.0,), a, 10.0, (offer,), 0.0, 0.0, is_settling))
+        assert (verdict.plan, verdict.saving, verdict.is_switch) == (a, -math.inf, False)
     alone = pilot.look(PilotLook(1, (1.0,), a, 10.0, (), 0.0, 0.0))
     assert (alone.plan, alone.rival, alone.is_switch) == (a, None, False)
 
@@ -118,6 +122,17 @@ def test_of_rivals_those_that_saved_most_are_followed() -> None:
         pilot.look(PilotLook(t, (1.0,), plans[0], 10.0, (offer,), 10.0, 1.0))
     assert pilot.candidates((1.0,), plans[0]) == [plans[1], plans[3]]
     assert pilot.candidates((1.0,), plans[3]) == [plans[0], plans[1]]
+
+
+def test_a_likely_saving_is_enough_only_while_conditions_settle() -> None:
+    for is_settling in (False, True):
+        pilot, (a, b) = pilot_of("a", "b")
+        offer = PilotOffer(b, 9.0, PairedSample(100, 1.0, 2_500.0))
+        verdict = pilot.look(PilotLook(0, (1.0,), a, 10.0, (offer,), 900.0, 50.0, is_settling))
+        assert verdict.is_switch == is_settling
+        small = PilotOffer(b, 9.6, PairedSample(100, 0.4, 2_500.0))
+        seen = PilotLook(9, (1.0,), a, 10.0, (small,), 30_000.0, 0.0, is_settling)
+        assert not pilot.look(seen).is_switch
 
 
 def test_a_saving_within_its_error_hastens_no_look() -> None:

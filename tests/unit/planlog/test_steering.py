@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from backend.adaptive.planlog.confidence import order_worst
 from backend.adaptive.planlog.records import LogJson, LogSchema, NamedStatistic, PlanLogRefused
-from backend.adaptive.planlog.steering import SteeredLook, Steering
+from backend.adaptive.planlog.steered import SteeredLook
+from backend.adaptive.planlog.steering import Steering
 from storage.vocabulary.looks import LookFacts
 
 SCHEMA = LogSchema(
@@ -60,12 +61,16 @@ def run(
     switch_at: int,
     taught: Steering | None = None,
     dear: float = 2.0,
+    settle_at: int | None = None,
 ) -> tuple[Steering, list[SteeredLook]]:
-    """Batches of 200 sampled tuples, in which a is the cheaper plan at first, then b."""
+    """Batches of 200 sampled tuples, in which a is the cheaper plan at first, then b; before one of
+    them it is said that conditions are others."""
     rng, steering = np.random.default_rng(seed), taught or Steering(SCHEMA)
     plans, plan, looks = TwoPlans(), "a", []
     for batch in range(n_batches):
         a, b = (1.0, dear) if batch < switch_at else (dear, 1.0)
+        if batch == settle_at:
+            steering.settle(500)
         sample = rows(rng, batch * 200, 200, a, b)
         steering.sampled(2_000, sample)
         steering.ran(2_000, float(plans.prices(plan, sample).sum() * 10))
@@ -94,14 +99,20 @@ def test_the_better_plan_is_taken_once_and_the_record_says_why() -> None:
     assert all(each.explanation.startswith("plan kept") for each in decisions)
 
 
-@given(st.integers(0, 2**32), st.integers(2, 40), st.integers(0, 30), st.integers(1, 9))
+@given(
+    st.integers(0, 2**32),
+    st.integers(2, 40),
+    st.integers(0, 30),
+    st.integers(1, 9),
+    st.integers(0, 40),
+)
 def test_looks_taken_again_from_their_records_leave_the_same_state(
-    seed: int, n_batches: int, switch_at: int, keep_every: int
+    seed: int, n_batches: int, switch_at: int, keep_every: int, settle_at: int
 ) -> None:
     """Also from the newest ones alone, of which one kept the state."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("backend.adaptive.planlog.steering.KEEP_EVERY", keep_every)
-        steering, looks = run(seed, n_batches, switch_at)
+        steering, looks = run(seed, n_batches, switch_at, settle_at=settle_at)
         records = json.loads(json.dumps([look.record for look in looks]))
         for newest in (records, records[-keep_every:]):
             again = Steering(SCHEMA)
@@ -126,6 +137,25 @@ def test_tuples_that_judge_a_plan_are_in_no_search_before() -> None:
     assert plans.searched
 
 
+def test_while_conditions_settle_every_sample_since_is_searched_and_judges() -> None:
+    rng, steering, plans = np.random.default_rng(3), Steering(SCHEMA), TwoPlans()
+    steering.sampled(2_000, rows(rng, 0, 200, 1.0, 2.0))
+    steering.look(plans, "a", 200, 1.0)
+    steering.settle(500)
+    plans.searched.clear()
+    looks = []
+    for batch in range(1, 5):
+        steering.sampled(2_000, rows(rng, batch * 200, 200, 2.0, 1.0))
+        plans.judged.clear()
+        looks.append(steering.look(plans, "a", 200, 1.0))
+        if batch <= 3:
+            since = set(np.arange(200, 200 * (batch + 1), dtype=np.float64))
+            assert plans.searched == set(plans.judged) == since
+    settling = [look.record.get("settling") for look in looks if look is not None]
+    assert settling[:3] == [500, 300, 100]
+    assert not any(settling[3:])
+
+
 def test_a_plan_that_another_put_in_force_is_measured_anew() -> None:
     steering, looks = run(5, 40, 20)
     assert looks[-1].plan == "b"
@@ -142,7 +172,14 @@ POISON: tuple[dict[str, Any], ...] = (
     *({"t": -1}, {"t": "soon"}, {"cost": NAN}, {"cost": -1.0}, {"state": {}}, {"began": "then"}),
     *({"offers": [["x"]]}, {"offers": [[]]}, {"plans": {"0": "c"}}, {"plan": "no"}),
     *({"switching": NAN}, {"deciding": -1.0}, {"deciding": 10**400}, {"caution": 1000}),
-    *({"statistics": [1.0, NAN]}, {"ran": [1, NAN]}, {"ran": [1.5, 1.0]}, {"n_sample": -1}),
+    *(
+        {"settling": -1},
+        {"settling": NAN},
+        {"statistics": [1.0, NAN]},
+        {"ran": [1, NAN]},
+        {"ran": [1.5, 1.0]},
+        {"n_sample": -1},
+    ),
     *(
         {"offers": [["b", 1.0, *sample]]}
         for sample in ([9, NAN, 1, 0], [9, 0, -1, 0], [-9, 0, 1, 0])
@@ -268,7 +305,7 @@ def test_a_log_that_was_refused_is_not_asked_again() -> None:
 def test_looks_that_leave_nothing_out_are_taken_again() -> None:
     """As those of earlier stores."""
     steering, looks = run(7, 30, 15)
-    full = {"plans": {}, "replaced": False, "is_transient": False}
+    full = {"plans": {}, "replaced": False, "is_transient": False, "settling": 0}
     again = Steering(SCHEMA)
     again.take_again([{**full, **look.record, "schema": SCHEMA.form()} for look in looks])
     assert again.pilot.state() == steering.pilot.state()
@@ -288,11 +325,12 @@ def test_records_of_another_schema_are_passed_over() -> None:
         assert (look.record["began"], look.record["t"]) == (t, t + 2_000)
 
 
-@given(st.integers(0, 2**32), st.integers(2, 30), st.integers(0, 20))
+@given(st.integers(0, 2**32), st.integers(2, 30), st.integers(0, 20), st.booleans())
 def test_a_run_that_was_killed_decides_as_one_that_forgot(
-    seed: int, n_batches: int, switch_at: int
+    seed: int, n_batches: int, switch_at: int, is_settling: bool
 ) -> None:
-    steering, looks = run(seed, n_batches, switch_at)
+    settle_at = n_batches - 1 if is_settling else None
+    steering, looks = run(seed, n_batches, switch_at, settle_at=settle_at)
     again, t = Steering(SCHEMA), steering.t
     assert again.resume([look.record for look in looks], t) == []
     steering.forget()

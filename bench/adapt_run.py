@@ -1,0 +1,95 @@
+"""A run that adapts, counted: what it spent beside the best fixed plans, and what deciding took."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.adaptive.planlog.steering import SWITCH_TUPLES
+from storage.vocabulary.planlog import AUTOPILOT, POLICY, THRESHOLDS
+from storage.vocabulary.records import Decision
+
+PILOTED: Final = {POLICY: AUTOPILOT}
+BY_THRESHOLDS: Final = {POLICY: THRESHOLDS}
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptRun:
+    """costs: float64[batches], of the plans that ran; switched: cost a tuple of the plan that was
+    left and of the one that was taken, on all tuples of the phase. n_looks: evaluations;
+    deciding_s: of the decision core; watching: cost of what only profiles asked."""
+
+    n_batch: int
+    costs: NDArray[np.float64]
+    switched: Sequence[tuple[float, float]]
+    n_looks: int
+    deciding_s: float
+    watching: float = 0.0
+
+    def spent(self, phases: Sequence[int]) -> list[float]:
+        """Of each phase; lengths in tuples, whole batches."""
+        cuts = np.cumsum([length // self.n_batch for length in phases])[:-1]
+        return [float(part.sum()) for part in np.split(self.costs, cuts)]
+
+    def priced(self) -> float:
+        """Spent, with switches at the autopilot's price, whoever decided."""
+        total = float(self.costs.sum())
+        n_tuples = len(self.costs) * self.n_batch
+        return total * (1 + SWITCH_TUPLES * len(self.switched) / n_tuples)
+
+    @property
+    def false_switches(self) -> int:
+        """To plans that cost more than those they replaced."""
+        return sum(new > old for old, new in self.switched)
+
+
+def is_evaluation(instruction: object) -> bool:
+    """Whether an instruction records one."""
+    return isinstance(instruction, Decision)
+
+
+def tell_header(title: str) -> None:
+    """Of the rows of ``tell``."""
+    print(f"\n{title}")
+    columns = (
+        "x best",
+        "priced",
+        "worst",
+        "x one",
+        "switches",
+        "looks",
+        "false",
+        "us/batch",
+        "watching",
+    )
+    print(f"  {'':24}" + "".join(f"{name:>10}" for name in columns))
+
+
+def tell(
+    name: str, run: AdaptRun, phases: Sequence[int], bests: Sequence[float], one: float
+) -> None:
+    """A row. bests: cost of the best fixed plan of each phase; one: of the best for everything."""
+    spent, best = run.spent(phases), sum(bests)
+    worst = max(mine / least for mine, least in zip(spent, bests, strict=True))
+    ratios = (sum(spent) / best, run.priced() / best, worst, sum(spent) / one)
+    deciding_us = 1e6 * run.deciding_s / len(run.costs)
+    counts = (len(run.switched), run.n_looks, run.false_switches)
+    print(
+        f"  {name:24}"
+        + "".join(f"{ratio:10.3f}" for ratio in ratios)
+        + "".join(f"{n:10}" for n in counts)
+        + f"{deciding_us:10.0f}{run.watching / best:10.3f}",
+        flush=True,
+    )
+
+
+def tell_regret(name: str, spent: Sequence[float], bests: Sequence[float], n_regimes: int) -> None:
+    """Of conditions that came twice: what the second coming missed beside the first."""
+    missed = [mine - least for mine, least in zip(spent, bests, strict=True)]
+    first, second = sum(missed[:n_regimes]), sum(missed[n_regimes : 2 * n_regimes])
+    ratio = second / first if first > 0 else float("nan")
+    print(f"  {name:24}{first:14,.0f}{second:14,.0f}{ratio:10.2f}", flush=True)
