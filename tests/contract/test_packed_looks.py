@@ -66,6 +66,7 @@ def looks(draw: Callable[[Any], Any]) -> dict[str, Json]:
         **{"saving": draw(st.none() | numbers), "region": draw(st.none() | st.integers(0, 99))},
         **{"dwell": draw(numbers), "due": draw(st.none() | st.integers(0, 10**12))},
         **{name: draw(st.booleans()) for name in ("replaced", "is_transient", "known")},
+        "settling": draw(st.just(0) | counts),
     }
     if not number % 256:
         made["state"] = {"log": [1.5, None, "ä"]}
