@@ -182,7 +182,7 @@ def _elements(report: NetworkReport) -> list[ResultTuple]:
     """Elements of answers with their timestamp (ticks) and sign, under names no column can have."""
     return [
         ResultTuple(
-            {n: _plain(v) for n, v in element.values.items()}
+            {n: plain(v) for n, v in element.values.items()}
             | {TAU: element.tau, SIGN: element.sign},
             (query,),
         )
@@ -199,7 +199,7 @@ def _latest(input: str, recent: Sequence[Match]) -> list[ResultTuple]:
         for query in wanted:
             left[query] -= 1
         if wanted:
-            values = {name: _plain(value) for name, value in match.values.items()}
+            values = {name: plain(value) for name, value in match.values.items()}
             kept.append(ResultTuple(values, match.query_ids, input))
     return kept[::-1]
 
@@ -211,7 +211,7 @@ def misfit_rows(inputs: Mapping[str, InputResult]) -> tuple[Misfit, ...]:
     )
 
 
-def _plain(value: Any) -> Json:
+def plain(value: Any) -> Json:
     """A value JSON can hold: dates as ISO text, NaN as text."""
     if isinstance(value, datetime | date):
         return value.isoformat()

@@ -11,20 +11,31 @@ from typing import Final
 from sqlalchemy import Connection, Engine, Table, insert, inspect, select, update
 
 from storage.errors import NotAStore, StoreTooNew, StoreTooOld
+from storage.tables.columns import Base
 from storage.tables.database import pragma
-from storage.tables.schema import METADATA, SCHEMA_VERSION, MetaRow, UnitStateRow
+from storage.tables.schema import METADATA, SCHEMA_VERSION, MetaRow, TapRow, UnitStateRow
 
 Step = Callable[[Connection], None]
 
 
 def _keep_states(connection: Connection) -> None:
     """Units keep what they learn between plans."""
-    METADATA.create_all(connection, tables=[METADATA.tables[UnitStateRow.__tablename__]])
+    _add(connection, UnitStateRow)
+
+
+def _keep_taps(connection: Connection) -> None:
+    """What went through tapped operators is kept."""
+    _add(connection, TapRow)
+
+
+def _add(connection: Connection, *models: type[Base]) -> None:
+    tables = [METADATA.tables[model.__tablename__] for model in models]
+    METADATA.create_all(connection, tables=tables)
 
 
 #: Layout version -> what leads from it to the next one, within one transaction. Layout 1 was never
 #: released, and is refused.
-STEPS: Final[dict[int, Step]] = {2: _keep_states}
+STEPS: Final[dict[int, Step]] = {2: _keep_states, 3: _keep_taps}
 
 #: 'Plan' in ASCII: marks a SQLite file as a Planwatch store.
 APPLICATION_ID: Final = 0x506C616E

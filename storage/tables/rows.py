@@ -18,6 +18,7 @@ from storage.vocabulary.records import (
     Json,
     Matrix,
 )
+from storage.vocabulary.taps import TapSample
 
 Changed: TypeAlias = Literal[
     "runs",
@@ -34,6 +35,7 @@ Changed: TypeAlias = Literal[
     "knobs",
     "commands",
     "results",
+    "taps",
     "misfits",
 ]
 
@@ -146,6 +148,14 @@ class StoredResult:
     values: dict[str, object]
     query_ids: tuple[str, ...]
     input: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTap:
+    """What went through a tapped operator in a batch."""
+
+    batch_id: int
+    sample: TapSample
 
 
 @dataclass(frozen=True, slots=True)

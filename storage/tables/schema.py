@@ -25,6 +25,7 @@ from storage.tables.schema_plans import (
     PlanRow,
     ResultQueryRow,
     ResultRow,
+    TapRow,
 )
 from storage.tables.schema_runs import (
     BatchRow,
@@ -40,7 +41,7 @@ from storage.tables.schema_runs import (
 from storage.tables.schema_samples import LatestRow, RollupRow, SampleRow, SeriesRow
 
 #: Version of this layout; a change of a table adds one and a step in storage.tables.migrations.
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 
 METADATA: Final[MetaData] = Base.metadata
 
@@ -70,6 +71,7 @@ __all__ = [
     "RunRow",
     "SampleRow",
     "SeriesRow",
+    "TapRow",
     "UnitRow",
     "UnitStateRow",
 ]

@@ -42,7 +42,7 @@ _STEPS_AT_ONCE: Final = 100_000
 #: Tables that grow with every batch, which come last.
 _GROWING: Final = (
     *("batches", "commits", "input_batches", "decisions", "matrices"),
-    *("rollups", "samples"),
+    *("rollups", "samples", "taps"),
 )
 #: What typeof() calls what is there, and json_type().
 _FOUND: Final = {

@@ -28,7 +28,7 @@ from storage.tables import database, migrations
 from storage.tables.schema import METADATA, SCHEMA_VERSION
 from storage.vocabulary.records import Sample
 from tests.contract.store_builders import START, begin, record
-from tests.golden import store_v3 as golden
+from tests.golden import store_v4 as golden
 
 SCHEMA = sink_schema(Schema.parse("id bigint"))
 #: Of batches and their samples.

@@ -11,7 +11,7 @@ import pytest
 from storage.store import Reader, open_command_writer, open_engine_writer, open_reader
 from storage.tables.rows import Cursor, DecisionCounts, DecisionEntry
 from storage.vocabulary.records import Command, Json, Run
-from tests.golden import store_v3 as golden
+from tests.golden import store_v4 as golden
 
 RUN = golden.RUN.id
 

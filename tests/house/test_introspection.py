@@ -24,7 +24,7 @@ from storage.vocabulary.registry import KNOWN
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "introspection.md").read_text(encoding="utf-8")
-GOLDEN = ROOT / "tests" / "golden" / "store_v3.db"
+GOLDEN = ROOT / "tests" / "golden" / "store_v4.db"
 
 
 def rows(pattern: str) -> dict[str, list[str]]:

@@ -25,6 +25,7 @@ from dashboard.panels.common import (
     runs,
     sql,
     takes,
+    tap,
     timeline,
 )
 from dashboard.panels.contract import Panel
@@ -36,6 +37,7 @@ PANELS: Final[tuple[Panel[Any], ...]] = (
     loops.PANEL,
     monitor.PANEL,
     alerts.PANEL,
+    tap.PANEL,
     phases.PANEL,
     headroom.PANEL,
     load.PANEL,

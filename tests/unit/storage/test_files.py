@@ -35,9 +35,9 @@ from storage.store import (
 )
 from storage.tables import database, migrations
 from storage.tables.schema import SCHEMA_VERSION
-from storage.vocabulary.records import Sample
+from storage.vocabulary.records import Json, Sample
 from tests.contract.store_builders import START, begin, new_run, record
-from tests.golden import store_v3 as golden
+from tests.golden import store_v4 as golden
 
 ROOT = Path(__file__).parents[3]
 OPENERS = (open_reader, open_command_writer, open_engine_writer)
@@ -119,13 +119,13 @@ def add_mood(connection: Connection) -> None:
 
 def test_writers_climb_the_ladder_readers_say_so(store: Path) -> None:
     engine = database.open_for_reading(database.parse_url(str(store)))
-    with pytest.raises(StoreTooOld, match="layout 3, this Planwatch reads layout 4"):
-        migrations.check(engine, str(store), version=4)
+    with pytest.raises(StoreTooOld, match="layout 4, this Planwatch reads layout 5"):
+        migrations.check(engine, str(store), version=5)
     engine.dispose()
     engine = database.open_for_writing(database.parse_url(str(store)), create=False)
     for _ in range(2):
-        migrations.prepare(engine, str(store), version=4, steps={3: add_mood})
-    migrations.check(engine, str(store), version=4)
+        migrations.prepare(engine, str(store), version=5, steps={4: add_mood})
+    migrations.check(engine, str(store), version=5)
     with engine.connect() as connection:
         assert connection.execute(text("SELECT mood FROM runs")).all() == [(None,)]
     engine.dispose()
@@ -134,7 +134,7 @@ def test_writers_climb_the_ladder_readers_say_so(store: Path) -> None:
 def test_a_layout_that_nothing_upgrades_is_refused(store: Path) -> None:
     with closing(sqlite3.connect(store)) as old:
         old.execute("PRAGMA user_version = 1")
-    with pytest.raises(StoreTooOld, match=r"layout 1, .* reads layout 3; no version upgrades it"):
+    with pytest.raises(StoreTooOld, match=r"layout 1, .* reads layout 4; no version upgrades it"):
         open_engine_writer(str(store))
 
 
@@ -145,7 +145,7 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(store: Path) -> None:
 
     engine = database.open_for_writing(database.parse_url(str(store)), create=False)
     with pytest.raises(ZeroDivisionError):
-        migrations.prepare(engine, str(store), version=4, steps={3: fail})
+        migrations.prepare(engine, str(store), version=5, steps={4: fail})
     migrations.check(engine, str(store))
     engine.dispose()
     with open_reader(str(store)) as reader:
@@ -172,7 +172,7 @@ def test_the_store_of_this_version_opens() -> None:
         assert matrix.matrix == golden.MATRIX
         (command,) = reader.commands("golden")
         assert (command.state, command.answer) == ("applied", "mu = 0.05")
-    assert sorted(p.name for p in golden.PATH.parent.glob("store_v3.db*")) == ["store_v3.db"]
+    assert sorted(p.name for p in golden.PATH.parent.glob("store_v4.db*")) == ["store_v4.db"]
 
 
 def test_the_store_of_this_version_has_the_layout_of_the_schema(tmp_path: Path) -> None:
@@ -189,16 +189,17 @@ def test_the_store_of_this_version_has_the_layout_of_the_schema(tmp_path: Path) 
     assert layout(fresh) == layout(golden.PATH)
 
 
-def test_the_store_of_the_version_before_climbs(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("layout", "state"), [(2, {}), (3, {"seen": 4})])
+def test_stores_of_the_versions_before_climb(tmp_path: Path, layout: int, state: Json) -> None:
     path = tmp_path / "store.db"
-    shutil.copy(golden.PATH.with_name("store_v2.db"), path)
-    with pytest.raises(StoreTooOld, match="layout 2, this Planwatch reads layout 3"):
+    shutil.copy(golden.PATH.with_name(f"store_v{layout}.db"), path)
+    with pytest.raises(StoreTooOld, match=f"layout {layout}, this Planwatch reads layout 4"):
         open_reader(str(path))
     with open_engine_writer(str(path)) as writer:
         last = last_state(writer, golden.RUN.workload)
         assert last is not None
         (unit,) = last.units
-        assert (unit.plan, unit.state) == (golden.PLANS[-1], {})
+        assert (unit.plan, unit.state) == (golden.PLANS[-1], state)
         record = replace(golden.records()[-1], batch=replace(golden.records()[-1].batch, id=5))
         writer.resume_run(golden.RUN.id, golden.START + 9, "1", {}, golden.RUN.inputs)
         writer.write_batch(replace(record, plans=(), decisions=(), outcomes=(), events=()))

@@ -11,7 +11,7 @@ from sqlalchemy import event
 from storage.reading.resume import last_state
 from storage.store import EngineWriter, Reader, open_engine_writer, open_reader
 from storage.tables.rows import Cursor
-from tests.golden import store_v3 as golden
+from tests.golden import store_v4 as golden
 
 RUN, UNIT = golden.RUN.id, golden.UNIT.id
 #: Tables that stay small: a row a run, or some.

@@ -20,7 +20,7 @@ from storage.tables import soundness
 from storage.tables.rows import Cursor
 from storage.vocabulary.records import Sample
 from tests.contract.store_builders import SYSTEM, begin, decision, knob, new_run, record
-from tests.golden import store_v3 as golden
+from tests.golden import store_v4 as golden
 from tests.wrong_values import BROKEN, TABLES, changed, some_wrong, untyped, wrong_types
 
 RUN: Final = golden.RUN.id

@@ -15,7 +15,6 @@ from typing import Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from backend.model.schema import Schema
 from backend.operators.contract import KeptAside
 from backend.operators.network.core.blocks import Block
 from backend.operators.network.core.contract import (
@@ -47,6 +46,7 @@ from backend.operators.network.shards.input_manager import Advance, advance
 from backend.operators.network.shards.keyed import shards_of
 from backend.operators.network.shards.redo_log import RedoLog, RedoSegment
 from backend.operators.network.shards.shard_reports import ShardReport
+from backend.operators.network.shards.taps import Tap
 from backend.operators.network.shards.timed import Arrived, Timed
 from backend.operators.parts import Parts
 from backend.operators.reports import MISFITS_SHOWN
@@ -90,7 +90,8 @@ class NetworkTask:
 
     ended: inputs that had given their last tuple before the batch. folder, format: the run's part
     of the sink, '' where nothing is written. make: makes operators; None: as the plan says.
-    accuracy: elements in the sink say how accurate the answer is.
+    accuracy: elements in the sink say how accurate the answer is. taps: operators, by id, of whose
+    elements some are told.
     """
 
     unit: str
@@ -102,6 +103,7 @@ class NetworkTask:
     format: str
     make: Make | None = None
     accuracy: bool = False
+    taps: frozenset[str] = frozenset()
 
 
 def run_shard(
@@ -135,7 +137,7 @@ def run_shard(
         moved = advance(task.job, state.inputs, arrived, ended)
         player = _Player(task.unit, task.job, shard, state.regions, task.make)
         sink = _answers(task, shard, player, moved.released)
-        played = player.play(moved.released, sink.answers, watch)
+        played = player.play(moved.released, sink.answers, watch, task.taps)
         parts = sink.close(accuracies(player.plan, played) if task.accuracy else {})
         report = _told(sink, played, player, state, moved)
         logged = _read_alone(task.job, moved.released)
@@ -202,9 +204,14 @@ class _Player:
         return None if self.plan.is_net(query) else lambda b: self._net(b, fields, self.strings)
 
     def play(
-        self, released: Released, answers: Mapping[str, AnswerTaker], watch: Watch | None = None
+        self,
+        released: Released,
+        answers: Mapping[str, AnswerTaker],
+        watch: Watch | None = None,
+        tapped: frozenset[str] = frozenset(),
     ) -> NetworkReport:
-        """Have tuples go through the network. answers: who takes those of queries."""
+        """Have tuples go through the network. answers: who takes those of queries; tapped:
+        operators of whose elements some are told."""
         at_work = self._at_work(released)
         if not at_work:
             return NetworkReport()
@@ -235,8 +242,10 @@ class _Player:
                     own = span.first[operator.work.stream], rows[operator.work.stream]
                     arrivals[operator.id] = self._arrivals(operator, operator.work, *own)
         members = frozenset[str]().union(*at_work.values())
-        network = Network(self._job, members, operators, around, answers)
-        return network.step(arrivals, ticks, watch)
+        taps = {id: Tap(self.plan.operator(id).fields, self.strings) for id in members & tapped}
+        network = Network(self._job, members, operators, around, answers, taps)
+        played = network.step(arrivals, ticks, watch)
+        return replace(played, tapped={id: tap.told() for id, tap in taps.items()})
 
     def _planned(self, ids: Collection[str]) -> Iterable[PlannedOperator]:
         return (operator for operator in self.plan.operators if operator.id in ids)
@@ -297,15 +306,14 @@ def _read_alone(job: NetworkJob, released: Released) -> Released:
     read: dict[str, set[int]] = {name: set() for name in released.rows}
     for _, work in job.plan.working(StreamInput):
         read[work.stream].update(work.columns)
+    names = {name: schema.names for name, schema in job.schemas.items()}
     rows = {
-        name: replace(timed, tuples=timed.tuples.select(_names(job.schemas[name], read[name])))
+        name: replace(
+            timed, tuples=timed.tuples.select([names[name][k] for k in sorted(read[name])])
+        )
         for name, timed in released.rows.items()
     }
     return replace(released, rows=rows)
-
-
-def _names(schema: Schema, places: Collection[int]) -> list[str]:
-    return [name for place, name in enumerate(schema.names) if place in places]
 
 
 def _forget_gone(regions: Regions, before: NetworkPlan | None, now: NetworkPlan) -> None:
