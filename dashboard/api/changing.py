@@ -19,7 +19,6 @@ from dashboard.serving.errors import ApiError, missing
 from dashboard.serving.knob_check import check_value
 from dashboard.views.branches import branch_line, taker
 from dashboard.views.forecasts import FORECAST, Forecast
-from dashboard.views.taps import tapped_place
 from storage.reader import Reader
 from storage.tables.texts import storable
 from storage.vocabulary.names import LONGEST_NAME, name_problem
@@ -117,10 +116,8 @@ def ask_taps(call: ApiCall) -> Reply:
     if not 1 <= asked.batches <= MOST_TAPPED_BATCHES:
         message = f"batches = {asked.batches}: allowed are 1 to {MOST_TAPPED_BATCHES}."
         raise ApiError(422, "bad_field", message, field="batches")
-    reader = call.services.reader
-    if tapped_place(reader, run.id, reader.last_batch(run.id), asked.entity) is None:
-        message = "Only edges and operators of a network can be tapped."
-        raise missing("edge or operator", asked.entity[:80], message)
+    if all(entity.id != asked.entity for entity in call.services.reader.entities(run.id)):
+        raise missing("entity", asked.entity[:80], f"See /api/v1/runs/{run.id}/entities.")
     return _request(call, run, TAP, {"entity": asked.entity, "batches": asked.batches}, "")
 
 

@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from storage.reader import Reader
 from storage.vocabulary.graph import NO_OPERATORS
 from storage.vocabulary.records import PlanVersion
-from storage.vocabulary.taps import LED, TapSample
+from storage.vocabulary.taps import LED, TAKES_IN, TapSample
 
 Row: TypeAlias = Sequence[Any]
 #: went on: something came of the tuple. ended: nothing did, and the operator keeps nothing. held:
 #: nothing did yet. arrived: in the answer of a query. unknown: more elements of its timestamp came
 #: out than are kept, or none are.
 Fate: TypeAlias = Literal["went on", "ended", "held", "arrived", "unknown"]
-#: The role of what takes in a stream, behind its source.
-_INPUT: Final = "input"
 
 
 class TappedPlace(NamedTuple):
@@ -62,7 +60,7 @@ def tapped_place(reader: Reader, run: str, at: int | None, node: str | None) -> 
     """The place of an edge (by its queue) or a node; None where nothing can be looked at."""
     for plan in reader.plans_at(run, at).values() if node else ():
         nodes = _nodes(plan)
-        if all(record["role"] != _INPUT for record in nodes.values()):
+        if all(record["role"] != TAKES_IN for record in nodes.values()):
             continue
         for edge in plan.graph.get("edges", []):
             source, target = nodes.get(edge["source"]), nodes.get(edge["target"])
@@ -70,7 +68,7 @@ def tapped_place(reader: Reader, run: str, at: int | None, node: str | None) -> 
                 continue
             is_answer = target["role"] == "output" and edge["target"] == node
             if edge["queue"] == node or is_answer:
-                is_arriving = source["role"] == "source" and target["role"] == _INPUT
+                is_arriving = source["role"] == "source" and target["role"] == TAKES_IN
                 title = f"{source['name']} → {target['name']}"
                 return TappedPlace(edge["target"] if is_arriving else edge["source"], title, plan)
         record = nodes.get(node or "")
@@ -83,7 +81,7 @@ def _gives(plan: PlanVersion, node: str | None) -> bool:
     """Whether elements come out of a node that is no operator: a stored relation."""
     nodes, edges = _nodes(plan), plan.graph.get("edges", [])
     own = [edge for edge in edges if edge["source"] == node and edge.get("queue")]
-    return any(nodes[edge["target"]]["role"] != _INPUT for edge in own if edge["target"] in nodes)
+    return any(nodes[edge["target"]]["role"] != TAKES_IN for edge in own if edge["target"] in nodes)
 
 
 def _nodes(plan: PlanVersion) -> dict[str, Mapping[str, Any]]:

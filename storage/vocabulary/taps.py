@@ -9,6 +9,8 @@ Json: TypeAlias = Any
 #: The kind of command that asks for them, and the most batches it may ask for at once.
 TAP: Final = "tap"
 MOST_TAPPED_BATCHES: Final = 600
+#: The role of what takes in a stream behind its source, in plans that can be looked into.
+TAKES_IN: Final = "input"
 #: What stands in a row before the values: timestamp (ticks), sign and how often it came.
 LED: Final = 3
 _MASK: Final = (1 << 64) - 1

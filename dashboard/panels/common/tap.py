@@ -19,7 +19,7 @@ from dashboard.serving.services import Services
 from dashboard.views.results import cell_text
 from dashboard.views.taps import FollowedStep, TapView, build_tap
 from storage.reader import Reader
-from storage.vocabulary.taps import LED, TapSample
+from storage.vocabulary.taps import LED, TAKES_IN, TapSample
 
 #: The browser keeps in it which row is followed: {node, batch, row}.
 FOLLOWED: Final = "pw-tap-followed"
@@ -141,7 +141,7 @@ PANEL: Final = Panel(
     title="Tap",
     build=build,
     draw=draw,
-    applies=has_role("input"),
+    applies=has_role(TAKES_IN),
     news=("run", "plans"),
     beats=True,
     twin=False,

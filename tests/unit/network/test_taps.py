@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +16,7 @@ from backend.model.schema import Schema
 from backend.operators.network.core.regions import MemoryRegions
 from backend.operators.network.core.reports import NetworkReport, Tapped
 from backend.operators.network.core.strings import Strings
-from backend.operators.network.shards import shard_reports
+from backend.operators.network.shards import shard_reports, taps
 from backend.operators.network.shards.shard import NetworkTask, Places, run_shard
 from backend.operators.network.shards.shard_reports import ShardReport, merged_network
 from backend.operators.network.shards.taps import Tap, turns_of
@@ -29,6 +30,11 @@ from tests.unit.network.playing import FIELDS, block_of, histories
 MOST = shard_reports.TAPPED_ELEMENTS
 #: Of values that fit no int.
 LARGE = Schema.parse("a bigint, x double, s string").attributes
+
+
+@pytest.fixture(autouse=True)
+def _few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(taps, "_TOGETHER", 5)
 
 
 def told(elements: Sequence[Element], cuts: Sequence[int], n_codes: int) -> Tapped:
@@ -85,7 +91,7 @@ def test_a_sample_knows_of_which_timestamps_it_has_all_elements(
         assert has_all
 
 
-def batches(folder: Path, n_shards: int, taps: frozenset[str]) -> list[list[ShardReport]]:
+def batches(folder: Path, n_shards: int, tapped: frozenset[str]) -> list[list[ShardReport]]:
     """Three batches of running sums by key, and of all; operators are made anew in each."""
     job = sums_job(("S", True), ("S", False), n_shards=n_shards)
     found = []
@@ -93,7 +99,7 @@ def batches(folder: Path, n_shards: int, taps: frozenset[str]) -> list[list[Shar
         places = Places(str(folder / "state"), str(folder / f"a{batch}"))
         version = places.log_of("u").keep_job(job)
         task = NetworkTask(
-            "u", batch, job, version, frozenset(), str(folder / "out"), "parquet", make, taps=taps
+            "u", batch, job, version, frozenset(), str(folder / "out"), "parquet", make, taps=tapped
         )
         numbers = np.arange(batch * 90, batch * 90 + 90)
         keys = [f"k{k % 3}" for k in numbers]

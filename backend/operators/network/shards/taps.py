@@ -25,6 +25,8 @@ from backend.operators.network.shards.shard_reports import TAPPED_ELEMENTS
 Hashes: TypeAlias = NDArray[np.uint64]
 #: In place of NULL.
 _NULL: Final = np.uint64(0x9E3779B97F4A7C15)
+#: Elements that are looked at at once, at first.
+_TOGETHER: Final = 4 * TAPPED_ELEMENTS
 
 
 class Tap:
@@ -38,13 +40,19 @@ class Tap:
         self._times: Ints = np.zeros(0, np.int64)
 
     def take(self, block: Block, heartbeat: int) -> None:
-        """The next elements."""
-        turns = turns_of(block.tau)
-        if len(self._turns) == TAPPED_ELEMENTS:
-            rows = np.flatnonzero(turns <= self._turns[-1])
-            block, turns = block.take(rows), turns[rows]
-        if len(block):
-            self._keep(block, turns)
+        """The next elements, those of the first turns first: mostly the others need no look."""
+        turns, n = turns_of(block.tau), _TOGETHER
+        rows = np.arange(len(block))
+        while len(rows := self._wanted(rows, turns)):
+            own = turns[rows]
+            is_next = own <= (np.partition(own, n - 1)[n - 1] if len(own) > n else own.max())
+            self._keep(block.take(rows[is_next]), own[is_next])
+            rows, n = rows[~is_next], 2 * n
+
+    def _wanted(self, rows: Ints, turns: Hashes) -> Ints:
+        """Those rows that may yet be among the least."""
+        is_full = len(self._turns) == TAPPED_ELEMENTS
+        return rows[turns[rows] <= self._turns[-1]] if is_full else rows
 
     def _keep(self, block: Block, turns: Hashes) -> None:
         turns = np.concatenate([self._turns, turns])
