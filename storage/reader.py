@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine
 from storage.errors import translated
 from storage.exchange import commands, export
 from storage.exchange.liveness import Signs, as_seen
-from storage.reading import history, series, sql, unit_history, values
+from storage.reading import history, series, sql, taps, unit_history, values
 from storage.reading.series import Key, SeriesId, Span
 from storage.tables.database import describe, disposed_on_error, open_for_reading, parse_url
 from storage.tables.rows import (
@@ -31,6 +31,7 @@ from storage.tables.rows import (
     StoredMatrix,
     StoredMisfit,
     StoredResult,
+    StoredTap,
 )
 from storage.tables.soundness import check_store, one_read
 from storage.vocabulary.records import Batch, Command, Entity, Knob, PlanVersion, Run, Unit
@@ -349,10 +350,10 @@ class Reader:
         with self.reading() as connection:
             return history.knob_history(connection, run_id, name, scope)
 
-    def commands(self, run_id: str, limit: int = 100) -> tuple[Command, ...]:
-        """Commands of the run with their answers, newest first."""
+    def commands(self, run_id: str, limit: int = 100, taps: bool = False) -> tuple[Command, ...]:
+        """Commands of the run with their answers, newest first. taps: those too that only look."""
         with self.reading() as connection:
-            return commands.newest(connection, run_id, limit)
+            return commands.newest(connection, run_id, limit, taps)
 
     def command(self, run_id: str, command_id: int) -> Command | None:
         """One command of the run with its answer, or None."""
@@ -375,6 +376,12 @@ class Reader:
         """Stored results (of one query) of batches <= until, newest first."""
         with self.reading() as connection:
             return history.results(connection, run_id, query, limit, until)
+
+    def taps(self, run_id: str, entity: str, batch_id: int) -> tuple[StoredTap, ...]:
+        """What went through tapped operators in that batch, of those in which an operator was,
+        that is nearest to one."""
+        with self.reading() as connection:
+            return taps.taps(connection, run_id, entity, batch_id)
 
     def misfits(
         self, run_id: str, limit: int = 50, until: int | None = None, name: str | None = None

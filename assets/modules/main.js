@@ -32,6 +32,7 @@ import "./pace.js";
 import "./opening.js";
 import "./page_market.js";
 import "./page_sql.js";
+import "./page_tap.js";
 import { DecisionList, RowTable } from "./page_table.js";
 import "./page_timeline.js";
 import { PlanGraph } from "./plan_graph.js";

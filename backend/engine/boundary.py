@@ -29,7 +29,8 @@ class Boundary:
     def applied(self, command: Command, carried: Carried, batch: int) -> None:
         """A command is in force from the batch on."""
         self.answers.append(answer_applied(command, carried, batch, time.time()))
-        self.events.append(carried.event)
+        if not carried.is_quiet:
+            self.events.append(carried.event)
 
     def refused(self, command: Command, reason: str) -> None:
         """A command is not carried out."""

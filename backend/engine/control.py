@@ -12,6 +12,7 @@ from backend.engine.job import RunJob
 from backend.engine.knobs import INTAKE
 from backend.engine.pace import Pace
 from backend.engine.settings import ScopedSettings
+from backend.engine.taps import Taps
 from backend.model.conditions import ContinuousQuery
 from backend.model.ids import source_id
 from backend.model.knobs import KnobRefused
@@ -20,6 +21,7 @@ from backend.workloads.queries import read_query
 from storage.vocabulary.kinds import EventKind
 from storage.vocabulary.names import name_problem
 from storage.vocabulary.records import Command, CommandAnswer, Event, Json
+from storage.vocabulary.taps import TAP
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class Controlled:
     settings: ScopedSettings
     registry: Registry
     pace: Pace = field(default_factory=Pace)
+    taps: Taps | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ class Carried:
 
     turned: scope and name of the knob, or None. also: those of another knob that was set with it,
     and its value before. query: name of the query it was about, or ''. keeps: number of the turn
-    that is to stand, or None.
+    that is to stand, or None. is_quiet: its answer is all there is to tell of it.
     """
 
     after: Controlled
@@ -56,6 +59,7 @@ class Carried:
     query: str = ""
     stop: bool = False
     keeps: int | None = None
+    is_quiet: bool = False
 
 
 #: Commands about a query; those about several queries are carried out as one change.
@@ -103,6 +107,7 @@ def carry_out(command: Command, now: Controlled, job: RunJob, is_in_batch: bool 
         "go_on": lambda: _paced(command, now, now.pace.go_on(), "the run resumed"),
         "step": lambda: _step(command, now, job, is_in_batch),
         "branch": lambda: _branch(command, now, job),
+        TAP: lambda: _tap(command, now),
         "stop": lambda: Carried(now, _event(command, "run", "stop requested"), stop=True),
     }
     if command.kind not in handlers:
@@ -120,6 +125,15 @@ def _branch(command: Command, now: Controlled, job: RunJob) -> Carried:
     job.branches.begin(run, at, knob, asked.get("value"), str(asked.get("scope") or ""))
     title = f"a branch of {run} at batch {at} with {knob} = {asked.get('value')} is begun"
     return Carried(now, _event(command, "run", title))
+
+
+def _tap(command: Command, now: Controlled) -> Carried:
+    entity, batches = command.payload.get("entity"), command.payload.get("batches")
+    if now.taps is None:
+        raise Refused("nothing of this run can be tapped")
+    now.taps.ask(entity, batches)
+    title = f"{entity} is tapped for {batches} batches"
+    return Carried(now, _event(command, "run", title), is_quiet=True)
 
 
 def answer_applied(command: Command, carried: Carried, batch: int, time: float) -> CommandAnswer:

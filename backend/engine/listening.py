@@ -21,18 +21,24 @@ class RunsListening(Protocol):
     """Runs networks that read SysStream, beside those of the host."""
 
     def run(
-        self, batch_id: int, jobs: Mapping[str, NetworkJob], told: Mapping[str, pa.Table]
+        self,
+        batch_id: int,
+        jobs: Mapping[str, NetworkJob],
+        told: Mapping[str, pa.Table],
+        taps: Mapping[str, frozenset[str]],
     ) -> dict[str, UnitResult]:
         """A batch: what each unit did, its answers published. told: unit -> the tuples that are new
-        to it. A batch that comes again replaces what it did before."""
+        to it; taps: as ``BatchPlan`` has them. A batch that comes again replaces what it did
+        before."""
 
 
 class Listening:
-    """Feeds the networks that read SysStream (unit -> job), while there are any. listener: runs
-    them; None: they do not run."""
+    """Feeds the networks that read SysStream (unit -> job), while there are any. taps: theirs
+    among others. listener: runs them; None: they do not run."""
 
     def __init__(self) -> None:
         self.networks: dict[str, NetworkJob] = {}
+        self.taps: Mapping[str, frozenset[str]] = {}
         self.listener: RunsListening | None = None
         self._waiting: dict[str, pa.Table] = {}
         self._last = self._ahead = 0.0  # the time of day, and what SysStream is ahead of it
@@ -42,7 +48,7 @@ class Listening:
         if not self.networks or self.listener is None:
             return result
         waiting, self._waiting = self._waiting, {}
-        units = self.listener.run(result.batch_id, self.networks, waiting)
+        units = self.listener.run(result.batch_id, self.networks, waiting, self.taps)
         return replace(result, units={**result.units, **units})
 
     def recorded(

@@ -73,7 +73,7 @@ class Loop:
         first, settings = self._units.start(queries, settings, last, self._next_batch)
         check_scopes(job, settings)
         check_intake(settings, queries.queries.values())
-        self._now = Controlled(settings, queries)
+        self._now = Controlled(settings, queries, taps=self._units.taps)
         self._boundary = Boundary(first)
         self._provisional = ProvisionalTurns()
         self._frame = recorder.framed(job, self._now.pace.held)
@@ -183,7 +183,7 @@ class Loop:
             self._now = replace(self._now, pace=self._now.pace.begun())
             self._is_changed = False
             plan = self._units.plan(batch_id)
-            self._listening.networks = self._units.listening
+            self._listening.networks, self._listening.taps = self._units.listening, plan.taps
             return plan
 
     def end_batch(self, result: BatchResult) -> None:
@@ -326,7 +326,6 @@ class Loop:
         decided = self._units.executed(result, time.monotonic() * 1e3, self.settings)
         self._totals.count(result, self._boundary.recorded.then(decided))
         seen = self._units.observe()
-        misfits = recorder.misfit_rows(result.inputs)
         news = self._misfits.events(result)
         inputs = self._inputs.events(result.inputs)
         if inputs:
@@ -343,7 +342,8 @@ class Loop:
             samples=samples,
             matrices=(*seen.matrices, *recorder.batch_matrices(result)),
             results=recorder.result_rows(result),
-            misfits=misfits,
+            misfits=recorder.misfit_rows(result.inputs),
+            taps=self._units.taps.seen(result),
             inputs=tuple(recorder.input_row(n, input) for n, input in result.inputs.items()),
         )
 

@@ -17,6 +17,7 @@ from backend.engine.pool import RunPool
 from backend.engine.resume import state_of
 from backend.engine.running import BrokeOff, RunningUnit, stamped
 from backend.engine.settings import ENGINE, ScopedSettings, knobs_of, of_unit, taken_up
+from backend.engine.taps import Taps
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.ids import entity_id, unit_entity
@@ -54,7 +55,7 @@ class UnitSet:
         self._last: LastState | None = None
         self._failed: dict[str, str] = {}
         self._parts = UnitParts()
-        self.pool = RunPool()
+        self.pool, self.taps = RunPool(), Taps(self._units)
         self.listening: dict[str, NetworkJob] = {}
 
     @property
@@ -154,7 +155,7 @@ class UnitSet:
                 self.listening[id] = work
             elif work.plan.operators:
                 networks[id] = work
-        return BatchPlan(batch_id, operators, networks)
+        return BatchPlan(batch_id, operators, networks, self.taps.begin())
 
     def share_memory(self, settings: ScopedSettings) -> None:
         """Divide the pool of the run by what units bid now."""

@@ -79,7 +79,7 @@ class Batches:
             for number, input in enumerate(self._inputs)
         }
         tasks = TaskJob(plan.batch_id, SEED, inputs, self._spec.path or "", self._spec.format)
-        networks = self.networks.tasks(plan.batch_id, plan.networks)
+        networks = self.networks.tasks(plan.batch_id, plan.networks, plan.taps)
         return HostJob(tasks, networks, self.networks.places)
 
     def merge(self, job: HostJob, told: Sequence[bytes]) -> BatchFound:

@@ -35,12 +35,17 @@ class Listener:
         return self._networks.sinks
 
     def run(
-        self, batch_id: int, jobs: Mapping[str, NetworkJob], told: Mapping[str, pa.Table]
+        self,
+        batch_id: int,
+        jobs: Mapping[str, NetworkJob],
+        told: Mapping[str, pa.Table],
+        taps: Mapping[str, frozenset[str]],
     ) -> dict[str, UnitResult]:
-        """A batch: what each unit did. told: unit -> the tuples that are new to it."""
+        """A batch: what each unit did. told: unit -> the tuples that are new to it; taps: as
+        ``BatchPlan`` has them."""
         self.ran = tuple(jobs)
         self._shards = {key: shard for key, shard in self._shards.items() if key[0] in jobs}
-        tasks = self._networks.tasks(batch_id, jobs)
+        tasks = self._networks.tasks(batch_id, jobs, taps)
         reports = []
         for task in tasks:
             new = told.get(task.unit)

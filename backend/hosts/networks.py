@@ -112,8 +112,13 @@ class Networks:
         #: Inputs that have given their last tuple.
         self.ended: frozenset[str] = frozenset()
 
-    def tasks(self, batch_id: int, networks: Mapping[str, NetworkJob]) -> tuple[NetworkTask, ...]:
-        """What the shards of a batch do."""
+    def tasks(
+        self,
+        batch_id: int,
+        networks: Mapping[str, NetworkJob],
+        taps: Mapping[str, frozenset[str]] | None = None,
+    ) -> tuple[NetworkTask, ...]:
+        """What the shards of a batch do. taps: as ``BatchPlan`` has them."""
         self._known = {unit: known for unit, known in self._known.items() if unit in networks}
         self._jobs = {known[2]: self._jobs[known[2]] for known in self._known.values()}
         folder, format = self._sink.path or "", self._sink.format
@@ -126,6 +131,7 @@ class Networks:
                 folder,
                 format,
                 accuracy=self._sink.accuracy,
+                taps=(taps or {}).get(unit, frozenset()),
             )
             for unit, asked in networks.items()
         )

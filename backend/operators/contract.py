@@ -97,11 +97,13 @@ class BatchPlan:
 
     operators: input -> unit id -> operator. Inputs without units are read and counted all the same.
     networks: unit id -> a ``NetworkJob``, for units whose operators keep state over their inputs.
+    taps: unit id -> operators of its network of whose elements some are told.
     """
 
     batch_id: int
     operators: Mapping[str, Mapping[str, Operator]]
     networks: Mapping[str, Any] = field(default_factory=dict)
+    taps: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

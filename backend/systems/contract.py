@@ -239,6 +239,15 @@ class ShowsDecisions(Protocol):
         that it holds): by the ids of the network."""
 
 
+@runtime_checkable
+class CanBeTapped(Protocol):
+    """A unit that runs as a network, whose elements can be looked at."""
+
+    def tapped(self, entity: str) -> Mapping[str, str]:
+        """The operators whose elements go through an entity, and those behind them, nearest first:
+        by id, with the entities they are shown as; none where it is no entity of the network."""
+
+
 class System(Protocol):
     """One paper's way of running and adapting a part of a run."""
 

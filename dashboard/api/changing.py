@@ -24,6 +24,7 @@ from storage.reader import Reader
 from storage.tables.texts import storable
 from storage.vocabulary.names import LONGEST_NAME, name_problem
 from storage.vocabulary.records import Command, Knob, Run
+from storage.vocabulary.taps import MOST_TAPPED_BATCHES, TAP
 
 log = logging.getLogger(__name__)
 LONGEST_REASON: Final = 500
@@ -98,6 +99,27 @@ def begin_branch(call: ApiCall) -> Reply:
         raise ApiError(409, "not_running", message)
     payload = {"run": run.id, "at": asked.at, "knob": knob.name, "value": value}
     return _request(call, engine, "branch", {**payload, "scope": knob.scope}, asked.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class TapRequest:
+    """Look at what goes through an edge (by its queue) or an operator for so many batches, 1 to
+    600; ask again to go on."""
+
+    entity: str
+    batches: int = 60
+
+
+def ask_taps(call: ApiCall) -> Reply:
+    """Request a sample of what goes through a place of the plan."""
+    asked: TapRequest = call.body
+    run = find_live_run(call)
+    if not 1 <= asked.batches <= MOST_TAPPED_BATCHES:
+        message = f"batches = {asked.batches}: allowed are 1 to {MOST_TAPPED_BATCHES}."
+        raise ApiError(422, "bad_field", message, field="batches")
+    if all(entity.id != asked.entity for entity in call.services.reader.entities(run.id)):
+        raise missing("entity", asked.entity[:80], f"See /api/v1/runs/{run.id}/entities.")
+    return _request(call, run, TAP, {"entity": asked.entity, "batches": asked.batches}, "")
 
 
 def turn_knob(call: ApiCall) -> Reply:

@@ -12,6 +12,7 @@ from dashboard.api.registry import ApiCall
 from dashboard.serving.errors import ApiError, missing
 from dashboard.views.events import names
 from dashboard.views.planlog import PlanLogEntry, plan_log
+from dashboard.views.taps import tapped_place
 from storage.tables.rows import DecisionEntry, SeriesData, StoredMisfit, StoredResult
 from storage.vocabulary.kinds import InputState
 from storage.vocabulary.records import (
@@ -28,6 +29,7 @@ from storage.vocabulary.records import (
     Run,
     Unit,
 )
+from storage.vocabulary.taps import TapSample
 
 RunAnswer = flat_type(
     "RunAnswer",
@@ -189,7 +191,7 @@ def knobs(call: ApiCall) -> tuple[Knob, ...]:
 
 def commands(call: ApiCall) -> list[Command]:
     """Commands with their answers, newest last."""
-    newest = call.services.reader.commands(find_run(call).id, call.query["limit"])
+    newest = call.services.reader.commands(find_run(call).id, call.query["limit"], taps=True)
     return list(reversed(newest))
 
 
@@ -250,6 +252,29 @@ def results(call: ApiCall) -> list[StoredResult]:
     if query is not None and not newest and not reader.has_query(run_id, query):
         raise missing("query", query[:80], f"See /api/v1/runs/{run_id}/queries.")
     return list(reversed(newest))
+
+
+@dataclass(frozen=True, slots=True)
+class TapsAnswer:
+    """What went through an edge or an operator, and those behind it, in the batch that is nearest
+    to the one asked for, of those in which it was tapped. entity: what gave it out, '' where it
+    cannot be tapped; batch: null where it never was."""
+
+    entity: str
+    batch: int | None
+    samples: list[TapSample]
+
+
+def taps(call: ApiCall) -> TapsAnswer:
+    """Samples of what went through a place of the plan."""
+    run, reader = find_run(call).id, call.services.reader
+    at = call.query["at"] if call.query["at"] is not None else reader.last_batch(run)
+    place = tapped_place(reader, run, at, call.query["entity"])
+    if place is None or at is None:
+        return TapsAnswer("", None, [])
+    stored = reader.taps(run, place.giver, at)
+    batch = stored[0].batch_id if stored else None
+    return TapsAnswer(place.giver, batch, [tap.sample for tap in stored])
 
 
 def misfits(call: ApiCall) -> list[StoredMisfit]:

@@ -6,7 +6,15 @@ from functools import cache
 from typing import Any, Final
 
 from dashboard.api import asking, changing, noting, parquet, reading, searching, service
-from dashboard.api.changing import NAME, REASON, STEP_OF, BranchRequest, KnobRequest, QueryRequest
+from dashboard.api.changing import (
+    NAME,
+    REASON,
+    STEP_OF,
+    BranchRequest,
+    KnobRequest,
+    QueryRequest,
+    TapRequest,
+)
 from dashboard.api.common import AT, SINCE, UNIT, UNTIL, limit
 from dashboard.api.metrics import MEDIA
 from dashboard.api.openapi import build_document
@@ -49,6 +57,10 @@ _DECISIONS = (
 )
 _EVENTS = (SINCE, UNTIL, Param("kind", "string", "Only this kind."), UNIT, limit(500, 5000))
 _RESULTS = (Param("query", "string", "Only tuples of this query."), UNTIL, limit(20, 500))
+_TAPS = (
+    Param("entity", "string", "A queue (an edge of the plan) or an operator.", required=True),
+    AT,
+)
 
 
 @cache
@@ -204,6 +216,14 @@ _READING = (
     ),
     Route(
         "GET",
+        f"{_RUN}/taps",
+        reading.taps,
+        "Samples of what went through an edge or an operator, and those behind it",
+        reading.TapsAnswer,
+        _TAPS,
+    ),
+    Route(
+        "GET",
         f"{_RUN}/misfits",
         reading.misfits,
         "Tuples kept aside, newest last",
@@ -347,6 +367,7 @@ _QUERY = "/queries/{name}"
 _CHANGING = (
     _change("POST", "/commands", changing.turn_knob, "Request a knob value", body=KnobRequest),
     _change("POST", "/commands/{number}/keep", changing.keep_turn, "Keep a provisional change"),
+    _change("POST", "/taps", changing.ask_taps, "Look at what passes an edge", body=TapRequest),
     _change("POST", "/branches", changing.begin_branch, "Branch the run", body=BranchRequest),
     _change("POST", "/queries", changing.add_query, "Register a query", body=QueryRequest),
     _change("DELETE", "/queries", changing.remove_named_query, "Remove a query", (NAME, REASON)),

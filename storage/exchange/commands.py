@@ -21,6 +21,7 @@ from storage.tables.migrations import check, prepare
 from storage.tables.schema import AnswerRow, CommandRow, RunRow
 from storage.tables.texts import why_unstorable
 from storage.vocabulary.records import NOTED, Command, Json
+from storage.vocabulary.taps import TAP
 
 #: So long a request is tried again while the server goes away: somebody waits for its answer.
 PATIENCE_S: Final = 3.0
@@ -206,9 +207,13 @@ def _lock_commands(connection: Connection) -> None:
         connection.execute(select(func.pg_advisory_xact_lock(COMMANDS_LOCK)))
 
 
-def newest(connection: Connection, run_id: str, limit: int) -> tuple[Command, ...]:
-    """Commands of the run with their answers, newest first."""
+def newest(
+    connection: Connection, run_id: str, limit: int, taps: bool = False
+) -> tuple[Command, ...]:
+    """As Reader.commands()."""
     statement = joined().where(CommandRow.run_id == run_id).order_by(CommandRow.id.desc())
+    if not taps:
+        statement = statement.where(CommandRow.kind != TAP)
     return tuple(decode.command(row) for row in connection.execute(statement.limit(limit)))
 
 

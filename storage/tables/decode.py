@@ -19,6 +19,7 @@ from storage.tables.rows import (
     StoredMatrix,
     StoredMisfit,
     StoredResult,
+    StoredTap,
 )
 from storage.tables.schema import (
     AnswerRow,
@@ -38,6 +39,7 @@ from storage.tables.schema import (
     PlanRow,
     ResultRow,
     RunRow,
+    TapRow,
     UnitRow,
 )
 from storage.tables.shapes import is_number, is_text
@@ -59,6 +61,7 @@ from storage.vocabulary.records import (
     Run,
     Unit,
 )
+from storage.vocabulary.taps import LED, TapSample
 
 _ANSWER = ("applied_batch", "answered_at", "answer", "old_value")
 _REQUEST = ("id", "run_id", "kind", "payload", "actor", "reason", "requested_at")
@@ -82,6 +85,7 @@ _COMMANDS: Final = RowCheck(CommandRow.__table__)
 _REQUESTS: Final = RowCheck(CommandRow.__table__, "id", "run_id", "requested_at")
 _ANSWERS: Final = RowCheck(AnswerRow.__table__, "state", *_ANSWER)
 _RESULTS: Final = RowCheck(ResultRow.__table__)
+_TAPS: Final = RowCheck(TapRow.__table__)
 _MISFITS: Final = RowCheck(MisfitRow.__table__)
 _LOG: Final = RowCheck(LogRow.__table__)
 
@@ -211,6 +215,14 @@ def result(row: Row[Any]) -> StoredResult:
     """The result of a row of results."""
     _RESULTS.check(row)
     return StoredResult(row.id, row.batch_id, row.cells, tuple(row.query_ids), row.input)
+
+
+def tap(row: Row[Any]) -> StoredTap:
+    """The sample of a row of taps."""
+    _TAPS.check(row)
+    if any(len(element) != LED + len(row.columns) for element in row.rows):
+        raise _TAPS.wrong(row, "rows", allowed="as many values as there are columns")
+    return StoredTap(row.batch_id, record_of(TapSample, row))
 
 
 def misfit(row: Row[Any]) -> StoredMisfit:

@@ -19,6 +19,7 @@ from storage.vocabulary.records import (
     Run,
     Unit,
 )
+from storage.vocabulary.taps import TapSample
 
 Row: TypeAlias = dict[str, Any]
 T = TypeVar("T")
@@ -44,6 +45,7 @@ _FORMS: Final[Mapping[type, Form]] = {
     DecisionOutcome: Form(floats=("actual_new", "sample_new", "counterfactual_old")),
     Matrix: Form(lists=("rows", "columns"), renamed={"values": "cells"}),
     Knob: Form(lists=("choices",), renamed=_RECORDED),
+    TapSample: Form(lists=("columns",)),
     ResultTuple: Form(lists=("query_ids",), renamed={"values": "cells"}),
 }
 

@@ -21,6 +21,7 @@ from storage.tables.schema import (
     LookRow,
     MetaRow,
     PlanLogRow,
+    TapRow,
     UnitStateRow,
 )
 
@@ -34,8 +35,9 @@ def _keep_states(connection: Connection) -> None:
 
 def _keep_logs(connection: Connection) -> None:
     """Looks have tables of their own; those of before stay in their decisions, and are read. The
-    last lines of the engine's log are kept, and places of misfits."""
-    _add(connection, PlanLogRow, LoggedPlanRow, LookRow, LogRow)
+    last lines of the engine's log are kept, what went through tapped operators, and places of
+    misfits."""
+    _add(connection, PlanLogRow, LoggedPlanRow, LookRow, LogRow, TapRow)
     connection.exec_driver_sql("ALTER TABLE misfits ADD COLUMN place TEXT DEFAULT '' NOT NULL")
 
 

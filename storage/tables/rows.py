@@ -19,6 +19,7 @@ from storage.vocabulary.records import (
     LogLine,
     Matrix,
 )
+from storage.vocabulary.taps import TapSample
 
 Changed: TypeAlias = Literal[
     "runs",
@@ -35,6 +36,7 @@ Changed: TypeAlias = Literal[
     "knobs",
     "commands",
     "results",
+    "taps",
     "misfits",
 ]
 
@@ -147,6 +149,14 @@ class StoredResult:
     values: dict[str, object]
     query_ids: tuple[str, ...]
     input: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTap:
+    """What went through a tapped operator in a batch."""
+
+    batch_id: int
+    sample: TapSample
 
 
 @dataclass(frozen=True, slots=True)

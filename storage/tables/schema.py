@@ -26,6 +26,7 @@ from storage.tables.schema_plans import (
     PlanRow,
     ResultQueryRow,
     ResultRow,
+    TapRow,
 )
 from storage.tables.schema_runs import (
     BatchRow,
@@ -76,6 +77,7 @@ __all__ = [
     "RunRow",
     "SampleRow",
     "SeriesRow",
+    "TapRow",
     "UnitRow",
     "UnitStateRow",
 ]

@@ -1,4 +1,4 @@
-"""Tables of plans, decisions, matrices, events, knobs, commands, results and misfits."""
+"""Tables of plans, decisions, matrices, events, knobs, commands, results, taps and misfits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from sqlalchemy import BigInteger, Double, ForeignKey, Index, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from storage.tables.columns import Base, BigKey, JsonText, added, batch, run, run_key, unit_key
-from storage.tables.shapes import GRAPH, OBJECT, OBJECT_OR_NULL, ROWS, SCALAR, TEXTS, VECTORS
+from storage.tables.shapes import (
+    GRAPH,
+    OBJECT,
+    OBJECT_OR_NULL,
+    ROWS,
+    SCALAR,
+    TAPPED,
+    TEXTS,
+    VECTORS,
+)
 from storage.vocabulary.kinds import EventKind, Severity, Verdict, listed
 from storage.vocabulary.registry import KNOWN
 
@@ -214,12 +223,12 @@ class CommandRow(Base):
     kind: Mapped[str] = mapped_column(
         Text,
         comment="knob, keep, query_add, query_pause, query_resume, query_remove, hold, go_on, "
-        "step, branch or stop; of what people wrote down: note, preset, alert, sql or forget",
+        "step, branch, tap or stop; of what people wrote down: note, preset, alert, sql or forget",
     )
     payload: Mapped[Any] = mapped_column(
         JsonText(OBJECT),
         comment='JSON {"knob", "value", "scope"} or {"name", "text"} or {"name"} or {"of"} or '
-        '{"run", "at", "knob", "value", "scope"}; of '
+        '{"run", "at", "knob", "value", "scope"} or {"entity", "batches"}; of '
         'what people wrote down {"name", "body"}; of keep and forget {"command"}',
     )
     actor: Mapped[str] = mapped_column(Text, comment="who asked")
@@ -273,6 +282,25 @@ class ResultQueryRow(Base):
         BigInteger, primary_key=True, comment="the result that satisfies it"
     )
     __table_args__ = ({"sqlite_with_rowid": False},)
+
+
+class TapRow(Base):
+    """A sample of what an operator gave out in a batch, where somebody looked; the last batches of
+    a run, some 2 000 samples."""
+
+    __tablename__ = "taps"
+    run_id: Mapped[str] = run_key()
+    batch_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, comment="the batch")
+    entity: Mapped[str] = mapped_column(
+        Text, primary_key=True, comment="the operator, or the input, that gave the elements out"
+    )
+    unit_id: Mapped[str] = mapped_column(Text, comment="unit it belongs to")
+    n_passed: Mapped[int] = mapped_column(BigInteger, comment="elements it gave out (tuples)")
+    columns: Mapped[Any] = mapped_column(JsonText(TEXTS), comment="JSON list of their columns")
+    rows: Mapped[Any] = mapped_column(
+        JsonText(TAPPED),
+        comment="JSON list of some of them: [timestamp (ticks), sign, how often it came, value...]",
+    )
 
 
 class MisfitRow(Base):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+from storage.vocabulary.taps import LED
+
 
 class Shape(NamedTuple):
     """words: what is allowed, for people. kinds: what json_type() of SQLite calls such a value; it
@@ -60,6 +62,11 @@ def _is_graph(value: Any) -> bool:
     )
 
 
+def _is_element(value: Any) -> bool:
+    led = value[:LED] if isinstance(value, list) else []
+    return len(led) == LED and all(type(number) is int for number in led)
+
+
 def _is_scalar(value: Any) -> bool:
     return not isinstance(value, list | dict)
 
@@ -83,6 +90,11 @@ PAIRS: Final = Shape(
 )
 ROWS: Final = Shape(
     "a list of lists", ("array",), lambda value: _is_list(value, _is_list_of_anything)
+)
+TAPPED: Final = Shape(
+    "a list of lists that begin with three whole numbers",
+    ("array",),
+    lambda value: _is_list(value, _is_element),
 )
 VECTORS: Final = Shape(
     "an object of lists", ("object",), lambda value: _is_object(value, _is_list_of_anything)

@@ -43,7 +43,7 @@ _STEPS_AT_ONCE: Final = 100_000
 _GROWING: Final = (
     *("batches", "commits", "input_batches", "decisions", "matrices"),
     *("plan_log_plans", "plan_log_looks"),
-    *("rollups", "samples"),
+    *("rollups", "samples", "taps"),
 )
 #: What typeof() calls what is there, and json_type().
 _FOUND: Final = {

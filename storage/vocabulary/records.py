@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from storage.vocabulary.kinds import CommandState, EntityKind, InputState, RunState, Severity
+from storage.vocabulary.taps import TapSample
 
 Json: TypeAlias = Any
 
@@ -284,13 +285,13 @@ class Command:
     """A request of an operator.
 
     kind: knob | keep | query_add | query_pause | query_resume | query_remove | hold | go_on |
-    step | branch | stop, or of NOTED.
+    step | branch | tap | stop, or of NOTED.
     payload: {"knob", "value", "scope"} (no scope: the one knob of that name; with "unless_kept_s"
     the engine takes the turn back so many seconds later unless a keep {"command"} comes) or
     {"name", "text"} / {"name"} / {"of": batch | decision} / {"run", "at", "knob", "value",
-    "scope"} of the run a branch is asked of; of NOTED: {"name", "body"}, of forget
-    {"command"}. Written by the dashboard as 'requested', or as 'refused' with its answer; else
-    state, answer and the rest come from the engine's CommandAnswer.
+    "scope"} of the run a branch is asked of / {"entity", "batches"} of a tap; of NOTED: {"name",
+    "body"}, of forget {"command"}. Written by the dashboard as 'requested', or as 'refused' with
+    its answer; else state, answer and the rest come from the engine's CommandAnswer.
     expected_version: knob version the requester saw, or None (no check).
     """
 
@@ -398,3 +399,4 @@ class BatchRecord:
     units: tuple[Unit, ...] = ()
     inputs: tuple[InputBatch, ...] = ()
     states: tuple[KeptState, ...] = ()
+    taps: tuple[TapSample, ...] = ()

@@ -51,6 +51,7 @@ from storage.vocabulary.records import (
 from storage.writing.checks import check_sample
 from storage.writing.last_results import LastResults
 from storage.writing.looks import write_looks
+from storage.writing.taps import write_taps
 from storage.writing.upsert import add_once, put, put_numbers
 
 #: The position of rows recorded before the first batch.
@@ -177,6 +178,9 @@ def write(connection: Connection, record: BatchRecord, position: int, cache: Run
     if record.misfits:
         _write_misfits(connection, record, position)
         changed.add("misfits")
+    if record.taps:
+        write_taps(connection, run_id, position, record.taps)
+        changed.add("taps")
     return changed
 
 

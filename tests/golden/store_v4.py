@@ -33,6 +33,7 @@ from storage.vocabulary.records import (
     Sample,
     Unit,
 )
+from storage.vocabulary.taps import TapSample
 
 PATH = Path(__file__).with_name("store_v4.db")
 START = 1_800_000_000.0
@@ -156,6 +157,9 @@ TIMINGS = {"filter": 80.5}
 ANSWER = CommandAnswer(1, "applied", 2, START + 2.1, "mu = 0.05", 0.1)
 
 
+TAP = TapSample(UNIT.id, "asc:origin", 3, ("origin",), [[7, 1, 2, "JFK"], [9, -1, 1, None]])
+
+
 def records() -> tuple[BatchRecord, ...]:
     """Five batches and a boundary without data after the second."""
     batches = [_batch_record(number) for number in range(5)]
@@ -190,6 +194,7 @@ def _batch_record(number: int) -> BatchRecord:
         matrices=(MATRIX,) if number == 1 else (),
         events=(EVENT,) if number == 3 else (),
         results=(ResultTuple({"origin": "JFK", "dep_delay": 60 + number}, ("late",), "Flights"),),
+        taps=(TAP,) if number == 2 else (),
         misfits=(Misfit("JFK,soon", "dep_delay is no int", "Flights", "a.csv, tuple 7"),)
         if number == 2
         else (),

@@ -23,11 +23,13 @@ QUERIES = {
     "/api/v1/runs/{run_id}/preview": "?knob=mu&value=0.3",
     "/api/v1/runs/{run_id}/market": "?knob=run_pool_bytes&value=4096",
     "/api/v1/runs/{run_id}/notes": "?kind=note",
+    "/api/v1/runs/{run_id}/taps": "?entity=system",
     "/api/v1/sql": "?text=SELECT%201%20AS%20one",
 }
 READING = [route for route in ROUTES if route.method == "GET" and route.media == JSON]
 CHANGING = [route for route in ROUTES if route.change]
 BODIES = {
+    "/api/v1/runs/{run_id}/taps": {"entity": "system"},
     "/api/v1/runs/{run_id}/branches": {"at": 1, "knob": "mu", "value": 0.2},
     "/api/v1/runs/{run_id}/commands": {"knob": "mu", "value": 0.2, "reason": "a test"},
     "/api/v1/runs/{run_id}/notes": {"kind": "note", "name": "seen", "body": {"batch": 1}},

@@ -36,6 +36,7 @@ from backend.systems.stream.published import (
 )
 from backend.systems.stream.registered import RegisteredQuery, tick_of
 from backend.systems.stream.state_limit import StateLimit
+from backend.systems.stream.tapping import tapped
 from backend.systems.stream.waiting import Waits
 from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.kinds import Verdict
@@ -222,6 +223,9 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
 
     def decided(self, operator: str, waiting: Mapping[str, int]) -> tuple[str, str]:
         return decision_words(self.layout, operator, waiting)
+
+    def tapped(self, entity: str) -> Mapping[str, str]:
+        return tapped(self.layout, entity)
 
     def entities(self, paused: Mapping[str, ContinuousQuery]) -> Sequence[Entity]:
         told = {clock: wait._replace(seconds=0) for clock, wait in self._waits.told.items()}

@@ -29,6 +29,7 @@ from dashboard.panels.common import (
     runs,
     sql,
     takes,
+    tap,
     timeline,
 )
 from dashboard.panels.contract import Panel
@@ -42,6 +43,7 @@ PANELS: Final[tuple[Panel[Any], ...]] = (
     monitor.PANEL,
     alerts.PANEL,
     alerts.HISTORY,
+    tap.PANEL,
     phases.PANEL,
     event_time.PANEL,
     headroom.PANEL,

@@ -63,7 +63,7 @@ def test_nobody_listens() -> None:
 
 def test_its_time_goes_on_where_the_clock_is_put_back() -> None:
     class Noting(Listener):
-        def run(self, batch_id: int, jobs: Any, told: Mapping[str, pa.Table]) -> Any:
+        def run(self, batch_id: int, jobs: Any, told: Mapping[str, pa.Table], taps: Any) -> Any:
             seen.extend(told["own"].column(RECORDED).cast(pa.int64()).to_pylist())
             return {}
 

@@ -63,7 +63,7 @@ class Surroundings:
 
 
 class AnswerTaker(Protocol):
-    """What the elements of an answer are given to."""
+    """What the elements of an answer, or of an operator that is tapped, are given to."""
 
     def take(self, block: Block, heartbeat: int) -> None:
         """The next elements, in nondecreasing τ; those after them have no smaller τ than the

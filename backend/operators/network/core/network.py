@@ -47,7 +47,8 @@ class Network:
     """The operators of one group in one shard, for one batch.
 
     members: their ids; operators: by id, those that are no inputs. surroundings: as they were made
-    with. answers: who takes the elements of a query's answer; nobody else's are kept.
+    with. answers: who takes the elements of a query's answer; nobody else's are kept. taps: who
+    looks at those of an operator.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Network:
         operators: Mapping[str, NetworkOperator],
         surroundings: Surroundings,
         answers: Mapping[str, AnswerTaker],
+        taps: Mapping[str, AnswerTaker] | None = None,
     ) -> None:
         self._schedule, self._surroundings = job.schedule, surroundings
         own = [operator for operator in job.plan.operators if operator.id in members]
@@ -69,7 +71,9 @@ class Network:
                 self._queues[id] = Queue(fields[input], job.schedule.capacity.get(id))
                 self._exits[input].queues.append(self._queues[id])
         for query, taker in answers.items():
-            self._exits[job.plan.answers[query].operator].answers.append(taker)
+            self._exits[job.plan.answers[query].operator].takers.append(taker)
+        for id, taker in (taps or {}).items():
+            self._exits[id].takers.append(taker)
         self._inputs = [operator for operator in own if not operator.inputs]
         self._running = [
             _Running(
@@ -181,7 +185,7 @@ class _Exit:
 
     def __init__(self) -> None:
         self.queues: list[Queue] = []
-        self.answers: list[AnswerTaker] = []
+        self.takers: list[AnswerTaker] = []
         self.n_out = 0
 
     @property
@@ -194,8 +198,8 @@ class _Exit:
         self.n_out += len(block)
         for queue in self.queues:
             queue.push(block, heartbeat)
-        for answer in self.answers if len(block) else ():
-            answer.take(block, heartbeat)
+        for taker in self.takers if len(block) else ():
+            taker.take(block, heartbeat)
 
 
 #: What an operator of several inputs takes first: how much that comes to is not known.

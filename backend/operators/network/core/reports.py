@@ -51,6 +51,22 @@ class AnswerElement:
     sign: int
 
 
+class TappedElement(NamedTuple):
+    """An element that an operator gave out, of those that are kept for who looks at them. rank: by
+    its timestamp, then by what it is; the least are kept. n: how often it was given out."""
+
+    rank: tuple[int, int]
+    n: int
+    element: AnswerElement
+
+
+class Tapped(NamedTuple):
+    """Some of what an operator gave out, by rank. columns: of its elements."""
+
+    columns: tuple[str, ...]
+    elements: tuple[TappedElement, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class StubReport:
     """A synopsis in a store. port: of a join, the input it holds. behind: tuples of the store that
@@ -110,7 +126,7 @@ class NetworkReport:
     input -> tuples that wait for time to go on. state_bytes: of all arenas; attached: how shards
     came to their state ('arena', 'caught up', 'rebuilt', 'new') -> how often. log_bytes: written.
     stores: by id, as they are at the end. shards: by number,
-    where several were put together.
+    where several were put together. tapped: of operators that were asked for.
     """
 
     heartbeat: int = 0
@@ -131,6 +147,7 @@ class NetworkReport:
     attached: Mapping[str, int] = field(default_factory=dict)
     stores: Mapping[str, StoreReport] = field(default_factory=dict)
     shards: tuple[ShardLoad, ...] = ()
+    tapped: Mapping[str, Tapped] = field(default_factory=dict)
 
     @property
     def n_made(self) -> int:

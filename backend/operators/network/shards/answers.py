@@ -173,7 +173,7 @@ class NetworkAnswers:
     def recent(self) -> dict[str, tuple[AnswerElement, ...]]:
         """The last elements of each answer that has some."""
         return {
-            query: _elements(answer.last, answer_fields(self._plan, query), self._strings)
+            query: told_elements(answer.last, answer_fields(self._plan, query), self._strings)
             for query, answer in self.answers.items()
             if answer.last is not None
         }
@@ -187,7 +187,7 @@ class NetworkAnswers:
         if not blocks:
             return None if blocks is None else ()
         net: Counter[tuple[Json, ...]] = Counter()
-        for element in _elements(blocks[0], answer_fields(self._plan, query), self._strings):
+        for element in told_elements(blocks[0], answer_fields(self._plan, query), self._strings):
             net[tuple(map(plain, element.values.values()))] += element.sign
         return tuple(net.items())
 
@@ -209,15 +209,15 @@ def answer_fields(plan: NetworkPlan, query: str) -> tuple[Attribute, ...]:
     return plan.operator(plan.answers[query].operator).fields
 
 
-def _elements(
-    last: Block, fields: Sequence[Attribute], strings: Strings
+def told_elements(
+    block: Block, fields: Sequence[Attribute], strings: Strings
 ) -> tuple[AnswerElement, ...]:
-    """Elements of an answer as they are told."""
-    batch = answer_batch(last, fields, strings)
+    """Elements as people are told of them."""
+    batch = answer_batch(block, fields, strings)
     columns = [python_values(column) for column in batch.columns[: len(fields)]]
     names = [field.name for field in fields]
-    rows = zip(*columns, strict=True) if columns else iter([()] * len(last))
+    rows = zip(*columns, strict=True) if columns else iter([()] * len(block))
     return tuple(
         AnswerElement(dict(zip(names, row, strict=True)), tau, sign)
-        for row, tau, sign in zip(rows, last.tau.tolist(), last.sign.tolist(), strict=True)
+        for row, tau, sign in zip(rows, block.tau.tolist(), block.sign.tolist(), strict=True)
     )

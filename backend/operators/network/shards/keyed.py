@@ -23,7 +23,7 @@ def shards_of(column: Any, n_shards: int) -> Ints:
         column = column.combine_chunks()
     if n_shards == 1 or not len(column):
         return np.zeros(len(column), np.int64)
-    shards = _mixed(_numbers(column))
+    shards = mixed(_numbers(column))
     if n_shards & (n_shards - 1):
         shards %= np.uint64(n_shards)
     else:
@@ -62,11 +62,11 @@ def _of_floats(values: NDArray[np.float64]) -> NDArray[np.uint64]:
     return bits
 
 
-def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Spread over all bits (the last step of splitmix64)."""
-    mixed = numbers ^ (numbers >> np.uint64(30))
-    mixed *= np.uint64(0xBF58476D1CE4E5B9)
-    mixed ^= mixed >> np.uint64(27)
-    mixed *= np.uint64(0x94D049BB133111EB)
-    mixed ^= mixed >> np.uint64(31)
-    return mixed
+    spread = numbers ^ (numbers >> np.uint64(30))
+    spread *= np.uint64(0xBF58476D1CE4E5B9)
+    spread ^= spread >> np.uint64(27)
+    spread *= np.uint64(0x94D049BB133111EB)
+    spread ^= spread >> np.uint64(31)
+    return spread

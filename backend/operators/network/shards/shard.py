@@ -7,7 +7,7 @@ batch's tuples and of the plan; it may be run again, elsewhere, with the same ou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -15,7 +15,6 @@ from typing import Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from backend.model.schema import Schema
 from backend.operators.contract import KeptAside
 from backend.operators.network.core.blocks import Block
 from backend.operators.network.core.contract import (
@@ -34,7 +33,7 @@ from backend.operators.network.core.strings import Strings
 from backend.operators.network.core.tuning import as_tuned
 from backend.operators.network.core.work import PlannedOperator
 from backend.operators.network.expressions.arrow import answer_schema, columns64
-from backend.operators.network.kinds.inputs import RelationInput, StreamInput
+from backend.operators.network.kinds.inputs import StreamInput
 from backend.operators.network.shards.answers import (
     Net,
     NetworkAnswers,
@@ -46,7 +45,9 @@ from backend.operators.network.shards.homes import Attached, Done, DurableShard,
 from backend.operators.network.shards.input_manager import Advance, advance
 from backend.operators.network.shards.keyed import shards_of
 from backend.operators.network.shards.redo_log import RedoLog, RedoSegment
+from backend.operators.network.shards.relation_blocks import RelationBlocks
 from backend.operators.network.shards.shard_reports import ShardReport
+from backend.operators.network.shards.taps import Tap
 from backend.operators.network.shards.timed import Arrived, Timed
 from backend.operators.parts import Parts
 from backend.operators.reports import MISFITS_SHOWN
@@ -90,7 +91,8 @@ class NetworkTask:
 
     ended: inputs that had given their last tuple before the batch. folder, format: the run's part
     of the sink, '' where nothing is written. make: makes operators; None: as the plan says.
-    accuracy: elements in the sink say how accurate the answer is.
+    accuracy: elements in the sink say how accurate the answer is. taps: operators, by id, of whose
+    elements some are told.
     """
 
     unit: str
@@ -102,6 +104,7 @@ class NetworkTask:
     format: str
     make: Make | None = None
     accuracy: bool = False
+    taps: frozenset[str] = frozenset()
 
 
 def run_shard(
@@ -135,7 +138,7 @@ def run_shard(
         moved = advance(task.job, state.inputs, arrived, ended)
         player = _Player(task.unit, task.job, shard, state.regions, task.make)
         sink = _answers(task, shard, player, moved.released)
-        played = player.play(moved.released, sink.answers, watch)
+        played = player.play(moved.released, sink.answers, watch, task.taps)
         parts = sink.close(accuracies(player.plan, played) if task.accuracy else {})
         report = _told(sink, played, player, state, moved)
         logged = _read_alone(task.job, moved.released)
@@ -208,9 +211,14 @@ class _Player:
         return of_ticks, None if self.plan.answers[query].is_stream else of_batch
 
     def play(
-        self, released: Released, answers: Mapping[str, AnswerTaker], watch: Watch | None = None
+        self,
+        released: Released,
+        answers: Mapping[str, AnswerTaker],
+        watch: Watch | None = None,
+        tapped: frozenset[str] = frozenset(),
     ) -> NetworkReport:
-        """Have tuples go through the network. answers: who takes those of queries."""
+        """Have tuples go through the network. answers: who takes those of queries; tapped:
+        operators of whose elements some are told."""
         at_work = self._at_work(released)
         if not at_work:
             return NetworkReport()
@@ -220,7 +228,7 @@ class _Player:
             self._regions,
             self.strings,
             Clock(),
-            _Relations(self._job, self._shard, self.strings, self._key_of),
+            RelationBlocks(self._job, self._shard, self.strings, self._key_of),
             self._job.functions,
             self._job.decided,
         )
@@ -241,8 +249,10 @@ class _Player:
                     own = span.first[operator.work.stream], rows[operator.work.stream]
                     arrivals[operator.id] = self._arrivals(operator, operator.work, *own)
         members = frozenset[str]().union(*at_work.values())
-        network = Network(self._job, members, operators, around, answers)
-        return network.step(arrivals, ticks, watch)
+        taps = {id: Tap(self.plan.operator(id).fields, self.strings) for id in members & tapped}
+        network = Network(self._job, members, operators, around, answers, taps)
+        played = network.step(arrivals, ticks, watch)
+        return replace(played, tapped={id: tap.told() for id, tap in taps.items()})
 
     def _planned(self, ids: Collection[str]) -> Iterable[PlannedOperator]:
         return (operator for operator in self.plan.operators if operator.id in ids)
@@ -264,34 +274,6 @@ class _Player:
         return Block(tau, np.ones(len(tau), np.int8), columns, seq)
 
 
-class _Relations(Mapping[str, Block]):
-    """Stored relations as their inputs take them in, in this shard; made when they are read."""
-
-    def __init__(
-        self, job: NetworkJob, shard: int, strings: Strings, key_of: Mapping[str, int]
-    ) -> None:
-        self._job, self._shard, self._strings, self._key_of = job, shard, strings, key_of
-        self._own = {
-            operator.id: (operator, work) for operator, work in job.plan.working(RelationInput)
-        }
-
-    def __getitem__(self, id: str) -> Block:
-        operator, work = self._own[id]
-        table = self._job.relations[work.relation].select(list(work.columns))
-        if id in self._key_of:
-            key = table.column(self._key_of[id])
-            table = table.filter(shards_of(key, self._job.n_shards) == self._shard)
-        n = table.num_rows
-        columns = columns64(table, operator.fields, self._strings)
-        return Block(np.zeros(n, np.int64), np.ones(n, np.int8), columns)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._own)
-
-    def __len__(self) -> int:
-        return len(self._own)
-
-
 def _members(plan: NetworkPlan, shard: int) -> frozenset[str]:
     """The operators that run in a shard; those of groups without keys do in shard 0."""
     own = (group.operators for group in plan.groups if group.keys or shard == 0)
@@ -303,15 +285,14 @@ def _read_alone(job: NetworkJob, released: Released) -> Released:
     read: dict[str, set[int]] = {name: set() for name in released.rows}
     for _, work in job.plan.working(StreamInput):
         read[work.stream].update(work.columns)
+    names = {name: schema.names for name, schema in job.schemas.items()}
     rows = {
-        name: replace(timed, tuples=timed.tuples.select(_names(job.schemas[name], read[name])))
+        name: replace(
+            timed, tuples=timed.tuples.select([names[name][k] for k in sorted(read[name])])
+        )
         for name, timed in released.rows.items()
     }
     return replace(released, rows=rows)
-
-
-def _names(schema: Schema, places: Collection[int]) -> list[str]:
-    return [name for place, name in enumerate(schema.names) if place in places]
 
 
 def _forget_gone(regions: Regions, before: NetworkPlan | None, now: NetworkPlan) -> None:

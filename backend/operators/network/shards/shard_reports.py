@@ -22,12 +22,16 @@ from backend.operators.network.core.reports import (
     ShardLoad,
     StoreReport,
     StubReport,
+    Tapped,
+    TappedElement,
 )
 from backend.operators.network.joins.join_tuning import added_fields
 from storage.vocabulary.records import Json
 
 #: Elements of an answer that are told of a batch, at most.
 RECENT_ELEMENTS: Final = 50
+#: Different elements of an operator that are kept of a batch for who looks at them, at most.
+TAPPED_ELEMENTS: Final = 20
 _T = TypeVar("_T")
 
 
@@ -95,6 +99,7 @@ def merged_network(reports: Sequence[NetworkReport]) -> NetworkReport:
         attached=_counted(report.attached for report in reports),
         stores=_together((report.stores for report in reports), _store),
         shards=tuple(_load(report) for report in reports) if len(reports) > 1 else (),
+        tapped=_together((report.tapped for report in reports), _least),
     )
 
 
@@ -189,3 +194,13 @@ def _last(answers: Sequence[tuple[AnswerElement, ...]]) -> tuple[AnswerElement, 
         (element for answer in answers for element in answer), key=lambda element: element.tau
     )
     return tuple(elements[-RECENT_ELEMENTS:])
+
+
+def _least(taps: Sequence[Tapped]) -> Tapped:
+    """The elements of all shards that have the least ranks."""
+    by_rank: dict[tuple[int, int], TappedElement] = {}
+    for kept in (kept for tap in taps for kept in tap.elements):
+        same = by_rank.get(kept.rank)
+        by_rank[kept.rank] = kept if same is None else same._replace(n=same.n + kept.n)
+    least = tuple(by_rank[rank] for rank in sorted(by_rank)[:TAPPED_ELEMENTS])
+    return Tapped(taps[0].columns, least)

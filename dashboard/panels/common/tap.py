@@ -1,0 +1,151 @@
+"""Tap: a sample of what goes through the edge that is selected, and where one tuple ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from dash import Input, dcc, html
+from dash.development.base_component import Component
+
+from dashboard.base.context import Context
+from dashboard.components.attributes import attrs
+from dashboard.components.formats import show
+from dashboard.components.links import jump
+from dashboard.components.rows import CellData, RowTable, TableColumn, drawn
+from dashboard.panels import records
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_role
+from dashboard.serving.services import Services
+from dashboard.views.results import cell_text
+from dashboard.views.taps import FollowedStep, TapView, build_tap
+from storage.reader import Reader
+from storage.vocabulary.taps import LED, TAKES_IN, TapSample
+
+#: The browser keeps in it which row is followed: {node, batch, row}.
+FOLLOWED: Final = "pw-tap-followed"
+#: What is said of a step: its sign, how its class ends, and the words.
+_FATES: Final = {
+    "went on": ("→", "on", "went on"),
+    "ended": ("✕", "ended", "ended here"),
+    "held": ("◦", "held", "nothing came of it at its time; it may still be kept here"),
+    "arrived": ("●", "on", "is in the answer"),
+    "unknown": ("?", "unknown", "cannot be told: more came out at its time than is kept"),
+}
+
+
+def build(reader: Reader, context: Context, scope: PanelScope) -> TapView | None:
+    """What went through the selected edge in the batch; None where nothing can be looked at."""
+    if context.batch is None:
+        return None
+    node, chosen = context.moment.node, scope.values[0] if scope.values else None
+    chosen = chosen if isinstance(chosen, dict) else {}
+    is_here = chosen.get("node") == node and chosen.get("batch") == context.batch
+    row = chosen.get("row") if is_here else None
+    return build_tap(reader, context.run_id, context.batch, node, row if type(row) is int else None)
+
+
+def draw(view: TapView, sheet: Sheet) -> Drawing:
+    """The rows of the sample; without one, where there is one."""
+    asks = not sheet.locked and sheet.context.mode == "live"
+    ask = attrs(data_tap=view.node if asks else None, data_tap_batch=view.batch)
+    if view.sample is None:
+        return Drawing(html.Div(_untapped(view, sheet, asks), **ask), note=view.title)
+    sample = view.sample
+    size = f"{show(sample.n_kept, 'int')} of {show(sample.n_passed, 'int')}"
+    note = f"{view.title} (batch {show(view.batch, 'int')}, {size})"
+    if not sample.rows:
+        body: list[Component] = [html.P("Nothing went through it in this batch.")]
+    else:
+        body = [_table(view, sample)]
+    if view.followed is not None:
+        body.append(_way(view, sheet.context))
+    return Drawing(html.Div(body, className="pw-tap", **ask), note=note)
+
+
+def _untapped(view: TapView, sheet: Sheet, asks: bool) -> list[Any]:
+    """Why there is nothing to see, and where there is something."""
+    if asks:
+        said = html.P("Tapped from the next batch on.", className="pw-dim", role="status")
+        return [said]
+    words: list[Any] = [f"Not tapped in batch {show(view.batch, 'int')}."]
+    if view.nearest is not None:
+        batch = f"batch {show(view.nearest, 'int')}"
+        words += [" The nearest that was: ", jump(sheet.context, batch, at=view.nearest), "."]
+    elif sheet.context.running and sheet.context.mode != "live":
+        words.append(" Jump to now (.) to tap it.")
+    elif sheet.context.running:
+        words.append(f" {sheet.locked}")
+    return [html.P(words)]
+
+
+def _table(view: TapView, sample: TapSample) -> Component:
+    hint = "timestamp, in ticks"
+    columns = [TableColumn("±"), TableColumn("τ", "int", "", hint)]
+    columns += [TableColumn(name) for name in sample.columns]
+    columns += [TableColumn("times", "int"), TableColumn("")]
+    rows: list[list[CellData]] = []
+    for place, row in enumerate(sample.rows):
+        cells = [cell_text(value) for value in row[LED:]]
+        rows.append([_sign(row[1]), row[0], *cells, row[2], drawn(_follow(view, place))])
+    marks = [
+        {"className": "pw-tap-followed"} if place == view.followed else {}
+        for place in range(len(rows))
+    ]
+    caption = f"Some of what went through {view.title} in batch {view.batch}"
+    return RowTable(caption, columns, rows, attributes=marks, className="pw-tuples pw-tap-rows")
+
+
+def _sign(sign: int) -> CellData:
+    if sign > 0:
+        return {"text": "+", "mark": "pw-sign-plus", "title": "came", "sort": 1}
+    return {"text": "−", "mark": "pw-sign-minus", "title": "went", "sort": -1}
+
+
+def _follow(view: TapView, place: int) -> Component:
+    is_followed = place == view.followed
+    row = attrs(data_tap_row=place, data_tap_of=view.batch, data_tap_node=view.node)
+    pressed = attrs(aria_pressed="true" if is_followed else "false")
+    title = "Where did it end?"
+    return html.Button("follow", className="pw-button", title=title, **row, **pressed)
+
+
+def _way(view: TapView, context: Context) -> Component:
+    """What became of the followed row, operator by operator."""
+    items = [_step(step, context) for step in view.steps]
+    none = html.Li("Nothing reads this edge.")
+    return html.Div([html.H3("Where it went"), html.Ul(items or [none], className="pw-tap-way")])
+
+
+def _step(step: FollowedStep, context: Context) -> Component:
+    sign, mark, words = _FATES[step.fate]
+    said: list[Any] = [html.B(sign), " ", jump(context, step.name, node=step.entity), f": {words}"]
+    if step.why:
+        said.append(f" ({step.why})" if step.fate == "held" else f": {step.why}")
+    rows = [html.Li(_element(step.columns, row)) for row in step.rows]
+    return html.Li([*said, *([html.Ul(rows)] if rows else [])], className=f"pw-tap-{mark}")
+
+
+def _element(columns: Sequence[str], row: Sequence[Any]) -> str:
+    values = zip(columns, row[LED:], strict=True)
+    told = ", ".join(f"{name} {cell_text(value) or '∅'}" for name, value in values)
+    return f"{'+' if row[1] > 0 else '−'} {told}{f' ({row[2]} times)' if row[2] > 1 else ''}"
+
+
+def _controls(context: Context, services: Services) -> list[Component]:
+    return [dcc.Store(id=FOLLOWED)]
+
+
+PANEL: Final = Panel(
+    name="tap",
+    page="/plan",
+    title="Tap",
+    build=build,
+    draw=draw,
+    applies=has_role(TAKES_IN),
+    news=("run", "plans"),
+    beats=True,
+    twin=False,
+    controls=_controls,
+    inputs=(Input(FOLLOWED, "data"),),
+    sql=records.TAPS,
+)

@@ -1,0 +1,171 @@
+"""What went through an edge of a plan in a batch, and where one of its tuples ended.
+
+A tuple is followed by its timestamp and the columns that it shares with what comes behind it. At
+every operator elements of the same timestamps are kept, so where none of them is its own although
+all of its timestamp are there, the tuple ended.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from storage.reader import Reader
+from storage.vocabulary.graph import NO_OPERATORS
+from storage.vocabulary.records import PlanVersion
+from storage.vocabulary.taps import LED, TAKES_IN, TapSample
+
+Row: TypeAlias = Sequence[Any]
+#: went on: something came of the tuple. ended: nothing did, and the operator keeps nothing. held:
+#: nothing did yet. arrived: in the answer of a query. unknown: more elements of its timestamp came
+#: out than are kept, or none are.
+Fate: TypeAlias = Literal["went on", "ended", "held", "arrived", "unknown"]
+
+
+class TappedPlace(NamedTuple):
+    """A place of a plan that can be looked into. giver: the entity whose elements go through it."""
+
+    giver: str
+    title: str
+    plan: PlanVersion
+
+
+class FollowedStep(NamedTuple):
+    """What became of a tuple at an operator. rows: of what came of it; why: columns that the
+    operator's name names, and their values."""
+
+    entity: str
+    name: str
+    fate: Fate
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    why: str = ""
+
+
+class TapView(NamedTuple):
+    """An edge at a batch. nearest: the batch nearest to it that was tapped; sample: of that batch
+    itself, None where it was not. followed: place of a row, and what became of it."""
+
+    node: str
+    title: str
+    batch: int
+    nearest: int | None
+    sample: TapSample | None
+    followed: int | None = None
+    steps: tuple[FollowedStep, ...] = ()
+
+
+def tapped_place(reader: Reader, run: str, at: int | None, node: str | None) -> TappedPlace | None:
+    """The place of an edge (by its queue) or a node; None where nothing can be looked at."""
+    for plan in reader.plans_at(run, at).values() if node else ():
+        nodes = _nodes(plan)
+        if all(record["role"] != TAKES_IN for record in nodes.values()):
+            continue
+        for edge in plan.graph.get("edges", []):
+            source, target = nodes.get(edge["source"]), nodes.get(edge["target"])
+            if source is None or target is None or not edge.get("queue"):
+                continue
+            is_answer = target["role"] == "output" and edge["target"] == node
+            if edge["queue"] == node or is_answer:
+                is_arriving = source["role"] == "source" and target["role"] == TAKES_IN
+                title = f"{source['name']} → {target['name']}"
+                return TappedPlace(edge["target"] if is_arriving else edge["source"], title, plan)
+        record = nodes.get(node or "")
+        if record is not None and (record["role"] not in NO_OPERATORS or _gives(plan, node)):
+            return TappedPlace(str(node), str(record["name"]), plan)
+    return None
+
+
+def _gives(plan: PlanVersion, node: str | None) -> bool:
+    """Whether elements come out of a node that is no operator: a stored relation."""
+    nodes, edges = _nodes(plan), plan.graph.get("edges", [])
+    own = [edge for edge in edges if edge["source"] == node and edge.get("queue")]
+    return any(nodes[edge["target"]]["role"] != TAKES_IN for edge in own if edge["target"] in nodes)
+
+
+def _nodes(plan: PlanVersion) -> dict[str, Mapping[str, Any]]:
+    return {node["id"]: node for node in plan.graph.get("nodes", [])}
+
+
+def build_tap(
+    reader: Reader, run: str, batch: int, node: str | None, followed: int | None
+) -> TapView | None:
+    """What went through a place of the plan; None where nothing can be looked at. followed: place
+    of the row whose way is shown."""
+    place = tapped_place(reader, run, batch, node)
+    if place is None or node is None:
+        return None
+    stored = reader.taps(run, place.giver, batch)
+    nearest = stored[0].batch_id if stored else None
+    samples = {tap.sample.entity: tap.sample for tap in stored if tap.batch_id == batch}
+    sample = samples.get(place.giver)
+    if sample is None or followed is None or not 0 <= followed < len(sample.rows):
+        return TapView(node, place.title, batch, nearest, sample)
+    steps = follow(place, samples, sample.rows[followed])
+    return TapView(node, place.title, batch, nearest, sample, followed, steps)
+
+
+def follow(
+    place: TappedPlace, samples: Mapping[str, TapSample], row: Row
+) -> tuple[FollowedStep, ...]:
+    """What became of a row of what a place gave out, operator by operator, the nearest first.
+    samples: of the batch, by entity."""
+    nodes, edges = _nodes(place.plan), place.plan.graph.get("edges", [])
+    keeping = {edge["target"] for edge in edges if not edge.get("queue")}
+    columns = samples[place.giver].columns
+    way, steps = [place.giver], list[FollowedStep]()
+    for entity in way:  # it grows as it is read
+        for edge in edges:
+            target = edge["target"]
+            if edge["source"] != entity or not edge.get("queue") or target in way:
+                continue
+            if any(step.entity == target for step in steps) or target not in nodes:
+                continue
+            step = _step(nodes[target], samples.get(target), columns, row, target in keeping)
+            steps.append(step)
+            if step.fate == "went on":
+                way.append(target)
+    return tuple(steps)
+
+
+def _step(
+    node: Mapping[str, Any],
+    sample: TapSample | None,
+    columns: Sequence[str],
+    row: Row,
+    keeps: bool,
+) -> FollowedStep:
+    """What became of a row at an operator that got it. keeps: the operator keeps elements."""
+    id, name = str(node["id"]), str(node["name"])
+    if node["role"] == "output":
+        return FollowedStep(id, name, "arrived", (), ())
+    if sample is None:
+        return FollowedStep(id, name, "unknown", (), ())
+    rows = tuple(other for other in sample.rows if is_of(columns, row, sample.columns, other))
+    if rows:
+        return FollowedStep(id, name, "went on", sample.columns, rows)
+    fate: Fate = "held" if keeps else "ended"
+    fate = fate if sample.has_all_of(row[0]) else "unknown"
+    text = str((node.get("properties") or {}).get("text", name))
+    why = "" if fate == "unknown" else _named_values(text, columns, row)
+    return FollowedStep(id, name, fate, (), (), why)
+
+
+def is_of(columns: Sequence[str], row: Row, others: Sequence[str], other: Row) -> bool:
+    """Whether an element may have come of another: at the same timestamp, with the same values in
+    all columns that both have."""
+    if other[0] != row[0]:
+        return False
+    there: dict[str, list[Any]] = {}
+    for name, value in zip(others, other[LED:], strict=True):
+        there.setdefault(name, []).append(value)
+    pairs = zip(columns, row[LED:], strict=True)
+    return all(value in there[name] for name, value in pairs if name in there)
+
+
+def _named_values(text: str, columns: Sequence[str], row: Row) -> str:
+    """The columns that a text names, with their values."""
+    words = set(re.findall(r"\w+", text))
+    named = dict(zip(columns, row[LED:], strict=True))
+    return ", ".join(f"{name} = {value}" for name, value in named.items() if name in words)
