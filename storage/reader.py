@@ -125,8 +125,7 @@ class Reader:
         until: int | None = None,
         limit: int = 1000,
     ) -> tuple[StoredInputBatch, ...]:
-        """What batches since..until (inclusive) took from an input (or from each), oldest first;
-        the last ``limit``."""
+        """What the last ``limit`` batches of since..until took from an input, or from each."""
         with self.reading() as connection:
             return history.input_batches(connection, run_id, name, since, until, limit)
 
@@ -296,8 +295,7 @@ class Reader:
     def decision(
         self, run_id: str, seq: int, unit: str | None = None, until: int | None = None
     ) -> DecisionEntry | None:
-        """One decision with its outcome, unless that was measured after ``until``; None when it is
-        not stored."""
+        """One decision, or None, with its outcome unless that was measured after ``until``."""
         with self.reading() as connection:
             return unit_history.decision(connection, run_id, seq, unit, until)
 
@@ -338,8 +336,7 @@ class Reader:
             return history.events(connection, run_id, since, until, limit, kinds, unit)
 
     def knobs(self, run_id: str, at: int | None = None) -> tuple[Knob, ...]:
-        """The knobs of all scopes with their values in force at batch ``at`` (or set last), by
-        scope and name."""
+        """The knobs of all scopes as in force at batch ``at`` (or set last), by scope and name."""
         with self.reading() as connection:
             return history.knobs(connection, run_id, at)
 
@@ -361,8 +358,7 @@ class Reader:
             return commands.one(connection, run_id, command_id)
 
     def noted(self, kind: str, run_id: str | None = None) -> tuple[Command, ...]:
-        """Notes, presets, alert rules or saved queries (kind: of NOTED) that nobody withdrew,
-        oldest first; run_id None = of all runs."""
+        """What people wrote down of a kind of NOTED and not withdrew; run_id None = of all runs."""
         with self.reading() as connection:
             return commands.noted(connection, kind, run_id)
 
@@ -378,8 +374,7 @@ class Reader:
             return history.results(connection, run_id, query, limit, until)
 
     def taps(self, run_id: str, entity: str, batch_id: int) -> tuple[StoredTap, ...]:
-        """What went through tapped operators in that batch, of those in which an operator was,
-        that is nearest to one."""
+        """What went through tapped operators in the nearest batch in which an operator was."""
         with self.reading() as connection:
             return taps.taps(connection, run_id, entity, batch_id)
 
@@ -396,8 +391,7 @@ class Reader:
             return history.log_lines(connection, run_id, limit, until)
 
     def ask(self, text: str, given: Mapping[str, sql.Value]) -> sql.SqlAnswer:
-        """One SELECT of people, bounded in time, rows and bytes. given: values of :name in it.
-        Raises SqlRefused."""
+        """One SELECT, bounded; given: values of :name in it. Raises SqlRefused."""
         return sql.ask(self._engine, text, given)
 
     def export_run(self, run_id: str, path: str | Path) -> None:

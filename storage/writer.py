@@ -54,7 +54,7 @@ from storage.vocabulary.records import (
     Run,
     Unit,
 )
-from storage.writing import retention, write_rows
+from storage.writing import newest, retention, write_rows
 from storage.writing.checks import check_record
 from storage.writing.write_rows import RunCache
 
@@ -296,7 +296,7 @@ class EngineWriter:
 
     def write_log(self, run_id: str, lines: Sequence[LogLine]) -> None:
         """Add lines of the engine's log to those kept; moves no cursor."""
-        self._written(lambda connection, _: write_rows.write_log(connection, run_id, lines))
+        self._written(lambda connection, _: newest.write_log(connection, run_id, lines))
 
     def set_state(self, run_id: str, state: RunState, note: str, time: float) -> None:
         """Change the state of a run; a final one ends it and refuses what is still requested.

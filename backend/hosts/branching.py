@@ -18,7 +18,7 @@ from backend.engine.resume import obstacle
 from backend.hosts.in_process import InProcessLaunch
 from backend.hosts.local import LocalHost
 from backend.hosts.spark.run.runner import RunFailed
-from backend.hosts.spark.start.launch import LaunchSettings
+from backend.hosts.spark.start.launch_settings import LaunchSettings
 from backend.systems.contract import Refused
 from backend.workloads.built_in import BUILT_IN
 from backend.workloads.file_list import is_written_since, lost_since, recorded_files

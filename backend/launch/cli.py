@@ -124,7 +124,8 @@ def _conf(settings: list[str], packages: str | None) -> dict[str, str]:
 
 def _execute(workload: Workload, options: argparse.Namespace, log: RunLog) -> int:
     from backend.hosts.in_process import InProcessLaunch
-    from backend.hosts.spark.start.launch import Begin, Launch, LaunchSettings
+    from backend.hosts.spark.start.launch import Launch
+    from backend.hosts.spark.start.launch_settings import Begin, LaunchSettings
 
     shared = None if options.shared is None else Path(options.shared).expanduser().absolute()
     check_places(options.master, workload, shared)
@@ -215,7 +216,7 @@ def branch(options: argparse.Namespace) -> int:
 
 def _branch(options: argparse.Namespace, reader: Reader) -> int:
     from backend.hosts.branching import BranchLaunch
-    from backend.hosts.spark.start.launch import LaunchSettings
+    from backend.hosts.spark.start.launch_settings import LaunchSettings
 
     knob, equals, value = options.set.partition("=")
     if not equals:

@@ -16,7 +16,6 @@ from storage.vocabulary.taps import TapSample
 
 Json: TypeAlias = Any
 
-
 #: Of an input's source: what its tuples are, where they are drawn in place of real ones.
 DATA, SURROGATE = "data", "surrogate"
 
@@ -342,8 +341,7 @@ class ResultTuple:
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """A tuple kept aside because it does not fit the schema, or no query could take it: its raw
-    text and what is wrong. place: its file, and its number there, or ''."""
+    """A tuple kept aside: its raw text and what is wrong. place: its file, and its number there."""
 
     raw: str
     error: str

@@ -23,9 +23,7 @@ from storage.tables.schema import (
     InputRow,
     KnobRow,
     LatestRow,
-    LogRow,
     MatrixRow,
-    MisfitRow,
     OutcomeRow,
     PlanRow,
     ResultQueryRow,
@@ -42,7 +40,6 @@ from storage.vocabulary.records import (
     Input,
     InputBatch,
     KeptState,
-    LogLine,
     Matrix,
     ResultTuple,
     Sample,
@@ -51,13 +48,12 @@ from storage.vocabulary.records import (
 from storage.writing.checks import check_sample
 from storage.writing.last_results import LastResults
 from storage.writing.looks import write_looks
+from storage.writing.newest import write_misfits
 from storage.writing.taps import write_taps
 from storage.writing.upsert import add_once, put, put_numbers
 
 #: The position of rows recorded before the first batch.
 BEFORE: Final = -1
-MISFITS_PER_RUN: Final = 200
-LOG_LINES_PER_RUN: Final = 500
 
 _Row = dict[str, Any]
 
@@ -176,7 +172,7 @@ def write(connection: Connection, record: BatchRecord, position: int, cache: Run
         _write_results(connection, run_id, position, record.results, cache)
         changed.add("results")
     if record.misfits:
-        _write_misfits(connection, record, position)
+        write_misfits(connection, record, position)
         changed.add("misfits")
     if record.taps:
         write_taps(connection, run_id, position, record.taps)
@@ -381,27 +377,3 @@ _FORGET_LINK: Final = delete(ResultQueryRow).where(
 _FORGET_RESULT: Final = delete(ResultRow).where(
     ResultRow.run_id == bindparam("of_run"), ResultRow.id == bindparam("of")
 )
-
-
-def _write_misfits(connection: Connection, record: BatchRecord, position: int) -> None:
-    run = record.run_id
-    last = record.misfits[-MISFITS_PER_RUN:]
-    connection.execute(insert(MisfitRow), [row_of(m, run_id=run, batch_id=position) for m in last])
-    _keep_last(connection, MisfitRow, run, MISFITS_PER_RUN)
-
-
-def write_log(connection: Connection, run: str, lines: Sequence[LogLine]) -> None:
-    """Add lines of the engine's log; the oldest of many go."""
-    rows = [row_of(line, run_id=run) for line in lines[-LOG_LINES_PER_RUN:]]
-    connection.execute(insert(LogRow), rows)
-    _keep_last(connection, LogRow, run, LOG_LINES_PER_RUN)
-
-
-def _keep_last(
-    connection: Connection, model: type[MisfitRow] | type[LogRow], run: str, n: int
-) -> None:
-    """Drop all but the last ``n`` rows of a run."""
-    newest = select(model.id).where(model.run_id == run).order_by(model.id.desc())
-    oldest_kept = connection.execute(newest.limit(1).offset(n - 1)).scalar()
-    if oldest_kept is not None:
-        connection.execute(delete(model).where(model.run_id == run, model.id < oldest_kept))

@@ -16,7 +16,7 @@ from backend.engine.branch import read_record
 from backend.engine.branching import BranchProcesses
 from backend.engine.knobs import KNOBS
 from backend.hosts.in_process import InProcessLaunch
-from backend.hosts.spark.start.launch import LaunchSettings
+from backend.hosts.spark.start.launch_settings import LaunchSettings
 from backend.launch.cli import branch as run_branch
 from backend.model.ids import source_id
 from backend.systems.contract import Refused

@@ -159,6 +159,8 @@ def test_an_unknown_run_is_a_404_as_documented(quiet: Site, route: Route) -> Non
         path += "?knob=mu&value=1"
     if route.path.endswith("/queries") and route.method == "DELETE":
         path += "?name=x"
+    if route.path.endswith("/taps") and route.method == "GET":
+        path += "?entity=x"
     answer = quiet.browser().open(
         path, method=route.method, json=BODIES.get(route.path), headers=BEARER
     )

@@ -10,7 +10,7 @@ import pytest
 from backend.engine.knobs import KNOBS
 from backend.hosts.in_process import InProcessLaunch
 from backend.hosts.local import LocalHost
-from backend.hosts.spark.start.launch import LaunchSettings
+from backend.hosts.spark.start.launch_settings import LaunchSettings
 from backend.workloads.shipped import shipped_workloads
 from backend.workloads.spec import load_workload
 from storage.store import open_engine_writer, open_reader

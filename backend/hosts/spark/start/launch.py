@@ -7,18 +7,16 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from pyspark.sql import SparkSession
 
-from backend.engine.job import Branches, InputJob, RunJob
+from backend.engine.job import InputJob, RunJob
 from backend.engine.loop import Loop
 from backend.engine.resume import QUERIES, RELATIONS, goes_on, obstacle
-from backend.engine.run_log import RunLog
 from backend.hosts.contract import InputSource
 from backend.hosts.local import LocalHost
 from backend.hosts.spark.run.runner import RunHost
@@ -26,6 +24,7 @@ from backend.hosts.spark.run.sources import read_at_once
 from backend.hosts.spark.session.session import build_session, close_session
 from backend.hosts.spark.start.endings import java_of, why_failed
 from backend.hosts.spark.start.facts import source_facts
+from backend.hosts.spark.start.launch_settings import LaunchSettings
 from backend.hosts.spark.start.once import nothing_decided, taken_once
 from backend.hosts.spark.start.places import check_whole, why_lost
 from backend.hosts.spark.start.secrets import without_secrets
@@ -57,29 +56,6 @@ VERSION: Final = "0.1.0"
 #: So long the end of a run waits for workers that are still being warmed.
 STOPPED_EARLY: Final = "stopped before Spark had started"
 WARMED_WITHIN_S: Final = 3.0
-
-#: Whether the newest run of the workload goes on where it can, or a new one begins in any case.
-Begin: TypeAlias = Literal["go on", "fresh"]
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchSettings:
-    """master: Spark's. folder: for Spark's log and spill files, and prepared data. runs: where runs
-    keep checkpoint, spool, state and default sink. once: take what is there, then end. conf:
-    further settings of Spark, which come before ours. asked: knobs that were given for this start.
-    progress: told (n, total) as queries are registered. branches, log, learned: as in RunJob."""
-
-    master: str
-    folder: Path
-    runs: Path
-    once: bool
-    begin: Begin = "fresh"
-    conf: Mapping[str, str] = field(default_factory=dict)
-    asked: frozenset[str] = frozenset()
-    progress: Callable[[int, int], None] | None = None
-    branches: Branches | None = None
-    log: RunLog | None = None
-    learned: Mapping[str, Sequence[Json]] = field(default_factory=dict)
 
 
 class Launch:

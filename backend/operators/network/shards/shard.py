@@ -249,10 +249,13 @@ class _Player:
                     own = span.first[operator.work.stream], rows[operator.work.stream]
                     arrivals[operator.id] = self._arrivals(operator, operator.work, *own)
         members = frozenset[str]().union(*at_work.values())
-        taps = {id: Tap(self.plan.operator(id).fields, self.strings) for id in members & tapped}
+        taps = self._taps(members & tapped)
         network = Network(self._job, members, operators, around, answers, taps)
         played = network.step(arrivals, ticks, watch)
         return replace(played, tapped={id: tap.told() for id, tap in taps.items()})
+
+    def _taps(self, ids: frozenset[str]) -> dict[str, Tap]:
+        return {id: Tap(self.plan.operator(id).fields, self.strings) for id in ids}
 
     def _planned(self, ids: Collection[str]) -> Iterable[PlannedOperator]:
         return (operator for operator in self.plan.operators if operator.id in ids)
