@@ -223,15 +223,7 @@ class _Player:
         if not at_work:
             return NetworkReport()
         self.strings.sweep(self._regions)
-        around = Surroundings(
-            self.plan,
-            self._regions,
-            self.strings,
-            Clock(),
-            RelationBlocks(self._job, self._shard, self.strings, self._key_of),
-            self._job.functions,
-            self._job.decided,
-        )
+        around = self._around()
         self._synopses(around, "")  # stores follow the plan, also where none is left
         operators: dict[str, NetworkOperator] = {}
         arrivals: dict[str, Block] = {}
@@ -253,6 +245,17 @@ class _Player:
         network = Network(self._job, members, operators, around, answers, taps)
         played = network.step(arrivals, ticks, watch)
         return replace(played, tapped={id: tap.told() for id, tap in taps.items()})
+
+    def _around(self) -> Surroundings:
+        return Surroundings(
+            self.plan,
+            self._regions,
+            self.strings,
+            Clock(),
+            RelationBlocks(self._job, self._shard, self.strings, self._key_of),
+            self._job.functions,
+            self._job.decided,
+        )
 
     def _taps(self, ids: frozenset[str]) -> dict[str, Tap]:
         return {id: Tap(self.plan.operator(id).fields, self.strings) for id in ids}
