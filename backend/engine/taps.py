@@ -66,8 +66,7 @@ class Taps:
 
 def _sample(unit: str, entity: str, n_passed: int, tapped: Tapped) -> TapSample:
     rows = [
-        [kept.element.tau, kept.element.sign, kept.n]
-        + [plain(value) for value in kept.element.values.values()]
+        [kept.tau, kept.sign, kept.n, *(plain(value) for value in kept.values)]
         for kept in tapped.elements
     ]
     return TapSample(unit, entity, n_passed, tapped.columns, rows)

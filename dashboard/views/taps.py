@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from dashboard.views.results import cell_text
 from storage.reader import Reader
 from storage.vocabulary.graph import NO_OPERATORS
 from storage.vocabulary.records import PlanVersion
@@ -24,16 +25,20 @@ Fate: TypeAlias = Literal["went on", "ended", "held", "arrived", "unknown"]
 
 
 class TappedPlace(NamedTuple):
-    """A place of a plan that can be looked into. giver: the entity whose elements go through it."""
+    """A place of a plan that can be looked into. giver: the entity whose elements go through it;
+    target: where an edge leads, '' of a node, which may lead to several, and of an edge into what
+    takes in a stream; is_edge: whether it is one."""
 
     giver: str
+    target: str
+    is_edge: bool
     title: str
     plan: PlanVersion
 
 
 class FollowedStep(NamedTuple):
     """What became of a tuple at an operator. rows: of what came of it; why: columns that the
-    operator's name names, and their values."""
+    operator's text names, and their values in what came to it."""
 
     entity: str
     name: str
@@ -41,6 +46,13 @@ class FollowedStep(NamedTuple):
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     why: str = ""
+
+
+class ArrivedRows(NamedTuple):
+    """Rows of some columns."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
 
 
 class TapView(NamedTuple):
@@ -66,14 +78,15 @@ def tapped_place(reader: Reader, run: str, at: int | None, node: str | None) -> 
             source, target = nodes.get(edge["source"]), nodes.get(edge["target"])
             if source is None or target is None or not edge.get("queue"):
                 continue
-            is_answer = target["role"] == "output" and edge["target"] == node
-            if edge["queue"] == node or is_answer:
+            if edge["queue"] == node:
                 is_arriving = source["role"] == "source" and target["role"] == TAKES_IN
                 title = f"{source['name']} → {target['name']}"
-                return TappedPlace(edge["target"] if is_arriving else edge["source"], title, plan)
+                if is_arriving:
+                    return TappedPlace(edge["target"], "", True, title, plan)
+                return TappedPlace(edge["source"], edge["target"], True, title, plan)
         record = nodes.get(node or "")
         if record is not None and (record["role"] not in NO_OPERATORS or _gives(plan, node)):
-            return TappedPlace(str(node), str(record["name"]), plan)
+            return TappedPlace(str(node), "", False, str(record["name"]), plan)
     return None
 
 
@@ -91,10 +104,10 @@ def _nodes(plan: PlanVersion) -> dict[str, Mapping[str, Any]]:
 def build_tap(
     reader: Reader, run: str, batch: int, node: str | None, followed: int | None
 ) -> TapView | None:
-    """What went through a place of the plan; None where nothing can be looked at. followed: place
-    of the row whose way is shown."""
+    """What went through an edge of the plan; None of what is none. followed: place of the row
+    whose way is shown."""
     place = tapped_place(reader, run, batch, node)
-    if place is None or node is None:
+    if place is None or node is None or not place.is_edge:
         return None
     stored = reader.taps(run, place.giver, batch)
     nearest = stored[0].batch_id if stored else None
@@ -113,31 +126,38 @@ def follow(
     samples: of the batch, by entity."""
     nodes, edges = _nodes(place.plan), place.plan.graph.get("edges", [])
     keeping = {edge["target"] for edge in edges if not edge.get("queue")}
-    columns = samples[place.giver].columns
-    way, steps = [place.giver], list[FollowedStep]()
-    for entity in way:  # it grows as it is read
+    begin = ArrivedRows(samples[place.giver].columns, (row,))
+    way, steps = {place.giver: begin}, list[FollowedStep]()
+    waiting = [place.giver]
+    for entity in waiting:  # it grows as it is read
         for edge in edges:
             target = edge["target"]
             if edge["source"] != entity or not edge.get("queue") or target in way:
                 continue
             if any(step.entity == target for step in steps) or target not in nodes:
                 continue
-            step = _step(nodes[target], samples.get(target), columns, row, target in keeping)
+            if entity == place.giver and place.target not in ("", target):
+                continue
+            sample, keeps = samples.get(target), target in keeping
+            step = _step(nodes[target], sample, begin, way[entity], keeps)
             steps.append(step)
             if step.fate == "went on":
-                way.append(target)
+                way[target] = ArrivedRows(step.columns, step.rows)
+                waiting.append(target)
     return tuple(steps)
 
 
 def _step(
     node: Mapping[str, Any],
     sample: TapSample | None,
-    columns: Sequence[str],
-    row: Row,
+    begin: ArrivedRows,
+    came: ArrivedRows,
     keeps: bool,
 ) -> FollowedStep:
-    """What became of a row at an operator that got it. keeps: the operator keeps elements."""
+    """What became of a row at an operator. begin: the row; came: what came of it to the operator;
+    keeps: the operator keeps elements."""
     id, name = str(node["id"]), str(node["name"])
+    columns, (row,) = begin
     if node["role"] == "output":
         return FollowedStep(id, name, "arrived", (), ())
     if sample is None:
@@ -148,7 +168,7 @@ def _step(
     fate: Fate = "held" if keeps else "ended"
     fate = fate if sample.has_all_of(row[0]) else "unknown"
     text = str((node.get("properties") or {}).get("text", name))
-    why = "" if fate == "unknown" else _named_values(text, columns, row)
+    why = "" if fate == "unknown" else _named_values(text, came)
     return FollowedStep(id, name, fate, (), (), why)
 
 
@@ -164,8 +184,10 @@ def is_of(columns: Sequence[str], row: Row, others: Sequence[str], other: Row) -
     return all(value in there[name] for name, value in pairs if name in there)
 
 
-def _named_values(text: str, columns: Sequence[str], row: Row) -> str:
-    """The columns that a text names, with their values."""
-    words = set(re.findall(r"\w+", text))
-    named = dict(zip(columns, row[LED:], strict=True))
-    return ", ".join(f"{name} = {value}" for name, value in named.items() if name in words)
+def _named_values(text: str, came: ArrivedRows) -> str:
+    """The columns that a text names, with their values in what came, rather than in what went."""
+    named = dict(zip(came.columns, max(came.rows, key=lambda row: row[1])[LED:], strict=True))
+    whole = {name for name in named if re.search(rf"(?<![\w(]){re.escape(name)}(?!\w)", text)}
+    return ", ".join(
+        f"{name} = {cell_text(value) or 'NULL'}" for name, value in named.items() if name in whole
+    )

@@ -74,7 +74,7 @@ def test_an_edge_is_asked_for_and_read(run: TapRun, browser: FlaskClient) -> Non
         ({"entity": INPUT, "batches": True}, 422),
         ({"entity": INPUT, "batches": 10**30}, 422),
         ({"batches": 5}, 422),
-        ([], 422),
+        ([], 400),
     ],
 )
 def test_what_cannot_be_tapped_is_refused(

@@ -36,13 +36,13 @@ def run(site: Site) -> Iterator[StreamRun]:
     made.close()
 
 
-def queue_to(reader: Reader, name: str) -> str:
-    """The first edge to an operator whose name begins so."""
+def queue_to(reader: Reader, role: str) -> str:
+    """The first edge to an operator of a role."""
     graph = reader.plans_at(RUN)[UNIT].graph
-    names = {node["id"]: node["name"] for node in graph["nodes"]}
-    edges = [edge for edge in graph["edges"] if edge["queue"]]
-    queues = [edge["queue"] for edge in edges if names[edge["target"]].startswith(name)]
-    return str(queues[0])
+    roles = {node["id"]: node["role"] for node in graph["nodes"]}
+    queues = [edge["queue"] for edge in graph["edges"] if edge["queue"]]
+    targets = [roles[edge["target"]] for edge in graph["edges"] if edge["queue"]]
+    return str(queues[targets.index(role)])
 
 
 def until_tapped(page: Page, reader: Reader, batch: int, n: int) -> None:
@@ -58,7 +58,7 @@ def until_tapped(page: Page, reader: Reader, batch: int, n: int) -> None:
 def test_a_selected_edge_is_tapped_live_and_a_row_is_followed(
     open_page: OpenPage, site: Site, run: StreamRun, scheme: str, width: int, height: int
 ) -> None:
-    queue, asked = queue_to(site.reader, "σ"), len(site.reader.commands(RUN, taps=True))
+    queue, asked = queue_to(site.reader, "aggregate"), len(site.reader.commands(RUN, taps=True))
     page = open_page(
         f"/plan?run={RUN}&node={quote(queue)}", scheme=scheme, width=width, height=height
     )
@@ -79,7 +79,7 @@ def test_a_selected_edge_is_tapped_live_and_a_row_is_followed(
 
 
 def test_a_batch_in_which_nobody_looked_names_the_nearest(open_page: OpenPage, site: Site) -> None:
-    queue = queue_to(site.reader, "σ")
+    queue = queue_to(site.reader, "aggregate")
     page = open_page(f"/plan?run={RUN}&at=0&node={quote(queue)}")
     panel = page.locator(TAP)
     expect(panel).to_contain_text("Not tapped in batch 0. The nearest that was: batch 3.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from typing import Final
 
 from backend.model.ids import source_id, source_queue
@@ -15,44 +15,50 @@ MOST_OPERATORS: Final = 24
 
 def tapped(layout: NetworkLayout, entity: str) -> dict[str, str]:
     """Operator -> its entity: of what fills an edge, or of an operator, and of those behind it."""
-    first = _giver(layout, entity)
-    if first is None:
+    place = _place(layout, entity)
+    if place is None:
         return {}
-    readers: dict[str, list[str]] = {}
-    for operator in layout.plan.operators:
-        for input in operator.inputs:
-            readers.setdefault(_shown(layout, input), []).append(operator.id)
-    found = [first]
-    for id in found:  # it grows as it is read
-        found += [reader for reader in readers.get(id, ()) if reader not in found]
-        if len(found) >= MOST_OPERATORS:
-            break
-    return {id: layout.node(id) for id in found[:MOST_OPERATORS]}
+    giver, readers = place
+    found = dict.fromkeys([giver, *readers])
+    waiting = list(readers)
+    for id in waiting:  # it grows as it is read
+        new = [reader for reader in _readers(layout, (id,)) if reader not in found]
+        found |= dict.fromkeys(new)
+        waiting += new
+    return {id: layout.node(id) for id in list(found)[:MOST_OPERATORS]}
 
 
-def _giver(layout: NetworkLayout, entity: str) -> str | None:
-    """The operator whose elements go through an entity."""
+def _place(layout: NetworkLayout, entity: str) -> tuple[str, list[str]] | None:
+    """The operator whose elements go through an entity, and those that it leads to."""
     for operator in layout.plan.operators:
-        own = (layout.queue(queue_id(i, operator.id, k)) for k, i in enumerate(operator.inputs))
-        for queue, input in zip(own, operator.inputs, strict=True):
-            if queue == entity:
-                return _shown(layout, input)
+        for port, input in enumerate(operator.inputs):
+            if layout.queue(queue_id(input, operator.id, port)) == entity:
+                return input, [operator.id]
         if layout.node(operator.id) == entity:
-            return _shown(layout, operator.id)
+            return _taken_in(layout, operator.id)
     for query, answer in layout.plan.answers.items():
         if entity in (layout.answer(query), layout.answer_queue(query)):
-            return _shown(layout, answer.operator)
-    for stream, readers in layout.streams.items():
+            return answer.operator, []
+    for stream, ids in layout.streams.items():
         if entity in (source_id(stream), source_queue(stream)):
-            return _shown(layout, readers[0])
+            return _taken_in(layout, ids[0])
     return None
 
 
-def _shown(layout: NetworkLayout, id: str) -> str:
-    """The operator that stands for those shown as the same node: several may take in a stream, and
-    of these the one with the most columns tells most."""
+def _taken_in(layout: NetworkLayout, id: str) -> tuple[str, list[str]]:
+    """An operator and those it leads to; of several that take in the same, which are shown as one,
+    that with the most columns tells most."""
     work = layout.plan.operator(id).work
-    if not work.reads:
-        return id
-    read: Mapping[str, tuple[str, ...]] = layout.relations if work.is_stored else layout.streams
-    return max(read[work.reads], key=lambda own: len(layout.plan.operator(own).fields))
+    same: tuple[str, ...] = (id,)
+    if work.reads:
+        same = (layout.relations if work.is_stored else layout.streams)[work.reads]
+    widest = max(same, key=lambda own: len(layout.plan.operator(own).fields))
+    return widest, _readers(layout, same)
+
+
+def _readers(layout: NetworkLayout, ids: Collection[str]) -> list[str]:
+    return [
+        operator.id
+        for operator in layout.plan.operators
+        if any(input in ids for input in operator.inputs)
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from dash import Input, dcc, html
@@ -48,17 +48,18 @@ def draw(view: TapView, sheet: Sheet) -> Drawing:
     """The rows of the sample; without one, where there is one."""
     asks = not sheet.locked and sheet.context.mode == "live"
     ask = attrs(data_tap=view.node if asks else None, data_tap_batch=view.batch)
+    close = jump(sheet.context, "close", node="", title="Esc")
     if view.sample is None:
-        return Drawing(html.Div(_untapped(view, sheet, asks), **ask), note=view.title)
+        untapped = html.Div(_untapped(view, sheet, asks), **ask)
+        return Drawing(untapped, note=[view.title, " · ", close])
     sample = view.sample
     size = f"{show(sample.n_kept, 'int')} of {show(sample.n_passed, 'int')}"
-    note = f"{view.title} (batch {show(view.batch, 'int')}, {size})"
+    note = [f"{view.title} (batch {show(view.batch, 'int')}, {size}) · ", close]
     if not sample.rows:
         body: list[Component] = [html.P("Nothing went through it in this batch.")]
     else:
-        body = [_table(view, sample)]
-    if view.followed is not None:
-        body.append(_way(view, sheet.context))
+        way = [] if view.followed is None else [_way(view, sheet.context)]
+        body = [*way, _table(view, sample)]
     return Drawing(html.Div(body, className="pw-tap", **ask), note=note)
 
 
@@ -81,18 +82,27 @@ def _untapped(view: TapView, sheet: Sheet, asks: bool) -> list[Any]:
 def _table(view: TapView, sample: TapSample) -> Component:
     hint = "timestamp, in ticks"
     columns = [TableColumn("±"), TableColumn("τ", "int", "", hint)]
-    columns += [TableColumn(name) for name in sample.columns]
-    columns += [TableColumn("times", "int"), TableColumn("")]
+    columns += [
+        TableColumn(name, "text" if _all_numbers(row[LED + place] for row in sample.rows) else None)
+        for place, name in enumerate(sample.columns)
+    ]
+    often = any(row[2] > 1 for row in sample.rows)
+    columns += [TableColumn("times", "int")] * often + [TableColumn("Its way")]
     rows: list[list[CellData]] = []
     for place, row in enumerate(sample.rows):
         cells = [cell_text(value) for value in row[LED:]]
-        rows.append([_sign(row[1]), row[0], *cells, row[2], drawn(_follow(view, place))])
+        times = [row[2]] * often
+        rows.append([_sign(row[1]), row[0], *cells, *times, drawn(_follow(view, place))])
     marks = [
         {"className": "pw-tap-followed"} if place == view.followed else {}
         for place in range(len(rows))
     ]
     caption = f"Some of what went through {view.title} in batch {view.batch}"
     return RowTable(caption, columns, rows, attributes=marks, className="pw-tuples pw-tap-rows")
+
+
+def _all_numbers(values: Iterable[Any]) -> bool:
+    return all(type(value) in (int, float) or value is None for value in values)
 
 
 def _sign(sign: int) -> CellData:
@@ -127,7 +137,7 @@ def _step(step: FollowedStep, context: Context) -> Component:
 
 def _element(columns: Sequence[str], row: Sequence[Any]) -> str:
     values = zip(columns, row[LED:], strict=True)
-    told = ", ".join(f"{name} {cell_text(value) or '∅'}" for name, value in values)
+    told = ", ".join(f"{name} {cell_text(value) or 'NULL'}" for name, value in values)
     return f"{'+' if row[1] > 0 else '−'} {told}{f' ({row[2]} times)' if row[2] > 1 else ''}"
 
 

@@ -28,6 +28,7 @@ TEXTS = {
 }
 UNIT = "stream.network"
 INPUT = entity_id(UNIT, "input", "Flights")
+ARRIVING = source_queue("Flights")
 
 
 class TapRun(EngineRun):
@@ -209,7 +210,7 @@ def test_what_a_sample_tells_of_a_tuple_is_what_all_elements_tell(
             own.step()
     seen = set[str]()
     for batch in (1, 2, 3):
-        sampled, all_ = fates(run, batch, INPUT), fates(whole, batch, INPUT)
+        sampled, all_ = fates(run, batch, ARRIVING), fates(whole, batch, ARRIVING)
         assert sampled.keys() <= all_.keys()
         for row, steps in sampled.items():
             twins = {step.entity: step for step in all_[row]}
@@ -228,7 +229,7 @@ def test_a_tuple_ends_at_the_condition_that_it_does_not_satisfy(run: TapRun) -> 
     run.tap(INPUT, 1)
     run.step()
     ends = 0
-    for row, steps in fates(run, 1, INPUT).items():
+    for row, steps in fates(run, 1, ARRIVING).items():
         delay = row[-1]
         for step in steps:
             if "delay" in step.name and ">" in step.name and step.fate in ("went on", "ended"):

@@ -51,10 +51,7 @@ def told(elements: Sequence[Element], cuts: Sequence[int], n_codes: int) -> Tapp
 
 
 def plain(tapped: Tapped) -> list[tuple[object, ...]]:
-    return [
-        (e.rank, e.n, repr(tuple(e.element.values.values())), e.element.tau, e.element.sign)
-        for e in tapped.elements
-    ]
+    return [(e.rank, e.n, repr(e.values), e.tau, e.sign) for e in tapped.elements]
 
 
 @given(histories(FIELDS, 80), st.lists(st.integers(0, 80), max_size=5), st.data())
@@ -150,7 +147,7 @@ def test_shards_together_tell_what_a_single_one_does(tmp_path: Path) -> None:
 def test_elements_of_the_same_timestamps_are_kept_at_every_operator(tmp_path: Path) -> None:
     (report,) = batches(tmp_path, 1, TAPPED)[1]
     turns = [
-        list(dict.fromkeys(turn_of(kept.element.tau) for kept in tapped.elements))
+        list(dict.fromkeys(turn_of(kept.tau) for kept in tapped.elements))
         for tapped in report.network.tapped.values()
     ]
     shortest = min(turns, key=len)

@@ -53,11 +53,14 @@ class AnswerElement:
 
 class TappedElement(NamedTuple):
     """An element that an operator gave out, of those that are kept for who looks at them. rank: by
-    its timestamp, then by what it is; the least are kept. n: how often it was given out."""
+    its timestamp, then by what it is; the least are kept. n: how often it was given out. values: of
+    its columns, some of which may have the same name."""
 
     rank: tuple[int, int]
     n: int
-    element: AnswerElement
+    tau: int
+    sign: int
+    values: tuple[Any, ...]
 
 
 class Tapped(NamedTuple):

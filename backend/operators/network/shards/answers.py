@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -173,7 +173,7 @@ class NetworkAnswers:
     def recent(self) -> dict[str, tuple[AnswerElement, ...]]:
         """The last elements of each answer that has some."""
         return {
-            query: told_elements(answer.last, answer_fields(self._plan, query), self._strings)
+            query: _elements(answer.last, answer_fields(self._plan, query), self._strings)
             for query, answer in self.answers.items()
             if answer.last is not None
         }
@@ -187,8 +187,9 @@ class NetworkAnswers:
         if not blocks:
             return None if blocks is None else ()
         net: Counter[tuple[Json, ...]] = Counter()
-        for element in told_elements(blocks[0], answer_fields(self._plan, query), self._strings):
-            net[tuple(map(plain, element.values.values()))] += element.sign
+        rows = told_rows(blocks[0], answer_fields(self._plan, query), self._strings)
+        for row, sign in zip(rows, blocks[0].sign.tolist(), strict=True):
+            net[tuple(map(plain, row))] += sign
         return tuple(net.items())
 
 
@@ -209,15 +210,19 @@ def answer_fields(plan: NetworkPlan, query: str) -> tuple[Attribute, ...]:
     return plan.operator(plan.answers[query].operator).fields
 
 
-def told_elements(
-    block: Block, fields: Sequence[Attribute], strings: Strings
-) -> tuple[AnswerElement, ...]:
-    """Elements as people are told of them."""
+def told_rows(block: Block, fields: Sequence[Attribute], strings: Strings) -> list[tuple[Any, ...]]:
+    """The columns of elements as people are told of them."""
     batch = answer_batch(block, fields, strings)
     columns = [python_values(column) for column in batch.columns[: len(fields)]]
-    names = [field.name for field in fields]
-    rows = zip(*columns, strict=True) if columns else iter([()] * len(block))
+    return list(zip(*columns, strict=True)) if columns else [()] * len(block)
+
+
+def _elements(
+    last: Block, fields: Sequence[Attribute], strings: Strings
+) -> tuple[AnswerElement, ...]:
+    """Elements of an answer as they are told."""
+    names, rows = [field.name for field in fields], told_rows(last, fields, strings)
     return tuple(
         AnswerElement(dict(zip(names, row, strict=True)), tau, sign)
-        for row, tau, sign in zip(rows, block.tau.tolist(), block.sign.tolist(), strict=True)
+        for row, tau, sign in zip(rows, last.tau.tolist(), last.sign.tolist(), strict=True)
     )

@@ -18,7 +18,7 @@ from backend.model.schema import Attribute
 from backend.operators.network.core.blocks import Block, Column64, Ints, concat
 from backend.operators.network.core.reports import Tapped, TappedElement
 from backend.operators.network.core.strings import Strings
-from backend.operators.network.shards.answers import told_elements
+from backend.operators.network.shards.answers import told_rows
 from backend.operators.network.shards.keyed import mixed
 from backend.operators.network.shards.shard_reports import TAPPED_ELEMENTS
 
@@ -95,9 +95,10 @@ class Tap:
         columns = tuple(field.name for field in self._fields)
         if self._kept is None:
             return Tapped(columns)
-        elements = told_elements(self._kept, self._fields, self._strings)
+        rows = told_rows(self._kept, self._fields, self._strings)
         ranks = zip(self._turns.tolist(), self._contents.tolist(), strict=True)
-        kept = zip(ranks, self._times.tolist(), elements, strict=True)
+        stamps = self._times.tolist(), self._kept.tau.tolist(), self._kept.sign.tolist()
+        kept = zip(ranks, *stamps, rows, strict=True)
         return Tapped(columns, tuple(TappedElement(*each) for each in kept))
 
 
