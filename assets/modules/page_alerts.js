@@ -2,6 +2,7 @@
 
    AlertForm: choices [[words, entity, property], ...], disabled (why no rule can be made, or ''). */
 import { callApi } from "./api.js";
+import { choiceOf, exampleOf } from "./choices.js";
 import { announce, byId, on, setAttr, setText } from "./core.js";
 import { currentMode, known, shownBatch } from "./moment.js";
 import { note } from "./notes.js";
@@ -43,26 +44,6 @@ document.addEventListener("click", (event) => {
 });
 
 const RELATIONS = [">", ">=", "<", "<="];
-
-const short = (words) => words.replace(/ \([^()]*\)$/, "");
-
-/** One of the choices, for people to see how they are called. */
-export function exampleOf(choices) {
-  const [words] = choices.find(([one]) => one.endsWith("Batch time") || one.endsWith("(batch_ms)")) || choices[0] || [""];
-  return short(words);
-}
-
-/** The choice a text means: its words, with or without the name of the property, or the only one that
-    has the text in it. What is told instead stands in ``why``. */
-export function choiceOf(text, choices) {
-  const asked = text.trim().toLowerCase();
-  if (!asked) return { why: `Say which number it is about, for example ${exampleOf(choices)}.` };
-  const same = choices.filter(([words]) => words.toLowerCase() === asked || short(words).toLowerCase() === asked);
-  const near = same.length ? same : choices.filter(([words]) => words.toLowerCase().includes(asked));
-  if (near.length === 1) return { choice: near[0] };
-  if (!near.length) return { why: `No number is called ${text.trim()}. Pick one from the list.` };
-  return { why: `${near.length} numbers fit ${text.trim()}: ${near.slice(0, 3).map(([words]) => words).join("; ")}${near.length > 3 ? "; …" : ""}. Pick one.` };
-}
 
 const number = (text) => (text.trim() === "" ? NaN : Number(text.replace(",", ".")));
 

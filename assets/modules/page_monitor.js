@@ -1,8 +1,8 @@
 /* The Monitor page: what is picked in the field becomes a graph, by way of the address; so does a
    graph's title. A query is registered by page_results.js. */
+import { choiceOf } from "./choices.js";
 import { byId, toast } from "./core.js";
 import { go } from "./moment.js";
-import { choiceOf } from "./page_alerts.js";
 
 const FIELD = "pw-monitor-add";
 

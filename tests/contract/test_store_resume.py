@@ -144,7 +144,8 @@ def test_a_killed_run_goes_on_under_its_own_id(writer: EngineWriter, reader: Rea
     assert (change.kind, change.changed) == ("run", ("events", "inputs", "runs"))
     stored = reader.events("r1")[-1]
     assert (stored.batch, stored.time) == (4, START + 60)
-    told = Event("run", "resumed at batch 5", "3 tuples are read again", ref={"since": START + 5})
+    since = {"since": START + 5, "state": "running", "note": ""}
+    told = Event("run", "resumed at batch 5", "3 tuples are read again", ref=since)
     assert stored.event == told
     assert not writer.write_batch(record(4))
     assert writer.write_batch(record(5, Sample("system", "batch_ms", 6.0), time=START + 61))

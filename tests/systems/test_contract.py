@@ -188,7 +188,7 @@ def test_samples_are_of_known_entities_properties_and_units(system: System) -> N
             known = words_of(system).properties[sample.property]
             assert sample.unit == known.unit, sample
             assert kinds[sample.entity] in known.kinds, sample
-        assert {m.kind for m in observation.matrices} <= set(system.vocabulary.matrices)
+        assert {m.kind for m in observation.matrices} <= set(words_of(system).matrices)
 
 
 @systems

@@ -78,7 +78,7 @@ def test_an_address_is_a_moment_and_back(
     ask: Ask, search: str, expected: dict[str, object]
 ) -> None:
     names = ("run", "at", "node", "show", "unit", "heat", "tables", "span", "scale", "tour")
-    empty = {**dict.fromkeys(names), "frozen": False}
+    empty = {**dict.fromkeys((*names, "stage")), "frozen": False}
     moment = ask("address", "m.parse('/plan', text)", text=search)
     assert moment == {"path": "/plan", **empty, **expected}
     again = ask("address", "m.parse('/plan', m.search(moment))", moment=moment)

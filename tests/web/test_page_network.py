@@ -82,7 +82,7 @@ def test_an_answer_has_signs_timestamps_and_its_relation(
 def test_a_relation_that_is_not_kept_whole_says_so(open_page: OpenPage) -> None:
     page = open_page(f"/results?run={RUN}&node={query_entity('together')}")
     expect(page.locator("#pw-query-body")).to_contain_text(
-        "cannot be rebuilt from the stored changes"
+        "Relations of more than 200 tuples are not stored whole"
     )
 
 

@@ -224,14 +224,11 @@ def test_what_came_before_the_stream_is_drawn_as_well(open_page: OpenPage, tmp_p
         page.context.close()
 
 
-@pytest.mark.parametrize(
-    ("path", "form"), [("/results", "#pw-requests-box"), ("/alerts", "#pw-alerts-box")]
-)
 def test_the_header_says_how_old_panels_are_and_nothing_is_covered(
-    open_page: OpenPage, site: Site, path: str, form: str
+    open_page: OpenPage, site: Site
 ) -> None:
     """Not of what is younger than two seconds, nor of forms and sentences without a number."""
-    page, held, began = open_page(f"{path}?run={RUNNING}"), list[Route](), time.time()
+    page, held, began = open_page(f"/results?run={RUNNING}"), list[Route](), time.time()
     site.recording.write(began)
     _agrees_with(page, site)
     page.route("**/_dash-update-component", lambda route: held.append(route))
@@ -244,7 +241,7 @@ def test_the_header_says_how_old_panels_are_and_nothing_is_covered(
     _is_at(page, site)
     expect(older).to_have_text("panels ≤ 2 batches old")
     assert all(re.search(r"\d", text) for text in long.all_inner_texts())
-    expect(page.locator(form)).to_have_attribute("data-older", "just")
+    expect(page.locator("#pw-requests-box")).to_have_attribute("data-older", "just")
     assert page.evaluate(_COVERED) == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.unroute("**/_dash-update-component")
