@@ -1,10 +1,11 @@
 /* Tap: while somebody looks at an edge live, the engine is asked for what passes it, again and again, so
    that it ends by itself; and the row that is followed, at its batch. */
 import { apiError, callApi, followCommand } from "./api.js";
-import { on, setText } from "./core.js";
+import { setText } from "./core.js";
 import { setProps } from "./dash.js";
 import { currentMode, go, known } from "./moment.js";
 
+const LOOK_MS = 1000;
 const AGAIN_MS = 20000;
 const BATCHES = { least: 60, most: 600 };
 
@@ -33,7 +34,7 @@ async function ask() {
   else followCommand(run, answer.body.id, (command) => command.state === "refused" && sayer(panel)(`Not tapped: ${command.answer}`));
 }
 
-for (const kind of ["delta", "shell", "painted"]) on(kind, ask);
+window.setInterval(ask, LOOK_MS);
 
 /* A row is followed at its batch: a page that is live stays there. */
 document.addEventListener("click", (event) => {
