@@ -19,9 +19,9 @@ from storage.vocabulary.taps import LED, TAKES_IN, TapSample
 
 Row: TypeAlias = Sequence[Any]
 #: went on: something came of the tuple. ended: nothing did, and the operator keeps nothing. held:
-#: nothing did yet. arrived: in the answer of a query. unknown: more elements of its timestamp came
-#: out than are kept, or none are.
-Fate: TypeAlias = Literal["went on", "ended", "held", "arrived", "unknown"]
+#: nothing did yet. arrived: at the answer of a query. unknown: more elements of its timestamp came
+#: out than are kept. untapped: the operator was not looked into.
+Fate: TypeAlias = Literal["went on", "ended", "held", "arrived", "unknown", "untapped"]
 
 
 class TappedPlace(NamedTuple):
@@ -161,7 +161,7 @@ def _step(
     if node["role"] == "output":
         return FollowedStep(id, name, "arrived", (), ())
     if sample is None:
-        return FollowedStep(id, name, "unknown", (), ())
+        return FollowedStep(id, name, "untapped", (), ())
     rows = tuple(other for other in sample.rows if is_of(columns, row, sample.columns, other))
     if rows:
         return FollowedStep(id, name, "went on", sample.columns, rows)

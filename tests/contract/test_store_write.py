@@ -36,8 +36,6 @@ from storage.vocabulary.records import (
     ResultTuple,
     Sample,
 )
-from storage.vocabulary.taps import TapSample
-from storage.writing import taps
 from tests.contract.store_builders import START, SYSTEM, begin, decision, new_run, plan, record
 
 ROOT = Path(__file__).parents[2]
@@ -324,20 +322,6 @@ def test_a_run_keeps_its_last_two_hundred_misfits(writer: EngineWriter, reader: 
     kept = reader.misfits("r1", limit=999)
     assert len(kept) == 200
     assert (kept[0].raw, kept[-1].raw) == ("2/89", "0/70")
-
-
-def test_a_run_keeps_the_batches_of_its_last_taps(
-    writer: EngineWriter, reader: Reader, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(taps, "TAPS_PER_RUN", 5)
-    for number in range(5):
-        rows = [[number, 1, 1, "a"]]
-        samples = tuple(TapSample("u", f"o{k}", 1, ("x",), rows) for k in range(2 + number % 2))
-        for _ in range(2):  # the second time is a repetition
-            writer.write_batch(replace(record(number), taps=samples))
-    assert {tap.batch_id for at in range(5) for tap in reader.taps("r1", "o0", at)} == {3, 4}
-    with pytest.raises(BadRecord, match="no taps"):
-        writer.write_batch(replace(record(None), taps=samples))
 
 
 def test_a_restarted_writer_goes_on_where_the_first_one_stopped(

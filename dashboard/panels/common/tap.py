@@ -28,8 +28,9 @@ _FATES: Final = {
     "went on": ("→", "on", "went on"),
     "ended": ("✕", "ended", "ended here"),
     "held": ("◦", "held", "nothing came of it at its time; it may still be kept here"),
-    "arrived": ("●", "on", "is in the answer"),
+    "arrived": ("●", "on", "it came to the answer"),
     "unknown": ("?", "unknown", "cannot be told: more came out at its time than is kept"),
+    "untapped": ("?", "unknown", "cannot be told: it was not tapped in this batch"),
 }
 
 
@@ -47,7 +48,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> TapView | None
 def draw(view: TapView, sheet: Sheet) -> Drawing:
     """The rows of the sample; without one, where there is one."""
     asks = not sheet.locked and sheet.context.mode == "live"
-    ask = attrs(data_tap=view.node if asks else None, data_tap_batch=view.batch)
+    ask = attrs(data_tap=view.node if asks else None, data_tap_none=view.sample is None)
     close = jump(sheet.context, "close", node="", title="Esc")
     if view.sample is None:
         untapped = html.Div(_untapped(view, sheet, asks), **ask)
@@ -73,7 +74,8 @@ def _untapped(view: TapView, sheet: Sheet, asks: bool) -> list[Any]:
         batch = f"batch {show(view.nearest, 'int')}"
         words += [" The nearest that was: ", jump(sheet.context, batch, at=view.nearest), "."]
     elif sheet.context.running and sheet.context.mode != "live":
-        words.append(" Jump to now (.) to tap it.")
+        how = "Resume (space)" if sheet.context.mode == "frozen" else "Jump to now (.)"
+        words.append(f" {how} to tap it.")
     elif sheet.context.running:
         words.append(f" {sheet.locked}")
     return [html.P(words)]
@@ -123,7 +125,9 @@ def _way(view: TapView, context: Context) -> Component:
     """What became of the followed row, operator by operator."""
     items = [_step(step, context) for step in view.steps]
     none = html.Li("Nothing reads this edge.")
-    return html.Div([html.H3("Where it went"), html.Ul(items or [none], className="pw-tap-way")])
+    how = html.Small("by its timestamp and the columns they share", className="pw-dim")
+    head = html.H3(["Where it went ", how])
+    return html.Div([head, html.Ul(items or [none], className="pw-tap-way")])
 
 
 def _step(step: FollowedStep, context: Context) -> Component:

@@ -244,8 +244,7 @@ class _Player:
         members = frozenset[str]().union(*at_work.values())
         taps = {id: Tap(self.plan.operator(id).fields, self.strings) for id in members & tapped}
         network = Network(self._job, members, operators, around, answers, taps)
-        played = network.step(arrivals, ticks, watch)
-        return replace(played, tapped={id: tap.told() for id, tap in taps.items()})
+        return network.step(arrivals, ticks, watch)
 
     def _planned(self, ids: Collection[str]) -> Iterable[PlannedOperator]:
         return (operator for operator in self.plan.operators if operator.id in ids)
