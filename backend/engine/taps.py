@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from backend.engine.recorder import plain
 from backend.operators.contract import BatchResult
 from backend.operators.network.core.reports import NetworkReport, Tapped
 from backend.systems.contract import CanBeTapped, Refused, SystemUnit, TellsPassed
 from storage.vocabulary.taps import MOST_TAPPED_BATCHES, TapSample
+
+#: Characters of a value that are kept.
+LONGEST_TEXT: Final = 200
 
 
 class Taps:
@@ -84,8 +87,13 @@ class Taps:
 
 
 def _plain(sample: TapSample) -> TapSample:
-    """As JSON can hold it."""
-    return replace(sample, rows=[[plain(value) for value in row] for row in sample.rows])
+    """As JSON can hold it, long texts cut."""
+    return replace(sample, rows=[[_short(plain(value)) for value in row] for row in sample.rows])
+
+
+def _short(value: Any) -> Any:
+    is_long = isinstance(value, str) and len(value) > LONGEST_TEXT
+    return f"{value[: LONGEST_TEXT - 1]}…" if is_long else value
 
 
 def _sample(unit: str, entity: str, n_passed: int, tapped: Tapped) -> TapSample:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-Json: TypeAlias = Any
 #: The kind of command that asks for them, and the most batches it may ask for at once.
 TAP: Final = "tap"
 MOST_TAPPED_BATCHES: Final = 600
@@ -30,7 +29,7 @@ class TapSample:
     entity: str
     n_passed: int | None
     columns: tuple[str, ...]
-    rows: Json
+    rows: Any
 
     @property
     def n_kept(self) -> int:
@@ -39,8 +38,9 @@ class TapSample:
 
     def has_all_of(self, tau: int) -> bool:
         """Whether all elements of a timestamp are among them: those of earlier turns are."""
-        is_whole = self.n_passed is None or self.n_kept >= self.n_passed
-        return is_whole or turn_of(tau) < turn_of(self.rows[-1][0])
+        if self.n_passed is None or self.n_kept >= self.n_passed:
+            return True
+        return bool(self.rows) and turn_of(tau) < turn_of(self.rows[-1][0])
 
 
 def turn_of(tau: int) -> int:

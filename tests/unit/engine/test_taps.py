@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
+from backend.engine.taps import LONGEST_TEXT
 from backend.model.ids import entity_id, source_id, source_queue
 from backend.model.schema import Schema
 from backend.operators.network.shards import shard_reports, taps
@@ -135,6 +136,23 @@ def test_what_cannot_be_tapped_is_refused_in_a_sentence(run: TapRun, entity: Any
     assert "cannot be tapped: name an edge or an operator of a network" in run.tap(entity)
     run.step()
     assert run.taps(1) == {}
+
+
+def test_long_texts_are_cut(run: TapRun) -> None:
+    run.tap(INPUT, 1)
+    rows = [{"t": k, "carrier": "x" * k, "delay": 6} for k in range(180, 220, 2)]
+    run.batch({"Flights": rows, "Weather": [{"t": 300, "wind": 1}]})
+    run.tap(INPUT, 1)
+    run.batch({"Flights": [{"t": 400, "carrier": "", "delay": 1}], "Weather": []})
+    texts = {
+        row[3 + tap.sample.columns.index("carrier")]
+        for at in (0, 1)
+        for tap in run.taps(at).values()
+        for row in tap.sample.rows
+        if "carrier" in tap.sample.columns
+    }
+    assert max(map(len, texts)) == LONGEST_TEXT
+    assert {text for text in texts if len(text) == LONGEST_TEXT} == {"x" * 200, "x" * 199 + "…"}
 
 
 @pytest.mark.parametrize("batches", [0, -1, 601, 2.5, True, None, "5", [5]])
