@@ -32,6 +32,7 @@ from storage.vocabulary.records import (
     PlanVersion,
     Sample,
 )
+from storage.vocabulary.taps import TapSample
 
 #: Of what a unit keeps when a batch is over; of one that has more, nothing is kept.
 MOST_STATE_BYTES: Final = 1 << 20
@@ -246,6 +247,17 @@ class CanBeTapped(Protocol):
     def tapped(self, entity: str) -> Mapping[str, str]:
         """The operators whose elements go through an entity, and those behind them, nearest first:
         by id, with the entities they are shown as; none where it is no entity of the network."""
+
+
+@runtime_checkable
+class TellsPassed(Protocol):
+    """A unit whose sampled tuples can be told of, operator by operator."""
+
+    def has_on_the_way(self, entity: str) -> bool:
+        """Whether an entity is an edge or an operator that its tuples pass, all in one order."""
+
+    def passed(self) -> Sequence[TapSample]:
+        """Some tuples of the last batch, at the source and behind each operator."""
 
 
 class System(Protocol):

@@ -28,9 +28,9 @@ REQUESTS: Final = """SELECT c.*, a.state, a.applied_batch, a.answer
 FROM commands c LEFT JOIN command_answers a ON a.command = c.id
 WHERE c.run_id = :run
 ORDER BY c.id DESC"""
-TAPS: Final = """SELECT batch_id, entity, n_passed, columns, rows FROM taps
+TAPS: Final = """SELECT batch_id, unit_id, entity, n_passed, columns, rows FROM taps
 WHERE run_id = :run AND batch_id <= :at
-ORDER BY batch_id DESC, entity"""
+ORDER BY batch_id DESC, unit_id, entity"""
 BATCHES: Final = """SELECT * FROM batches
 WHERE run_id = :run AND id <= :at
 ORDER BY id DESC"""

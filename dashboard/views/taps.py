@@ -19,9 +19,9 @@ from storage.vocabulary.taps import LED, TAKES_IN, TapSample
 
 Row: TypeAlias = Sequence[Any]
 #: went on: something came of the tuple. ended: nothing did, and the operator keeps nothing. held:
-#: nothing did yet. arrived: in the answer of a query. unknown: more elements of its timestamp came
-#: out than are kept, or none are.
-Fate: TypeAlias = Literal["went on", "ended", "held", "arrived", "unknown"]
+#: nothing did yet. arrived: at the answer of a query. unknown: more elements of its timestamp came
+#: out than are kept. untapped: the operator was not looked into.
+Fate: TypeAlias = Literal["went on", "ended", "held", "arrived", "unknown", "untapped"]
 
 
 class TappedPlace(NamedTuple):
@@ -57,13 +57,15 @@ class ArrivedRows(NamedTuple):
 
 class TapView(NamedTuple):
     """An edge at a batch. nearest: the batch nearest to it that was tapped; sample: of that batch
-    itself, None where it was not. followed: place of a row, and what became of it."""
+    itself, None where it was not. is_timed: its elements have timestamps. followed: place of a row,
+    and what became of it."""
 
     node: str
     title: str
     batch: int
     nearest: int | None
     sample: TapSample | None
+    is_timed: bool
     followed: int | None = None
     steps: tuple[FollowedStep, ...] = ()
 
@@ -72,8 +74,6 @@ def tapped_place(reader: Reader, run: str, at: int | None, node: str | None) -> 
     """The place of an edge (by its queue) or a node; None where nothing can be looked at."""
     for plan in reader.plans_at(run, at).values() if node else ():
         nodes = _nodes(plan)
-        if all(record["role"] != TAKES_IN for record in nodes.values()):
-            continue
         for edge in plan.graph.get("edges", []):
             source, target = nodes.get(edge["source"]), nodes.get(edge["target"])
             if source is None or target is None or not edge.get("queue"):
@@ -111,12 +111,25 @@ def build_tap(
         return None
     stored = reader.taps(run, place.giver, batch)
     nearest = stored[0].batch_id if stored else None
-    samples = {tap.sample.entity: tap.sample for tap in stored if tap.batch_id == batch}
+    own = [tap.sample for tap in stored if tap.batch_id == batch]
+    samples = {sample.entity: sample for sample in own if sample.unit_id == place.plan.unit_id}
     sample = samples.get(place.giver)
+    is_timed = any(record["role"] == TAKES_IN for record in _nodes(place.plan).values())
+    steps: tuple[FollowedStep, ...] = ()
     if sample is None or followed is None or not 0 <= followed < len(sample.rows):
-        return TapView(node, place.title, batch, nearest, sample)
-    steps = follow(place, samples, sample.rows[followed])
-    return TapView(node, place.title, batch, nearest, sample, followed, steps)
+        followed = None
+    else:
+        steps = follow(place, samples, sample.rows[followed])
+    return TapView(
+        node=node,
+        title=place.title,
+        batch=batch,
+        nearest=nearest,
+        sample=sample,
+        is_timed=is_timed,
+        followed=followed,
+        steps=steps,
+    )
 
 
 def follow(
@@ -161,7 +174,7 @@ def _step(
     if node["role"] == "output":
         return FollowedStep(id, name, "arrived", (), ())
     if sample is None:
-        return FollowedStep(id, name, "unknown", (), ())
+        return FollowedStep(id, name, "untapped", (), ())
     rows = tuple(other for other in sample.rows if is_of(columns, row, sample.columns, other))
     if rows:
         return FollowedStep(id, name, "went on", sample.columns, rows)

@@ -23,4 +23,7 @@ def taps(connection: Connection, run_id: str, entity: str, batch_id: int) -> tup
     if nearest is None:
         return ()
     statement = select(TapRow.__table__).where(_TAPS.run_id == run_id, _TAPS.batch_id == nearest)
-    return tuple(decode.tap(row) for row in connection.execute(statement.order_by(_TAPS.entity)))
+    return tuple(
+        decode.tap(row)
+        for row in connection.execute(statement.order_by(_TAPS.unit_id, _TAPS.entity))
+    )

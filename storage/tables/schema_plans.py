@@ -291,15 +291,19 @@ class TapRow(Base):
     __tablename__ = "taps"
     run_id: Mapped[str] = run_key()
     batch_id: Mapped[int] = mapped_column(BigInteger, primary_key=True, comment="the batch")
+    unit_id: Mapped[str] = mapped_column(Text, primary_key=True, comment="unit that was tapped")
     entity: Mapped[str] = mapped_column(
         Text, primary_key=True, comment="the operator, or the input, that gave the elements out"
     )
-    unit_id: Mapped[str] = mapped_column(Text, comment="unit it belongs to")
-    n_passed: Mapped[int] = mapped_column(BigInteger, comment="elements it gave out (tuples)")
+    n_passed: Mapped[int | None] = mapped_column(
+        BigInteger,
+        comment="elements it gave out (tuples); NULL = the rows are those left of a sample",
+    )
     columns: Mapped[Any] = mapped_column(JsonText(TEXTS), comment="JSON list of their columns")
     rows: Mapped[Any] = mapped_column(
         JsonText(TAPPED),
-        comment="JSON list of some of them: [timestamp (ticks), sign, how often it came, value...]",
+        comment="JSON list of some of them: [timestamp (ticks) or number, sign, how often it "
+        "came, value...]",
     )
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-Json: TypeAlias = Any
 #: The kind of command that asks for them, and the most batches it may ask for at once.
 TAP: Final = "tap"
 MOST_TAPPED_BATCHES: Final = 600
@@ -20,15 +19,17 @@ _MASK: Final = (1 << 64) - 1
 class TapSample:
     """Some of the elements that an operator gave out in a batch.
 
-    entity: the operator, or the input. n_passed: elements it gave out in all. columns: their names.
-    rows: [timestamp in ticks, sign, how often it came, value of each column...], by their turns.
+    entity: the operator, or what it takes in. n_passed: elements it gave out in all; None where the
+    rows are what is left of those sampled before it. columns: their names. rows: [timestamp in
+    ticks, sign, how often it came, value of each column...], by their turns; of tuples without
+    timestamps their number in the sample.
     """
 
     unit_id: str
     entity: str
-    n_passed: int
+    n_passed: int | None
     columns: tuple[str, ...]
-    rows: Json
+    rows: Any
 
     @property
     def n_kept(self) -> int:
@@ -37,8 +38,9 @@ class TapSample:
 
     def has_all_of(self, tau: int) -> bool:
         """Whether all elements of a timestamp are among them: those of earlier turns are."""
-        is_whole = self.n_kept >= self.n_passed
-        return is_whole or turn_of(tau) < turn_of(self.rows[-1][0])
+        if self.n_passed is None or self.n_kept >= self.n_passed:
+            return True
+        return bool(self.rows) and turn_of(tau) < turn_of(self.rows[-1][0])
 
 
 def turn_of(tau: int) -> int:

@@ -27,7 +27,9 @@ def check_record(record: BatchRecord) -> None:
     """Raise BadRecord for a word of no closed list, and for a boundary that carries tuples."""
     batch = record.batch
     if batch.id is None and (record.results or record.misfits or record.taps):
-        raise BadRecord("a boundary without data (batch id None) has no results, taps or misfits")
+        raise BadRecord(
+            "a boundary without data (batch id None) has no results, no taps and no misfits"
+        )
     if batch.id is not None and batch.id < 0:
         raise BadRecord(f"batch id {batch.id} is negative; batches count from 0")
     for what, word, words in (*_words(record), *entity_words(record.entities)):

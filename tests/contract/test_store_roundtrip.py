@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from storage.store import Reader, open_command_writer, open_engine_writer, open_reader
-from storage.tables.rows import Cursor, DecisionCounts, DecisionEntry
+from storage.tables.rows import Cursor, DecisionCounts, DecisionEntry, StoredTap
 from storage.vocabulary.records import Command, Json, Run
 from tests.golden import store_v4 as golden
 
@@ -202,7 +202,7 @@ def test_commands_with_their_answers(reader: Reader) -> None:
     assert reader.command("nobody", 1) is None
 
 
-def test_results_and_misfits(reader: Reader) -> None:
+def test_results_taps_and_misfits(reader: Reader) -> None:
     newest, *_ = reader.results(RUN, "late")
     assert newest.values == {"origin": "JFK", "dep_delay": 64}
     assert newest.query_ids == ("late",)
@@ -213,6 +213,9 @@ def test_results_and_misfits(reader: Reader) -> None:
     (misfit,) = reader.misfits(RUN)
     assert (misfit.batch, misfit.raw, misfit.error) == (2, "JFK,soon", "dep_delay is no int")
     assert reader.misfits(RUN, until=1) == ()
+    for at in (0, 2, 9):
+        assert reader.taps(RUN, golden.TAP.entity, at) == (StoredTap(2, golden.TAP),)
+    assert reader.taps(RUN, "nobody", 2) == ()
 
 
 def test_cursor_and_changes(reader: Reader) -> None:
@@ -258,6 +261,7 @@ def everything(reader: Reader) -> list[object]:
         reader.knob_history(RUN),
         reader.commands(RUN),
         reader.results(RUN),
+        reader.taps(RUN, golden.TAP.entity, 2),
         reader.misfits(RUN),
         reader.changes(Cursor()),
     ]

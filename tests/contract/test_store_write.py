@@ -129,7 +129,7 @@ def test_a_sample_outside_the_vocabulary_is_refused_and_nothing_is_written(
 def test_a_boundary_has_no_tuples_and_batches_no_negative_number(writer: EngineWriter) -> None:
     with pytest.raises(BadRecord, match="no results"):
         writer.write_batch(replace(record(None), results=(ResultTuple({}, ("q",)),)))
-    with pytest.raises(BadRecord, match="no .*misfits"):
+    with pytest.raises(BadRecord, match=r"no .*misfits"):
         writer.write_batch(replace(record(None), misfits=(Misfit("x", "y"),)))
     with pytest.raises(BadRecord, match="count from 0"):
         writer.write_batch(record(-1))

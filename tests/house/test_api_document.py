@@ -155,6 +155,8 @@ def test_an_unknown_run_is_a_404_as_documented(quiet: Site, route: Route) -> Non
     path = route.path.format(run_id="nowhere", name="x", number="1", seq="1")
     if route.path.endswith("/samples"):
         path += "?entity=a&property=b"
+    if route.path.endswith("/taps") and route.method == "GET":
+        path += "?entity=a"
     if route.path.endswith(("/preview", "/market")):
         path += "?knob=mu&value=1"
     if route.path.endswith("/queries") and route.method == "DELETE":

@@ -83,6 +83,9 @@ def test_a_batch_in_which_nobody_looked_names_the_nearest(open_page: OpenPage, s
     page = open_page(f"/plan?run={RUN}&at=0&node={quote(queue)}")
     panel = page.locator(TAP)
     expect(panel).to_contain_text("Not tapped in batch 0. The nearest that was: batch 3.")
+    panel.get_by_role("link", name="close").click()
+    expect(panel).to_be_hidden()
+    page.evaluate("queue => window.planwatch.go({ node: queue })", queue)
     panel.get_by_role("link", name="batch 3").click()
     expect(panel).to_contain_text("(batch 3, 20 of")
     way, rows = panel.locator(".pw-tap-way"), panel.locator("tbody tr")
@@ -105,10 +108,21 @@ def test_nothing_is_asked_where_no_edge_is_selected(
 
 
 def test_the_engine_is_asked_again_while_somebody_looks(ask: Ask) -> None:
-    last = {"entity": "q", "run": "r", "time": 100.0, "batch": 5}
-    cases = [(None, "q", "r", 0), (last, "q", "r", 200), (last, "p", "r", 200)]
-    cases += [(last, "q", "s", 200), (last, "q", "r", 20_100)]
+    last = {"entity": "q", "run": "r", "batch": 5, "batches": 60}
+    now = {"entity": "q", "run": "r", "batch": 8, "none": False}
+    cases = [
+        *((None, now), (last, now), (last, {**now, "entity": "p"}), (last, {**now, "run": "s"})),
+        *(
+            (last, {**now, "batch": 34}),
+            (last, {**now, "batch": 35}),
+            (last, {**now, "none": True}),
+        ),
+        ({**last, "batch": 6}, {**now, "none": True}),
+    ]
     due = ask("page_tap", "cases.map((one) => m.isDue(...one))", cases=cases)
-    assert due == [True, False, True, True, True]
-    batches = ask("page_tap", "[0, 10, 30, 150, 900].map(m.batchesFor)")
-    assert batches == [60, 60, 90, 450, 600]
+    assert due == [True, False, True, True, False, True, True, False]
+    batches = ask("page_tap", "cases.map((one) => m.batchesFor(...one))", cases=cases)
+    assert batches == [60, 120, 60, 60, 120, 120, 60, 60]
+    assert (
+        ask("page_tap", "m.batchesFor({ ...last, batches: 480 }, now)", last=last, now=now) == 600
+    )

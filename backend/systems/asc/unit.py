@@ -30,9 +30,11 @@ from backend.systems.asc.regret import Saved
 from backend.systems.asc.reoptimizer import SelectionReOptimizer
 from backend.systems.asc.shipping import shipped_plan
 from backend.systems.asc.visit_costs import VisitCostMeter
+from backend.systems.asc.ways import is_on_the_way, passed
 from backend.systems.contract import BatchRan, Recorded, Refused, UnitJob, UnitState
 from backend.systems.publishing import PublishedUnit, tuples_so_far
 from storage.vocabulary.records import Entity, Matrix, PlanVersion, Sample
+from storage.vocabulary.taps import TapSample
 
 #: A profile probability that follows the size of batches stays while it is this close (relative).
 _SETTLED: Final = 0.1
@@ -128,6 +130,16 @@ class SelectionUnit(PublishedUnit[AdoptPlan]):
         if isinstance(event, QueriesChanged):
             self._queries = {query.name: query for query in event.queries}
         return self._recorded(instructions)
+
+    def has_on_the_way(self, entity: str) -> bool:
+        return is_on_the_way(entity, self._job.id, self._job.input, self.core.plan)
+
+    def passed(self) -> Sequence[TapSample]:
+        result = self._result
+        if result is None:
+            return ()
+        own = self._job.id, self._job.input, result.n_tuples
+        return passed(*own, self._ran, self.core.constructs, result.report.sample)
 
     def entities(self, paused: Mapping[str, ContinuousQuery]) -> Sequence[Entity]:
         return self._book.entities(self.core.constructs, self._queries, paused)

@@ -14,12 +14,12 @@ from dashboard.components.formats import show
 from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable, TableColumn, drawn
 from dashboard.panels import records
-from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_role
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.serving.services import Services
 from dashboard.views.results import cell_text
 from dashboard.views.taps import FollowedStep, TapView, build_tap
 from storage.reader import Reader
-from storage.vocabulary.taps import LED, TAKES_IN, TapSample
+from storage.vocabulary.taps import LED, TapSample
 
 #: The browser keeps in it which row is followed: {node, batch, row}.
 FOLLOWED: Final = "pw-tap-followed"
@@ -28,8 +28,9 @@ _FATES: Final = {
     "went on": ("→", "on", "went on"),
     "ended": ("✕", "ended", "ended here"),
     "held": ("◦", "held", "nothing came of it at its time; it may still be kept here"),
-    "arrived": ("●", "on", "is in the answer"),
+    "arrived": ("●", "on", "it arrived"),
     "unknown": ("?", "unknown", "cannot be told: more came out at its time than is kept"),
+    "untapped": ("?", "unknown", "cannot be told: it was not tapped in this batch"),
 }
 
 
@@ -47,16 +48,18 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> TapView | None
 def draw(view: TapView, sheet: Sheet) -> Drawing:
     """The rows of the sample; without one, where there is one."""
     asks = not sheet.locked and sheet.context.mode == "live"
-    ask = attrs(data_tap=view.node if asks else None, data_tap_batch=view.batch)
+    ask = attrs(data_tap=view.node if asks else None, data_tap_none=view.sample is None)
     close = jump(sheet.context, "close", node="", title="Esc")
     if view.sample is None:
         untapped = html.Div(_untapped(view, sheet, asks), **ask)
         return Drawing(untapped, note=[view.title, " · ", close])
     sample = view.sample
-    size = f"{show(sample.n_kept, 'int')} of {show(sample.n_passed, 'int')}"
+    kept, whole = show(sample.n_kept, "int"), show(sample.n_passed, "int")
+    size = f"{kept} of {whole}" if sample.n_passed is not None else f"{kept} of those sampled"
     note = [f"{view.title} (batch {show(view.batch, 'int')}, {size}) · ", close]
     if not sample.rows:
-        body: list[Component] = [html.P("Nothing went through it in this batch.")]
+        none = "Nothing" if sample.n_passed is not None else "None of those sampled"
+        body: list[Component] = [html.P(f"{none} went through it in this batch.")]
     else:
         way = [] if view.followed is None else [_way(view, sheet.context)]
         body = [*way, _table(view, sample)]
@@ -73,15 +76,17 @@ def _untapped(view: TapView, sheet: Sheet, asks: bool) -> list[Any]:
         batch = f"batch {show(view.nearest, 'int')}"
         words += [" The nearest that was: ", jump(sheet.context, batch, at=view.nearest), "."]
     elif sheet.context.running and sheet.context.mode != "live":
-        words.append(" Jump to now (.) to tap it.")
+        how = "Resume (space)" if sheet.context.mode == "frozen" else "Jump to now (.)"
+        words.append(f" {how} to tap it.")
     elif sheet.context.running:
         words.append(f" {sheet.locked}")
     return [html.P(words)]
 
 
 def _table(view: TapView, sample: TapSample) -> Component:
-    hint = "timestamp, in ticks"
-    columns = [TableColumn("±"), TableColumn("τ", "int", "", hint)]
+    number = TableColumn("#", "int", "", "its number among those sampled")
+    stamps = [TableColumn("±"), TableColumn("τ", "int", "", "timestamp, in ticks")]
+    columns = stamps if view.is_timed else [number]
     columns += [
         TableColumn(name, "text" if _all_numbers(row[LED + place] for row in sample.rows) else None)
         for place, name in enumerate(sample.columns)
@@ -92,7 +97,8 @@ def _table(view: TapView, sample: TapSample) -> Component:
     for place, row in enumerate(sample.rows):
         cells = [cell_text(value) for value in row[LED:]]
         times = [row[2]] * often
-        rows.append([_sign(row[1]), row[0], *cells, *times, drawn(_follow(view, place))])
+        head: list[CellData] = [_sign(row[1]), row[0]] if view.is_timed else [row[0] + 1]
+        rows.append([*head, *cells, *times, drawn(_follow(view, place))])
     marks = [
         {"className": "pw-tap-followed"} if place == view.followed else {}
         for place in range(len(rows))
@@ -123,7 +129,9 @@ def _way(view: TapView, context: Context) -> Component:
     """What became of the followed row, operator by operator."""
     items = [_step(step, context) for step in view.steps]
     none = html.Li("Nothing reads this edge.")
-    return html.Div([html.H3("Where it went"), html.Ul(items or [none], className="pw-tap-way")])
+    how = html.Small("by its timestamp and the columns they share", className="pw-dim")
+    head = html.H3(["Where it went ", how] if view.is_timed else "Where it went")
+    return html.Div([head, html.Ul(items or [none], className="pw-tap-way")])
 
 
 def _step(step: FollowedStep, context: Context) -> Component:
@@ -151,7 +159,6 @@ PANEL: Final = Panel(
     title="Tap",
     build=build,
     draw=draw,
-    applies=has_role(TAKES_IN),
     news=("run", "plans"),
     beats=True,
     twin=False,

@@ -59,6 +59,7 @@ READS: dict[str, Callable[[Reader], Any]] = {
     "results": lambda r: r.results(RUN),
     "results of a query": lambda r: r.results(RUN, "late"),
     "misfits": lambda r: r.misfits(RUN),
+    "taps": lambda r: r.taps(RUN, golden.TAP.entity, 2),
 }  # fmt: skip
 
 

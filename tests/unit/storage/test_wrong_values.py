@@ -33,13 +33,14 @@ USES: Final[list[Callable[[Reader], object]]] = [
     *(lambda r: r.matrix_keys(RUN), lambda r: r.matrix(RUN, golden.MATRIX.name)),
     *(lambda r: r.events(RUN), lambda r: r.knobs(RUN), lambda r: r.commands(RUN)),
     *(lambda r: r.results(RUN), lambda r: r.misfits(RUN), lambda r: r.looks(RUN)),
+    lambda r: r.taps(RUN, golden.TAP.entity, 2),
     lambda r: r.series(RUN, "system", "n_tuples"),
 ]
 #: Tables whose columns are read as records, each time whole.
 RECORDS: Final = [
     *("runs", "inputs", "input_batches", "units", "entities", "batches", "commits"),
     *("plan_versions", "decisions", "decision_outcomes", "matrices", "events", "knobs"),
-    *("commands", "command_answers", "results", "misfits"),
+    *("commands", "command_answers", "results", "taps", "misfits"),
 ]
 
 

@@ -16,6 +16,7 @@ from backend.model.functions import Functions
 from backend.operators.network.core.blocks import Block, Ints
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.regions import Regions
+from backend.operators.network.core.reports import Tapped
 from backend.operators.network.core.strings import Strings
 from backend.operators.network.core.tuning import Profile, Tuning
 from backend.operators.network.core.work import PlannedOperator
@@ -63,11 +64,18 @@ class Surroundings:
 
 
 class AnswerTaker(Protocol):
-    """What the elements of an answer, or of an operator that is tapped, are given to."""
+    """What the elements of an answer are given to."""
 
     def take(self, block: Block, heartbeat: int) -> None:
         """The next elements, in nondecreasing τ; those after them have no smaller τ than the
         heartbeat."""
+
+
+class ElementTap(AnswerTaker, Protocol):
+    """Looks at all elements of an operator."""
+
+    def told(self) -> Tapped:
+        """Some of those that it was given."""
 
 
 class NetworkOperator(Protocol):

@@ -18,6 +18,7 @@ import numpy as np
 from backend.operators.network.core.blocks import FOREVER, NEVER, Block, empty
 from backend.operators.network.core.contract import (
     AnswerTaker,
+    ElementTap,
     KeepingOperator,
     NetworkOperator,
     ProfiledOperator,
@@ -58,7 +59,7 @@ class Network:
         operators: Mapping[str, NetworkOperator],
         surroundings: Surroundings,
         answers: Mapping[str, AnswerTaker],
-        taps: Mapping[str, AnswerTaker] | None = None,
+        taps: Mapping[str, ElementTap] | None = None,
     ) -> None:
         self._schedule, self._surroundings = job.schedule, surroundings
         own = [operator for operator in job.plan.operators if operator.id in members]
@@ -72,8 +73,9 @@ class Network:
                 self._exits[input].queues.append(self._queues[id])
         for query, taker in answers.items():
             self._exits[job.plan.answers[query].operator].takers.append(taker)
-        for id, taker in (taps or {}).items():
-            self._exits[id].takers.append(taker)
+        self._taps = taps or {}
+        for id, tap in self._taps.items():
+            self._exits[id].takers.append(tap)
         self._inputs = [operator for operator in own if not operator.inputs]
         self._running = [
             _Running(
@@ -177,7 +179,8 @@ class Network:
         for operator in self._inputs:
             n = self._exits[operator.id].n_out
             counts[operator.id] = OperatorCounts(n_in=n, n_out=n)
-        return NetworkReport(operators=counts, queues=self._curves.told())
+        tapped = {id: tap.told() for id, tap in self._taps.items()}
+        return NetworkReport(operators=counts, queues=self._curves.told(), tapped=tapped)
 
 
 class _Exit:

@@ -243,8 +243,7 @@ class _Player:
         members = frozenset[str]().union(*at_work.values())
         taps = self._taps(members & tapped)
         network = Network(self._job, members, operators, around, answers, taps)
-        played = network.step(arrivals, ticks, watch)
-        return replace(played, tapped={id: tap.told() for id, tap in taps.items()})
+        return network.step(arrivals, ticks, watch)
 
     def _around(self) -> Surroundings:
         return Surroundings(
