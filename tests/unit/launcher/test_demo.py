@@ -122,7 +122,7 @@ def test_ctrl_c_ends_everything_in_ten_seconds(demo: Demo) -> None:
     assert gone_within(everything, 2)
     with open_reader(str(demo.store)) as reader:
         live, recorded = reader.runs()
-    assert recorded.workload == "flights", "a new store begins with a recording"
+    assert recorded.workload == "drift", "a new store begins with the recording of its workload"
     assert live.state == "ended", demo.said.read_text()
     assert live.note
 
