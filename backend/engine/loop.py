@@ -343,7 +343,7 @@ class Loop:
             matrices=(*seen.matrices, *recorder.batch_matrices(result)),
             results=recorder.result_rows(result),
             misfits=recorder.misfit_rows(result.inputs),
-            taps=self._units.taps.seen(result),
+            taps=self._units.taps.seen,
             inputs=tuple(recorder.input_row(n, input) for n, input in result.inputs.items()),
         )
 

@@ -20,13 +20,15 @@ LONGEST_TEXT: Final = 200
 
 
 class Taps:
-    """Taps of the units of a run (by id, as they are now)."""
+    """Taps of the units of a run (by id, as they are now). seen: what there was to see in the last
+    batch."""
 
     def __init__(self, units: Mapping[str, Any]) -> None:
         self._units = units
         self._left: dict[str, int] = {}
         self._tapped: dict[str, Mapping[str, str]] = {}
         self._told: list[str] = []
+        self.seen: tuple[TapSample, ...] = ()
 
     def ask(self, entity: Any, batches: Any) -> None:
         """Look into what goes through an entity, for so many batches. Raises Refused."""
@@ -70,8 +72,8 @@ class Taps:
         self._tapped = {id: operators for id, operators in tapped.items() if operators}
         return {id: frozenset(operators) for id, operators in self._tapped.items()}
 
-    def seen(self, result: BatchResult) -> tuple[TapSample, ...]:
-        """What there was to see in the batch."""
+    def look(self, result: BatchResult) -> None:
+        """A batch is over."""
         samples: list[TapSample] = []
         for id, entities in self._tapped.items():
             report = result.units[id].report if id in result.units else None
@@ -83,7 +85,7 @@ class Taps:
         for id in self._told:
             if id in result.units:
                 samples += map(_plain, self._units[id].unit.passed())
-        return tuple(samples)
+        self.seen = tuple(samples)
 
 
 def _plain(sample: TapSample) -> TapSample:

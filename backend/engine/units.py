@@ -183,6 +183,7 @@ class UnitSet:
             if id in self._units:
                 ran = BatchRan(result.batch_id, part, ms, backlog)
                 recorded = recorded.then(stamped(self._units[id].unit.executed(ran), id))
+        self.taps.look(result)
         for event in recorded.events:
             if event.kind == "input":
                 log.warning("%s (%s)", event.title, event.detail)

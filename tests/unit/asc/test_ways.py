@@ -78,7 +78,7 @@ def test_tuples_that_go_their_own_ways_are_not_told_of() -> None:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[SelectionRun]:
-    made = SelectionRun(tmp_path / "store.db", RUN, ordering="greedy", no_drop_visit_cost=9.0)
+    made = SelectionRun(tmp_path / "store.db", RUN, ordering="macro", no_drop_visit_cost=9.0)
     made.run(tuples(500, 1, 30, 30))
     yield made
     made.close()
