@@ -135,6 +135,7 @@ def test_the_query_behind_a_panel_runs(panel: Panel[Any], recorded: Services) ->
         "market",
         "log",
         "ending",
+        "tap",
     )
     assert answer.columns
     assert answer.rows or may_be_none or not meant
