@@ -151,13 +151,16 @@ def taken_up(settings: KnobSettings, last: Iterable[Knob], asked: frozenset[str]
     these set, stay. A value that is not allowed any more is left out; a knob that the run did not
     have is as one that it had sets it."""
     specs, recorded = settings.specs, {knob.name: knob for knob in last}
-    asked |= _set_along(asked, specs.values()).keys()
+    scopes = {ENGINE, *(knob.scope for knob in recorded.values())}
+    named = (name.rpartition(SEPARATOR) for name in asked)
+    anew = {name for scope, _, name in named if scope in scopes}
+    anew |= _set_along(anew, specs.values()).keys()
     before = _set_along(recorded, specs.values())
-    values = {**settings.values, **{n: v for n, v in before.items() if n not in asked}}
+    values = {**settings.values, **{n: v for n, v in before.items() if n not in anew}}
     versions = dict(settings.versions)
     for knob in recorded.values():
         spec = specs.get(knob.name)
-        if spec is None or knob.name in asked:
+        if spec is None or knob.name in anew:
             continue
         values[knob.name] = _still(spec, knob.value, values[knob.name])
         versions[knob.name] = knob.version

@@ -42,7 +42,9 @@ def test_a_threshold_that_is_given_decides_in_place_of_the_autopilot() -> None:
 
 
 def recorded(**values: object) -> tuple[Knob, ...]:
-    return tuple(Knob(name, "float", value, value, "", "") for name, value in values.items())
+    return tuple(
+        Knob(name, "float", value, value, "", "", scope="asc.S") for name, value in values.items()
+    )
 
 
 def test_who_decides_is_kept_unless_a_threshold_is_given_anew() -> None:
@@ -53,5 +55,8 @@ def test_who_decides_is_kept_unless_a_threshold_is_given_anew() -> None:
     assert taken_up(now, of_before, asked).word("policy") == "thresholds"
     assert taken_up(now, of_before, frozenset({"policy"})).word("policy") == "autopilot"
     anew = KnobSettings.defaults(specs, {"mu": 0.2, "policy": "thresholds"})
-    found = taken_up(anew, piloted, frozenset({"mu"}))
-    assert (found.word("policy"), found.number("mu")) == ("thresholds", 0.2)
+    for name in ("mu", "asc.S/mu"):
+        found = taken_up(anew, piloted, frozenset({name}))
+        assert (found.word("policy"), found.number("mu")) == ("thresholds", 0.2)
+    found = taken_up(anew, piloted, frozenset({"asc.T/mu"}))
+    assert (found.word("policy"), found.number("mu")) == ("autopilot", 0.3)
