@@ -1,7 +1,7 @@
 """The plan the trigger settles on, beside other orders and beside no early drop, in the kernels.
 
 Uniform tuples, and tuples of which one attribute drops most; one thread, regions looked up before.
-The chosen plan comes from the decision core, fed with batches at default knobs.
+The chosen plan comes from the decision core, fed with batches, by thresholds at their defaults.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from backend.systems.asc.matching import sample_regions
 from backend.systems.asc.orderings import NAMES, ORDERINGS, propose
 from backend.systems.asc.reoptimizer import SelectionReOptimizer
 from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, q1_queries
+from bench.adapt_run import BY_THRESHOLDS
 from bench.timing import take_turns
 
 SEED: Final = 7
@@ -81,7 +82,7 @@ def _core(k: int, selective: Sequence[str]) -> SelectionReOptimizer:
     streams = {"Drift": DRIFT_SCHEMA}
     texts = q1_queries(seed=SEED, k=k, common=tuple(selective))
     queries = tuple(parse_query(name, text, streams) for name, text in texts.items())
-    settings = KnobSettings.defaults(AscKnobs.specs(), {})
+    settings = KnobSettings.defaults(AscKnobs.specs(), BY_THRESHOLDS)
     core = SelectionReOptimizer(queries, DRIFT_SCHEMA, settings, None)
     core.start()
     return core

@@ -32,6 +32,7 @@ from backend.workloads.correlated import CorrelatedSource
 from backend.workloads.library import probe
 from backend.workloads.loading import built_in
 from bench import filters_counted
+from bench.adapt_run import BY_THRESHOLDS
 from bench.on_spark import STREAM, OnSpark, in_parquet, spool
 from bench.timing import table
 
@@ -98,7 +99,7 @@ def timed(session: SparkSession, folder: Path, costs: Sequence[int]) -> None:
 def _variants(
     session: SparkSession, folder: Path, source: CorrelatedSource, costs: Sequence[int]
 ) -> dict[str, Variant]:
-    watched = {"filter_algorithm": "a-greedy", "profile_prob": 0.01}
+    watched = {**BY_THRESHOLDS, "filter_algorithm": "a-greedy", "profile_prob": 0.01}
     fixed = {"filter_algorithm": "static", "profile_prob": 0.0}
     chained = _chain(BEST, costs)
     return {

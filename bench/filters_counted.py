@@ -21,6 +21,7 @@ from backend.model.knobs import KnobSettings
 from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.reoptimizer import FiltersReOptimizer
 from backend.workloads.correlated import CorrelatedSource
+from bench.adapt_run import BY_THRESHOLDS
 from bench.counted import Counted, run_counted
 from bench.experiments.filter_changing import SELECTIVITIES, level, settling
 from bench.experiments.filter_costs import unequal
@@ -112,7 +113,7 @@ def _followed(knobs: Mapping[str, Any], seed: int) -> _Totals:
     """The decision core over the counted stream, batch by batch."""
     names = [f"F{x}" for x in range(_CHANGING.n)]
     calls = tuple(FunctionPredicate(name, (Reference("s"),)) for name in names)
-    values = {"profile_prob": PROFILE_PROB, "reject_sample_every": 1000, **knobs}
+    values = {**BY_THRESHOLDS, "profile_prob": PROFILE_PROB, "reject_sample_every": 1000, **knobs}
     settings = KnobSettings.defaults(AgreedyKnobs.specs(), values)
     core = FiltersReOptimizer(ContinuousQuery("q", "S", "", TRUE, calls), settings)
     source = CorrelatedSource(seed, _CHANGING.selectivities, 2, _CHANGING.period, _TUPLES)

@@ -1,8 +1,9 @@
 """What watching and rearranging cost a run: the same batches under the same plans without it.
 
-Drift tuples whose selective attribute changes half-way, fifty queries, default knobs; batches of
-a live pace and large ones. The two take turns in one session: one draws its sample in the job and
-has the decision core behind it, the other runs the plan that leads to, and draws nothing.
+Drift tuples whose selective attribute changes half-way, fifty queries, thresholds at their
+defaults; batches of a live pace and large ones. The two take turns in one session: one draws its
+sample in the job and has the decision core behind it, the other runs the plan that leads to, and
+draws nothing.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from backend.systems.asc.unit import SelectionUnit
 from backend.systems.contract import BatchRan, UnitJob
 from backend.workloads.drift import DRIFT_SCHEMA, Phase, q1_queries
 from backend.workloads.sources import DriftSource
+from bench.adapt_run import BY_THRESHOLDS
 from bench.on_spark import STREAM, OnSpark, spool
 from bench.streams import called_by_stream
 
@@ -83,7 +85,7 @@ def _tell(n_tuples: int, seconds: Mapping[str, list[float]], core_s: list[float]
 def _unit() -> SelectionUnit:
     texts = q1_queries(seed=SEED, stream=STREAM)
     queries = tuple(parse_query(n, text, {STREAM: DRIFT_SCHEMA}) for n, text in texts.items())
-    settings = KnobSettings.defaults(AscKnobs.specs(), {})
+    settings = KnobSettings.defaults(AscKnobs.specs(), BY_THRESHOLDS)
     unit = SelectionUnit(UnitJob("asc", (STREAM,), {STREAM: DRIFT_SCHEMA}, queries), settings)
     unit.start(None)
     return unit

@@ -36,8 +36,9 @@ from storage.vocabulary.records import Command, Input, Run
 Rows = Sequence[Mapping[str, Any]]
 RUN_ID = "test-run"
 WORKLOAD = "test"
-#: Knobs that let selections decide from the first hundred tuples on.
+#: Knobs that let selections decide from the first hundred tuples on, by thresholds.
 QUICK: Mapping[str, object] = {
+    "policy": "thresholds",
     "lambda_tuples": 200,
     "tau_tuples": 200,
     "profile_prob": 1.0,

@@ -45,7 +45,7 @@ export const STOPS = [
     needs: "mu",
     look: "[data-knob='mu'], .pw-knob",
     title: "Turn the threshold while it runs",
-    words: "μ says how much the work must move before a new order is looked for. Ten times as high, and the plan stays the same while the stream keeps changing.",
+    words: "μ says how much the work must move before a new order is looked for. Ten times as high, and the plan stays the same while the stream keeps changing. Where the autopilot decides, the turn takes over from it.",
     turn: { knob: "mu", times: 10, label: "Turn μ up tenfold" },
   },
   {

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from backend.model.knobs import knob
 from storage.vocabulary.planlog import AUTOPILOT, THRESHOLDS
 
-#: Of a knob of the algorithm: turning it by hand takes over from the autopilot.
-TAKES_OVER: Final = ("policy", THRESHOLDS)
+
+def threshold(default: float | str, *, help: str, **facts: Any) -> Any:
+    """A knob of the algorithm that the autopilot does not ask; facts as of ``knob``."""
+    help += " Turning it takes over from the autopilot."
+    return knob(default, help=help, sets=("policy", THRESHOLDS), **facts)
 
 
 def profile_prob(default: float) -> Any:
@@ -39,13 +42,12 @@ def min_samples(default: int) -> Any:
 
 def cooldown_tuples(default: int) -> Any:
     """For how long a switch holds off the next one."""
-    return knob(
+    return threshold(
         default,
         low=0,
         high=100_000_000,
         unit="tuples",
         scale="log",
-        sets=TAKES_OVER,
         help="After a switch, no further one for so many tuples. 0 allows one at every check.",
     )
 
@@ -66,12 +68,12 @@ def reject_sample_every(default: int) -> Any:
 def policy() -> Any:
     """Who decides when a plan is changed."""
     return knob(
-        THRESHOLDS,
-        choices=(THRESHOLDS, AUTOPILOT),
-        help="Who decides when the plan changes: thresholds, as in the papers, by the knobs of the "
-        "algorithm; autopilot, once what another plan surely saves, times how long it is "
-        "expected to stay the best, is more than switching costs. Turning a threshold takes over "
-        "from it.",
+        AUTOPILOT,
+        choices=(AUTOPILOT, THRESHOLDS),
+        help="Who decides when the plan changes: autopilot, once what another plan surely saves, "
+        "times how long it is expected to stay the best, is more than switching costs; thresholds, "
+        "as in the papers, by the knobs of the algorithm. Turning a threshold, or giving it a "
+        "value from the start, takes over from the autopilot.",
     )
 
 

@@ -188,6 +188,9 @@ def _turn_knob(command: Command, now: Controlled) -> Carried:
         title += f"; {other} {settings.values[other]} → {wanted}"
         also = (scope, other), settings.values[other]
     event = _event(command, "knob", title)
+    if also is not None:
+        ref = {**event.ref, "also": {"knob": other, "scope": scope, "old": also[1]}}
+        event = replace(event, ref=ref)
     return Carried(replace(now, settings=changed), event, old, (scope, name), also)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from backend.cql.errors import did_you_mean, listed
@@ -101,13 +101,22 @@ def of_frame(job: RunJob) -> ScopedSettings:
 
 
 def _chosen(job: RunJob, scope: str, specs: tuple[KnobSpec, ...]) -> dict[str, object]:
-    """Values the workload gives the knobs of a scope; those that name it come last."""
+    """Values the workload gives the knobs of a scope; those that name it come last. What a knob
+    sets when it is turned, one that is given sets as well."""
     chosen: dict[str, object] = {}
     for spec in specs:
         for key in (spec.name, f"{scope}{SEPARATOR}{spec.name}"):
             if key in job.knobs:
                 chosen[spec.name] = job.knobs[key]
-    return chosen
+    return chosen | _set_along(chosen, specs)
+
+
+def _set_along(given: Collection[str], specs: Iterable[KnobSpec]) -> dict[str, KnobValue]:
+    """Knobs of the scope that are not given and that a given one sets, with the values they
+    take."""
+    known = {spec.name: spec.sets for spec in specs}
+    pairs = [sets for name, sets in known.items() if sets is not None and name in given]
+    return {name: value for name, value in pairs if name in known and name not in given}
 
 
 def frame_taken_up(
@@ -138,12 +147,20 @@ def check_scopes(job: RunJob, settings: ScopedSettings) -> None:
 
 
 def taken_up(settings: KnobSettings, last: Iterable[Knob], asked: frozenset[str]) -> KnobSettings:
-    """Settings with the values and versions a killed run left; those ``asked`` for anew stay. A
-    value that is not allowed any more is left out."""
-    values, versions = dict(settings.values), dict(settings.versions)
-    for knob in last:
-        spec = settings.specs.get(knob.name)
-        if spec is None or knob.name in asked:
+    """Settings with the values and versions a killed run left; those ``asked`` for anew, and what
+    these set, stay. A value that is not allowed any more is left out; a knob that the run did not
+    have is as one that it had sets it."""
+    specs, recorded = settings.specs, {knob.name: knob for knob in last}
+    scopes = {ENGINE, *(knob.scope for knob in recorded.values())}
+    named = (name.rpartition(SEPARATOR) for name in asked)
+    anew = {name for scope, _, name in named if scope in scopes}
+    anew |= _set_along(anew, specs.values()).keys()
+    before = _set_along(recorded, specs.values())
+    values = {**settings.values, **{n: v for n, v in before.items() if n not in anew}}
+    versions = dict(settings.versions)
+    for knob in recorded.values():
+        spec = specs.get(knob.name)
+        if spec is None or knob.name in anew:
             continue
         values[knob.name] = _still(spec, knob.value, values[knob.name])
         versions[knob.name] = knob.version

@@ -121,7 +121,7 @@ def _next(reader: Reader, context: Context, entity: str, book: Book) -> list[Com
     decisions = reader.decisions(
         context.run_id, until=context.batch, limit=RECENT, unit=unit, brief=True
     )
-    lines = of_entity(build_headroom(decisions, {}), book.name(entity), unit)
+    lines = of_entity(build_headroom(decisions, {}, context.batch), book.name(entity), unit)
     if not lines:
         return []
     items = [draw_line(line, context) for line in lines]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from dashboard.components.formats import show
@@ -13,6 +14,7 @@ from dashboard.views.decisions import CHANGE_OF, metric_words, sign_of
 from dashboard.views.numbers import form_of, shown_unit
 from storage.tables.rows import DecisionEntry
 from storage.vocabulary.headroom import Headroom, read
+from storage.vocabulary.planlog import LOOK
 from storage.vocabulary.records import Decision
 
 _CHANGED: Final = "It has just changed: the next evaluation says what would change it again"
@@ -54,19 +56,27 @@ RECENT: Final = 20
 
 
 def build_headroom(
-    entries: Iterable[DecisionEntry], titles: Mapping[str, str]
+    entries: Iterable[DecisionEntry], titles: Mapping[str, str], batch: int | None = None
 ) -> list[HeadroomLine]:
     """Of the newest evaluation of each question a unit asks: what it fell short of, what concerns
-    the plan as a whole first. entries: newest first; titles: of units, where there are several."""
+    the plan as a whole first. entries: newest first; titles: of units, where there are several;
+    batch: the newest, as of which the next look of an autopilot is told."""
     newest: dict[tuple[str, str, str], Decision] = {}
     looked = Counter[str]()
+    looks: dict[str, list[Decision]] = {}
     for entry in entries:
         decision = entry.decision
         looked[decision.unit_id] += 1
         if looked[decision.unit_id] <= RECENT:
             question = decision.unit_id, decision.algorithm, _about(decision)
             newest.setdefault(question, decision)
-    lines = [line for decision in newest.values() for line in _lines(decision, titles)]
+            if decision.kind == LOOK:
+                looks.setdefault(decision.unit_id, []).append(decision)
+    lines = [
+        line
+        for decision in newest.values()
+        for line in _lines(decision, titles, _per_batch(looks.get(decision.unit_id, ())), batch)
+    ]
     lines += [_unasked(unit, of) for unit, of in titles.items() if unit not in looked]
     return sorted(lines, key=lambda line: (line.of, line.unit, line.about))
 
@@ -105,8 +115,37 @@ def of_entity(lines: Iterable[HeadroomLine], name: str, unit: str) -> list[Headr
     return [*moving, *(line for line in own if not line.entity)]
 
 
-def _lines(decision: Decision, titles: Mapping[str, str]) -> list[HeadroomLine]:
+def _per_batch(looks: Sequence[Decision]) -> float:
+    """Tuples a batch between the two newest looks, newest first; 0 = not known."""
+    if len(looks) < 2:
+        return 0.0
+    return looks[0].n / max(1, looks[0].batch - looks[1].batch)
+
+
+def _in_batches(due: float, per_batch: float, waited: int) -> Headroom:
+    """When an autopilot looks again, so many tuples after a look that is some batches ago."""
+    left = math.ceil(due / per_batch) - waited
+    when = "is due as soon as enough is sampled" if left < 1 else f"comes in {left} batches"
+    when = "comes with the next batch" if left == 1 else when
+    words = f"the next look {when}, or once the statistics leave their region"
+    return Headroom(words, float(left) if left > 1 else None, "batches", 0.0)
+
+
+def _lines(
+    decision: Decision,
+    titles: Mapping[str, str],
+    per_batch: float = 0.0,
+    batch: int | None = None,
+) -> list[HeadroomLine]:
     recorded = sorted(read(decision.detail), key=lambda headroom: bool(headroom.entity))
+    if per_batch and batch is not None:
+        waited = batch - decision.batch
+        recorded = [
+            _in_batches(row.missing, per_batch, waited)
+            if decision.kind == LOOK and row.unit == "tuples" and row.missing is not None
+            else row
+            for row in recorded
+        ]
     if recorded:
         return [_line(decision, titles, headroom) for headroom in recorded]
     if decision.verdict == "switched":

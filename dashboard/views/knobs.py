@@ -46,7 +46,8 @@ class AuditRow(NamedTuple):
     """One request. knob: its name in the record, '' of one about a query. old, new: as text.
     outcome: 'applied at batch 812', 'refused: why', 'waiting'.
 
-    revert: what a revert would request ({run, knob, scope, value, version, command}), or None.
+    revert: what a revert would request ({run, knob, scope, value, version, command}), or None;
+    also: the same of the knob that was set with it, such as who decides.
     did: what it did; None = nothing to tell. forecast: what it was expected to do when it was
     asked. goes_back_at: Unix s of the moment it is taken back unless it is kept, None = it stands.
     """
@@ -67,6 +68,7 @@ class AuditRow(NamedTuple):
     did: Judged | None = None
     forecast: Forecast | None = None
     goes_back_at: float | None = None
+    also: dict[str, Any] | None = None
 
 
 def named_in(knob: Knob | None) -> tuple[str, ...]:
@@ -137,11 +139,12 @@ def audit(
     until: float | None = None,
     effects: Mapping[int, Judged] = MappingProxyType({}),
     taken_back: Mapping[int, int] = MappingProxyType({}),
+    also: Mapping[int, Mapping[str, Any]] = MappingProxyType({}),
 ) -> list[AuditRow]:
     """All requests, newest first; until: only those made by then (Unix s).
 
     effects: number of the request -> what it did. taken_back: number -> batch at which the engine
-    took the turn back.
+    took the turn back. also: number -> the knob {knob, scope, old} that was set with the turn.
     """
     kept = {command.payload.get("command") for command in commands if command.kind == "keep"}
     rows = []
@@ -154,6 +157,9 @@ def audit(
             row = row._replace(outcome=f"taken back at batch {taken_back[command.id]}")
         elif command.id not in kept:
             row = row._replace(goes_back_at=_goes_back_at(command, knobs))
+        if (set_too := also.get(command.id)) is not None:
+            other = knob_of(set_too, knobs)
+            row = row._replace(also=_back(run_id, command, other, set_too.get("old")))
         rows.append(row)
     return sorted(rows, key=lambda row: -row.id)
 
@@ -222,15 +228,18 @@ def _outcome(command: Command) -> str:
 
 
 def _revert(run_id: str, command: Command, knob: Knob | None) -> dict[str, Any] | None:
-    if command.state != "applied" or knob is None or command.old_value is None:
-        return None
-    if knob.value == command.old_value:
+    return _back(run_id, command, knob, command.old_value)
+
+
+def _back(run_id: str, command: Command, knob: Knob | None, old: Any) -> dict[str, Any] | None:
+    """What gives a knob the value back that a request changed; None where there is nothing to."""
+    if command.state != "applied" or knob is None or old is None or knob.value == old:
         return None
     return {
         "run": run_id,
         "knob": knob.name,
         "scope": knob.scope,
-        "value": command.old_value,
+        "value": old,
         "version": knob.version,
         "command": command.id,
     }

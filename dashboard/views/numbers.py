@@ -33,6 +33,7 @@ FORMS: dict[str, Format] = {
     "visits": "int",
     "orders": "int",
     "row groups": "int",
+    "batches": "int",
     "": "f3",
 }
 

@@ -79,7 +79,8 @@ def plan_log(looks: Sequence[StoredLook]) -> list[PlanLogEntry]:
 
 def terms_words(detail: Any) -> str:
     """The four terms of a look: 'surely 0.628 visits/tuple × 29 900 tuples to come, against 8 914
-    to switch + 1 783 to look'; '' for another decision. detail: of the decision."""
+    to switch + 1 783 to look', likely while conditions settle; '' for another decision. detail: of
+    the decision."""
     record = detail.get(RECORD) if isinstance(detail, Mapping) else None
     if record is None or record["rival"] is None:
         return ""
@@ -88,8 +89,9 @@ def terms_words(detail: Any) -> str:
         show(record[name], "int") for name in ("dwell", "switching", "deciding")
     )
     unit = with_mu(detail["cost_unit"].replace(" per ", "/"))
+    how = "likely" if record.get("settling") else "surely"
     return (
-        f"surely {sure} {unit} × {dwell} tuples to come, against {switching} to switch + "
+        f"{how} {sure} {unit} × {dwell} tuples to come, against {switching} to switch + "
         f"{deciding} to look"
     )
 

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from dashboard.components.names import words_of
 from dashboard.views.knobs import value_words
+from storage.vocabulary.planlog import AUTOPILOT, POLICY
 from storage.vocabulary.records import Command, Json, Knob
 
 AT_START: Final = "As the run began"
@@ -71,7 +72,7 @@ def _first_values(history: Sequence[Knob]) -> dict[tuple[str, str], Json]:
 
 def beside(run: str, presets: Iterable[Preset], knobs: Sequence[Knob]) -> list[PresetRow]:
     """Each preset beside the values in force, in its own order; knobs that are gone are left
-    out."""
+    out. Back to the autopilot comes last: a threshold that is turned takes over from it."""
     rows, now = [], {(knob.scope, knob.name): knob for knob in knobs}
     for preset in presets:
         others = [
@@ -79,6 +80,7 @@ def beside(run: str, presets: Iterable[Preset], knobs: Sequence[Knob]) -> list[P
             for key, value in preset.values.items()
             if key in now and now[key].value != value
         ]
+        others.sort(key=lambda turn: (turn[0].name, turn[1]) == (POLICY, AUTOPILOT))
         words = [
             f"{words_of(knob.name)} {value_words(knob.value, knob.unit)}"
             f" → {value_words(value, knob.unit)}"

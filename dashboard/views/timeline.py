@@ -18,6 +18,8 @@ from dashboard.components.formats import Format, show
 from dashboard.views.book import SYSTEM
 from dashboard.views.gaps import Gap, gaps_of
 from storage.tables.rows import SeriesData, StoredEvent
+from storage.vocabulary.planlog import AUTOPILOT
+from storage.vocabulary.records import Knob
 
 
 class TimelineTrace(NamedTuple):
@@ -163,7 +165,7 @@ def properties() -> tuple[str, ...]:
 
 def build_timeline(
     series: Mapping[str, SeriesData],
-    mu_steps: Sequence[tuple[int, float]],
+    mu_steps: Sequence[tuple[int, float | None]],
     trigger: str | None,
     window_tuples: int | None,
     events: Sequence[StoredEvent],
@@ -171,10 +173,10 @@ def build_timeline(
 ) -> TimelineView:
     """The page: panels that have data (backlog only when there ever was one), and the markers.
 
-    series: by property of `system`. mu_steps: (first batch, mu) in batch order; empty = mu is
-    unknown, so no band is drawn. trigger: the knob that says what decides ('visits' | 'dropping
-    ratio' | 'either'). window_tuples: lambda. cursor: time of the batch shown, None when pinned to
-    now.
+    series: by property of `system`. mu_steps: (first batch, mu) in batch order; empty, None = mu is
+    unknown or not asked, so no band is drawn. trigger: the knob that says what decides ('visits' |
+    'dropping ratio' | 'either'). window_tuples: lambda. cursor: time of the batch shown, None when
+    pinned to now.
     """
     known = {name: data for name, data in series.items() if np.isfinite(data.value).any()}
     specs = [*PANELS, BACKLOG] if _ever(known.get(BACKLOG.spot)) else list(PANELS)
@@ -219,7 +221,16 @@ def build_numbers(view: TimelineView, limit: int = 200) -> NumbersTable:
     return NumbersTable(columns, newest, [times[batch] for batch in newest], rows, len(cells))
 
 
-def mu_at(mu_steps: Sequence[tuple[int, float]], batch: int) -> float | None:
+def mu_in_force(turns: Sequence[Knob], deciding: Sequence[Knob]) -> list[tuple[int, float | None]]:
+    """The values of the threshold, each from its batch on; None while the autopilot decides, which
+    does not ask it. deciding: values of the knob that says who does, oldest first as turns."""
+    by_autopilot = [(knob.batch, float(knob.value == AUTOPILOT)) for knob in deciding]
+    mus = [(knob.batch, float(knob.value)) for knob in turns]
+    batches = sorted({batch for batch, _ in (*mus, *by_autopilot)})
+    return [(at, None if mu_at(by_autopilot, at) else mu_at(mus, at)) for at in batches]
+
+
+def mu_at(mu_steps: Sequence[tuple[int, float | None]], batch: int) -> float | None:
     """The mu in force at a batch, None before the first known value; steps in batch order."""
     place = bisect_right([step[0] for step in mu_steps], batch)
     return mu_steps[place - 1][1] if place else None
@@ -228,7 +239,7 @@ def mu_at(mu_steps: Sequence[tuple[int, float]], batch: int) -> float | None:
 def _panel(
     spec: Spec,
     series: Mapping[str, SeriesData],
-    mu_steps: Sequence[tuple[int, float]],
+    mu_steps: Sequence[tuple[int, float | None]],
     trigger: str | None,
     window_tuples: int | None,
 ) -> TimelinePanel:
@@ -262,7 +273,7 @@ def _trace(name: str, words: str, data: SeriesData) -> TimelineTrace:
     )
 
 
-def _band(name: str, data: SeriesData, mu_steps: Sequence[tuple[int, float]]) -> Band:
+def _band(name: str, data: SeriesData, mu_steps: Sequence[tuple[int, float | None]]) -> Band:
     batches, values = data.batch.tolist(), _known(data.value)
     mus = [mu_at(mu_steps, batch) for batch in batches]
     pairs = list(zip(values, mus, strict=True))

@@ -168,8 +168,9 @@ class EventRow(Base):
     severity: Mapped[str] = mapped_column(Text, comment=listed(Severity))
     ref: Mapped[Any] = mapped_column(
         JsonText(OBJECT),
-        comment='JSON {"decision": seq}, {"command": id}, {"plan": version}, {"since": Unix s, '
-        '"state", "note"} where a run went on after a gap, and how it had ended, or {}',
+        comment='JSON {"decision": seq}, {"command": id} with {"also": {"knob", "scope", "old"}} '
+        'of another knob that a turn set, {"plan": version}, {"since": Unix s, "state", "note"} '
+        "where a run went on after a gap, and how it had ended, or {}",
     )
     unit_id: Mapped[str] = added("unit it happened in; '' = the run")
     __table_args__ = (

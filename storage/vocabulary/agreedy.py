@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
+from storage.vocabulary.planlog import POLICY, THRESHOLDS
 from storage.vocabulary.properties import Property, Vocabulary
+from storage.vocabulary.records import Json
+
+#: Knobs as Table 4.1 of [B05] has them.
+AS_IN_THE_THESIS: Final[Mapping[str, Json]] = {
+    POLICY: THRESHOLDS,
+    "filter_algorithm": "a-greedy",
+    "violation_rule": "alpha",
+    "alpha": 0.9,
+    "profile_policy": "fixed",
+    "profile_prob": 0.01,
+    "window_by": "tuples",
+    "window_tuples": 1000,
+    "cooldown_tuples": 0,
+}
 
 AGREEDY: Final = Vocabulary(
     roles=("filter", "race"),

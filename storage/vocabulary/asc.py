@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
+from storage.vocabulary.planlog import POLICY, THRESHOLDS
 from storage.vocabulary.properties import Property, Vocabulary
+from storage.vocabulary.records import Json
+
+#: Knobs as [L12] §5 has them; μ and λ are the reader's, their values are not published.
+AS_IN_THE_PAPERS: Final[Mapping[str, Json]] = {
+    POLICY: THRESHOLDS,
+    "trigger": "dropping ratio",
+    "monitoring": "by period",
+    "stop_rule": "drop",
+    "visit_costs": "equal",
+    "no_drop_visit_cost": 1.0,
+    "min_gain": 0.0,
+}
 
 ASC: Final = Vocabulary(
     roles=("selection",),

@@ -185,9 +185,12 @@ def _headroom(terms: LookTerms, due: int | None) -> dict[str, Any]:
     rows = [] if due is None else [_next_look(due)]
     if terms.rival is not None and not terms.is_switch and terms.dwell:
         needed, sure = terms.price / terms.dwell, max(0.0, terms.saving)
+        seen = f"so far {significant(sure)} ({significant(terms.mean)} on the sample)"
+        if terms.mean < 0:
+            seen = f"but costs {significant(-terms.mean)} more on the sample"
         words = (
             f"the nearest other plan has to save {significant(needed)} {_spoken(terms.cost_unit)} "
-            f"surely, so far {significant(sure)} ({significant(terms.mean)} on the sample)"
+            f"surely, {seen}"
         )
         near = min(1.0, sure / needed) if needed else 1.0
         rows.insert(0, Headroom(words, max(0.0, needed - sure), terms.cost_unit, near))

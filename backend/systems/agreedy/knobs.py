@@ -32,28 +32,25 @@ class AgreedyKnobs(Knobs):
     )
     policy: str = shared.policy()
     caution: float = shared.caution()
-    alpha: float = knob(
+    alpha: float = shared.threshold(
         0.9,
         low=0,
         high=1,
-        sets=shared.TAKES_OVER,
         help="Thrashing-avoidance parameter α: a filter is overtaken when its drops per "
         "microsecond are below α times the challenger's. 1 acts on every difference, 0 on "
-        "none. The autopilot does not ask it.",
+        "none.",
     )
-    violation_rule: str = knob(
+    violation_rule: str = shared.threshold(
         "alpha",
         choices=("alpha", "evidence"),
-        sets=shared.TAKES_OVER,
         help="What makes a violation: a ratio below α, or evidence: the confidence interval of the "
         "difference of ranks lies above zero.",
     )
-    confidence: float = knob(
+    confidence: float = shared.threshold(
         0.99,
         low=0.5,
         high=0.999999,
         unit="prob",
-        sets=shared.TAKES_OVER,
         help="Confidence of the interval that is shown with each check, and decides by evidence.",
     )
     window_by: str = knob(

@@ -28,23 +28,20 @@ class AscKnobs(Knobs):
     )
     policy: str = shared.policy()
     caution: float = shared.caution()
-    mu: float = knob(
+    mu: float = shared.threshold(
         0.1,
         low=0,
         high=10,
         scale="log",
-        sets=shared.TAKES_OVER,
         help="Rearrangement threshold μ: the order is reconsidered when the watched quantity has "
-        "changed by this share since it was last measured (0.1 = 10 %). 0 reconsiders always. The "
-        "autopilot does not ask it.",
+        "changed by this share since it was last measured (0.1 = 10 %). 0 reconsiders always.",
     )
-    lambda_tuples: int = knob(
+    lambda_tuples: int = shared.threshold(
         5000,
         low=100,
         high=100_000_000,
         unit="tuples",
         scale="log",
-        sets=shared.TAKES_OVER,
         help="Re-computation period λ: the trigger is checked every so many tuples, on as many.",
     )
     tau_tuples: int = knob(
@@ -60,10 +57,9 @@ class AscKnobs(Knobs):
     profile_prob: float = shared.profile_prob(0.1)
     min_samples: int = shared.min_samples(200)
     cooldown_tuples: int = shared.cooldown_tuples(5000)
-    trigger: str = knob(
+    trigger: str = shared.threshold(
         "visits",
         choices=("visits", "dropping ratio", "either"),
-        sets=shared.TAKES_OVER,
         help="What is compared with μ: the change of mean visits per tuple, of the tuple dropping "
         "ratio (eq. 5; blind to a change of which attribute filters), or the larger of both.",
     )
@@ -83,12 +79,11 @@ class AscKnobs(Knobs):
         "what was measured for bitmaps as wide as those in use; 1 counts every visit as the "
         "papers do.",
     )
-    min_gain: float = knob(
+    min_gain: float = shared.threshold(
         0.01,
         low=0,
         high=1,
         scale="log",
-        sets=shared.TAKES_OVER,
         help="Hysteresis: a new plan must be predicted cheaper than the one in force by this share "
         "(0.01 = 1 %), else the old one is kept.",
     )

@@ -56,7 +56,7 @@ def read_headroom(reader: Reader, context: Context, units: Sequence[Unit]) -> li
         )
     ]
     titles = {unit.id: unit.title for unit in shown} if len(units) > 1 else {}
-    return build_headroom(entries, titles)
+    return build_headroom(entries, titles, context.batch)
 
 
 def draw(lines: list[HeadroomLine], sheet: Sheet) -> Drawing:

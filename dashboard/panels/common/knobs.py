@@ -86,8 +86,13 @@ def build_audit(reader: Reader, context: Context, scope: PanelScope) -> list[Aud
         for event in events
         if (event.event.ref or {}).get("taken_back")
     }
+    also = {
+        int(event.event.ref["command"]): event.event.ref["also"]
+        for event in events
+        if "also" in (event.event.ref or {})
+    }
     did = effects(reader, run, commands, batch)
-    return audit(run, commands, reader.knobs(run, batch), until, did, taken_back)
+    return audit(run, commands, reader.knobs(run, batch), until, did, taken_back, also)
 
 
 def draw_audit(rows: list[AuditRow], sheet: Sheet) -> Drawing:
@@ -197,7 +202,10 @@ def _keep(row: AuditRow, context: Context, locked: str) -> list[Component]:
 
 
 def _revert(row: AuditRow, locked: str) -> list[Component]:
-    return [] if row.revert is None else [_revert_button(row.revert, row.old, locked)]
+    own = [] if row.revert is None else [_revert_button(row.revert, row.old, locked)]
+    if row.also is None:
+        return own
+    return [*own, _revert_button(row.also, str(row.also["value"]), locked)]
 
 
 def _revert_button(revert: dict[str, Any], value: str, locked: str) -> Component:

@@ -29,10 +29,12 @@ from dashboard.views.timeline import (
     TimelineView,
     build_numbers,
     build_timeline,
+    mu_in_force,
     properties,
 )
 from storage.reader import Reader
 from storage.tables.rows import StoredEvent
+from storage.vocabulary.planlog import AUTOPILOT, POLICY
 
 MAX_POINTS: Final = 1000
 MAX_EVENTS: Final = 1000
@@ -55,13 +57,13 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> WholeRun:
     knobs = {name: knob.value for name, knob in knobs_of(reader, run, until, scope).items()}
     watch = watching()
     turns = reader.knob_history(run, watch.threshold, scope.only) if watch.threshold else ()
-    mu_steps = [(knob.batch, float(knob.value)) for knob in turns]
+    deciding = reader.knob_history(run, POLICY, scope.only)
     shown = reader.batch(run, context.batch) if context.batch is not None else None
     window = knobs.get(watch.period)
     view = build_timeline(
         by_property(series),
-        mu_steps,
-        knobs.get(watch.decides),
+        mu_in_force(turns, deciding),
+        None if knobs.get(POLICY) == AUTOPILOT else knobs.get(watch.decides),
         int(window) if isinstance(window, int | float) else None,
         _events_of(reader, context, until, scope),
         shown.time if shown is not None and context.moment.at is not None else None,

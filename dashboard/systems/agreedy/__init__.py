@@ -7,6 +7,7 @@ from typing import Final
 
 from dashboard.base.face import Face
 from dashboard.systems.agreedy import check, filters, overhead, race, words
+from storage.vocabulary.agreedy import AS_IN_THE_THESIS
 
 FACE: Final = Face(
     folder=Path(__file__).parent,
@@ -19,4 +20,5 @@ FACE: Final = Face(
     hushed=words.HUSHED,
     unreplayed=words.UNREPLAYED,
     gains=words.GAINS,
+    presets={"As in the thesis of A-Greedy": AS_IN_THE_THESIS},
 )

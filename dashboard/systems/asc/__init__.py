@@ -17,6 +17,7 @@ from dashboard.systems.asc import (
     whatif,
     words,
 )
+from storage.vocabulary.asc import AS_IN_THE_PAPERS
 
 FACE: Final = Face(
     folder=Path(__file__).parent,
@@ -37,6 +38,7 @@ FACE: Final = Face(
     ghost=ghost_parts.TrialGhost(),
     watching=words.WATCHING,
     gains=(gain.SOURCE,),
+    presets={"As in the papers of ASC": AS_IN_THE_PAPERS},
     verdict=regret.VERDICT,
     skips=hybrid_view.skips_of,
     refuted=matrix.refuted_in,

@@ -41,9 +41,9 @@ def query_of(n: int, n_native: int = 0, name: str = "q") -> ContinuousQuery:
 
 
 def settings(**values: Any) -> KnobSettings:
-    """The filter knobs with some values set; by default everything is profiled, unit costs."""
+    """The filter knobs with some values set; by default thresholds, all profiled, unit costs."""
     chosen = {"profile_prob": 1.0, "min_samples": 1, "alpha": 1.0, "native_cost_us": 1.0}
-    return KnobSettings.defaults(AgreedyKnobs.specs(), {**chosen, **values})
+    return KnobSettings.defaults(AgreedyKnobs.specs(), {"policy": "thresholds", **chosen, **values})
 
 
 class Stream:

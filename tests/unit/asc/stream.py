@@ -52,8 +52,10 @@ def b_filters(n: int, seed: int = 2) -> Columns:
 
 
 def settings(**overrides: object) -> KnobSettings:
-    """Knobs for small streams: λ = 1000, samples from 100 on, no cool-down, dear no-drop."""
+    """Knobs for small streams: thresholds, λ = 1000, samples from 100 on, no cool-down, dear
+    no-drop."""
     small: dict[str, object] = {
+        "policy": "thresholds",
         "lambda_tuples": 1000,
         "min_samples": 100,
         "cooldown_tuples": 0,

@@ -118,3 +118,36 @@ def test_near_violations_come_first_and_changes_are_left_out() -> None:
     assert [one.line.seq for one in rows] == [2, 3, 4]
     assert rows[0].line.missing == "0.21 visits/tuple"
     assert rows[0].word
+
+
+def look(batch: int, n: int, *, due: int = 4_000) -> DecisionEntry:
+    saving = {**TRIGGER, "words": "the nearest other plan has to save more"}
+    following = {**TRIGGER, "words": "in tuples", "missing": due, "unit": "tuples", "near": 0.0}
+    detail = {"headroom": [saving, following]}
+    return entry(batch, kind="look", batch=batch, n=n, detail=detail)
+
+
+def test_the_next_look_is_told_in_batches_as_large_as_those_before() -> None:
+    """1 000 tuples a batch: 4 after the look in batch 10."""
+    entries = [look(10, 5_000), look(5, 3_000)]
+    told = {batch: build_headroom(entries, {}, batch)[1] for batch in (10, 12, 13, 14)}
+    beginnings = (
+        "comes in 4 batches,",
+        "comes in 2 batches,",
+        "comes with the next batch,",
+        "is due",
+    )
+    for line, beginning in zip(told.values(), beginnings, strict=True):
+        assert line.words.startswith(f"The next look {beginning}")
+    assert [line.missing for line in told.values()] == ["4 batches", "2 batches", "", ""]
+
+
+def test_without_a_look_before_the_next_one_is_told_in_tuples() -> None:
+    for lines in (
+        build_headroom([look(10, 0)], {}, 10),
+        build_headroom([look(10, 9), look(5, 9)], {}),
+    ):
+        assert [line.words for line in lines] == [
+            "The nearest other plan has to save more",
+            "In tuples",
+        ]

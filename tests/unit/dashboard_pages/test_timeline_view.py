@@ -10,9 +10,16 @@ from dashboard.figures.timeline import draw_timeline, timeline_height
 from dashboard.panels.common.timeline import WholeRun, draw
 from dashboard.panels.contract import Sheet
 from dashboard.views.gaps import parted
-from dashboard.views.timeline import TimelineView, build_numbers, build_timeline, mu_at, properties
+from dashboard.views.timeline import (
+    TimelineView,
+    build_numbers,
+    build_timeline,
+    mu_at,
+    mu_in_force,
+    properties,
+)
 from storage.tables.rows import SeriesData, StoredEvent
-from storage.vocabulary.records import Event
+from storage.vocabulary.records import Event, Knob
 from tests.unit.dashboard_pages.figures import checked
 from tests.unit.dashboard_shell.samples import context
 
@@ -196,3 +203,13 @@ def test_the_table_twin_has_every_line_newest_batch_first() -> None:
     assert table.rows[0] == [4.0, 3.4, 3.0, 110.0]
     assert table.rows[1][0] is None
     assert table.total == 4
+
+
+def test_the_autopilot_asks_no_threshold() -> None:
+    def turned(name: str, *values: tuple[int, object]) -> list[Knob]:
+        return [Knob(name, "x", value, value, "", "", batch=batch) for batch, value in values]
+
+    mus = turned("mu", (0, 0.1), (7, 0.3))
+    assert mu_in_force(mus, []) == [(0, 0.1), (7, 0.3)]
+    who = turned("policy", (0, "autopilot"), (7, "thresholds"), (9, "autopilot"))
+    assert mu_in_force(mus, who) == [(0, None), (7, 0.3), (9, None)]

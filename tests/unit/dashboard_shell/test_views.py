@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -11,6 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backend.model.knobs import KnobSettings, KnobSpec
+from backend.systems.agreedy.knobs import AgreedyKnobs
+from backend.systems.asc.knobs import AscKnobs
 from dashboard.components.formats import show
 from dashboard.views import plan as plans
 from dashboard.views.book import Book
@@ -21,8 +25,10 @@ from dashboard.views.numbers import form_of, known, shown_unit
 from dashboard.views.presets import Preset, beside, presets_of
 from dashboard.views.shell import MOST_EVENTS, MOST_QUIET, build_snapshot, period, pick_events
 from storage.tables.rows import StoredEvent, StoredInput
+from storage.vocabulary.agreedy import AS_IN_THE_THESIS
+from storage.vocabulary.asc import AS_IN_THE_PAPERS
 from storage.vocabulary.kinds import EntityKind
-from storage.vocabulary.records import Command, Entity, Event, Input, Knob
+from storage.vocabulary.records import Command, Entity, Event, Input, Json, Knob
 from tests.oracles import plan_graphs as oracle
 from tests.unit.dashboard_shell.samples import context, decision, event, plan, run, series
 
@@ -291,6 +297,17 @@ def test_the_audit_log_is_newest_first_and_offers_reverts() -> None:
     assert rows[0].revert is rows[1].revert is None
 
 
+def test_the_audit_log_gives_back_what_a_turn_set_beside_its_knob() -> None:
+    policy = Knob("policy", "choice", "thresholds", "autopilot", "", "", scope="u", version=3)
+    also = {1: {"knob": "policy", "scope": "u", "old": "autopilot"}}
+    (row,) = audit("r1", [command(1)], [*KNOBS, policy], also=also)
+    to = {"knob": "policy", "scope": "u", "value": "autopilot"}
+    assert row.also == {"run": "r1", **to, "version": 3, "command": 1}
+    given_back = replace(policy, value="autopilot")
+    (row,) = audit("r1", [command(1)], [*KNOBS, given_back], also=also)
+    assert row.also is None
+
+
 def test_the_audit_log_and_presets_write_bytes_as_pages_do() -> None:
     pool = Knob("pool", "int", 233_472, 65_536, "bytes", "")
     asked = {"knob": "pool", "value": 233_472}
@@ -321,6 +338,33 @@ def test_a_preset_of_a_system_is_of_each_scope_that_has_all_its_knobs() -> None:
         ("u", "b", 2),
         ("v", "b", 2),
     ]
+
+
+def test_back_to_the_autopilot_is_turned_last_and_to_thresholds_first() -> None:
+    """A threshold that is turned takes over."""
+    now = [
+        Knob("policy", "choice", "thresholds", "autopilot", "", "", scope="u"),
+        Knob("mu", "float", 0.1, 0.1, "", "", scope="u"),
+    ]
+    back = Preset("back", {("u", "policy"): "autopilot", ("u", "mu"): 0.3})
+    (row,) = beside("r1", [back], now)
+    assert [turn["knob"] for turn in row.turns] == ["mu", "policy"]
+    piloted = [replace(now[0], value="autopilot"), now[1]]
+    away = Preset("away", {("u", "policy"): "thresholds", ("u", "mu"): 0.3})
+    (row,) = beside("r1", [away], piloted)
+    assert [turn["knob"] for turn in row.turns] == ["policy", "mu"]
+
+
+@pytest.mark.parametrize(
+    ("specs", "values"),
+    [(AscKnobs.specs(), AS_IN_THE_PAPERS), (AgreedyKnobs.specs(), AS_IN_THE_THESIS)],
+)
+def test_the_papers_presets_are_allowed_and_leave_nothing_to_the_autopilot(
+    specs: tuple[KnobSpec, ...], values: Mapping[str, Json]
+) -> None:
+    settings = KnobSettings.defaults(specs, values)
+    assert {name: settings.values[name] for name in values} == values
+    assert next(iter(values.items())) == ("policy", "thresholds")
 
 
 def test_the_audit_log_of_the_past_knows_no_later_requests() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,25 @@ def test_a_run_killed_at_every_batch_takes_the_looks_of_one_that_was_not(tmp_pat
     assert killed.loop.unit(UNIT).plan_version == whole.loop.unit(UNIT).plan_version
     killed.close()
     whole.close()
+
+
+def test_a_run_on_record_without_a_policy_goes_on_by_thresholds(tmp_path: Path) -> None:
+    """As runs of before there was an autopilot are, whatever the workload file says by now."""
+    path = tmp_path / "before.db"
+    run = begun(path, False)
+    first, *later = batches(b_filters(500), a_filters(1_000))
+    run.batch(first)
+    run.kill()
+    with closing(sqlite3.connect(path)) as store, store:
+        assert store.execute("delete from knobs where name = 'policy'").rowcount == 1
+    run = begun(path, True)
+    assert run.loop.settings.scopes[UNIT].word("policy") == "thresholds"
+    n_looks = len(looked(run))
+    for rows in later:
+        run.batch(rows)
+    assert len(looked(run)) == n_looks
+    assert {row.decision.kind for row in run.reader.decisions(RUN_ID) if row.decision.batch > 0}
+    run.close()
 
 
 def learned_of(path: Path) -> Learned:

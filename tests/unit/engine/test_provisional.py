@@ -67,6 +67,7 @@ def test_turning_a_threshold_takes_over_from_the_autopilot(run: SelectionRun) ->
     assert (mu(run), policy(run)) == (0.4, "thresholds")
     events = [one.event for one in run.reader.events("r1", kinds=("knob",))]
     assert events[-1].title == "mu 0.05 → 0.4; policy autopilot → thresholds"
+    assert events[-1].ref["also"] == {"knob": "policy", "scope": UNIT, "old": "autopilot"}
     values = [knob.value for knob in run.reader.knob_history("r1", "policy")]
     assert values == ["thresholds", "autopilot", "thresholds"]
 
