@@ -288,7 +288,7 @@ class Reader:
         unit: str | None = None,
         limit: int = 1000,
     ) -> tuple[StoredLook, ...]:
-        """The newest looks of autopilots in batches <= until, unit by unit, oldest first."""
+        """The newest looks in batches <= until, unit by unit, log by log, oldest first."""
         with self.reading() as connection:
             return unit_history.looks(connection, run_id, until, unit, limit)
 

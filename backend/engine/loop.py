@@ -326,20 +326,18 @@ class Loop:
         decided = self._units.executed(result, time.monotonic() * 1e3, self.settings)
         self._totals.count(result, self._boundary.recorded.then(decided))
         seen = self._units.observe()
-        news = self._misfits.events(result)
-        inputs = self._inputs.events(result.inputs)
+        news, inputs = self._misfits.events(result), self._inputs.events(result.inputs)
         if inputs:
             paused, after = self._now.registry.paused, result.batch_id + 1
             ended, events = self._units.inputs_failed(self._inputs.failed, paused, after)
             decided, inputs = decided.then(ended), [*inputs, *events]
         self._await(self._units.waits)
         base = self._record(recorder.batch_row(result, ran), decided, result.batch_id)
-        samples = (*seen.samples, *self._samples(result, seen.samples))
-        self._listening.recorded(samples, self._known_entities, base.batch.time)
+        base = replace(base, samples=(*seen.samples, *self._samples(result, seen.samples)))
+        self._listening.recorded(base, self._known_entities, self.run.started_at)
         return replace(
             base,
             events=(*base.events, *news, *inputs),
-            samples=samples,
             matrices=(*seen.matrices, *recorder.batch_matrices(result)),
             results=recorder.result_rows(result),
             misfits=recorder.misfit_rows(result.inputs),
@@ -374,6 +372,7 @@ class Loop:
             plans=recorded.plans,
             decisions=recorded.decisions,
             outcomes=recorded.outcomes,
+            logged=recorded.logged,
             events=(*boundary.events, *recorded.events),
             knobs=recorder.knob_rows(self._now.settings, batch, boundary.turned),
             answers=tuple(boundary.answers),

@@ -139,4 +139,5 @@ def stamped(recorded: Recorded, id: str) -> Recorded:
         tuple(replace(decision, unit_id=id) for decision in recorded.decisions),
         tuple(replace(outcome, unit_id=id) for outcome in recorded.outcomes),
         tuple(replace(event, unit_id=id) for event in recorded.events),
+        tuple(replace(evaluation, unit_id=id) for evaluation in recorded.logged),
     )

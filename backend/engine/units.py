@@ -32,8 +32,8 @@ from backend.systems.contract import (
     Refused,
     UnitJob,
 )
-from backend.systems.stream.sysstream import SYS_ARRIVING, SYS_TIME
-from backend.workloads.sysstream import SYSSTREAM
+from backend.systems.stream.sysstream import SYS_ARRIVING, SYS_TIMES
+from backend.workloads.sysstream import SYS_STREAMS
 from storage.reading.resume import LastState
 from storage.vocabulary.records import Entity, Event, KeptState, Sample, Unit
 
@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 class UnitSet:
     """All units of a run. Changes are published through ``changes``, once.
 
-    listening: unit -> the network over SysStream that it ran last, which is for no host.
+    listening: unit -> the network over what the run records that it ran last, for no host.
     """
 
     def __init__(self, job: RunJob) -> None:
@@ -119,11 +119,11 @@ class UnitSet:
         made = UnitJob(
             id,
             where.inputs,
-            {**job.schemas, SYSSTREAM: SYS_ARRIVING},
+            {**job.schemas, **SYS_ARRIVING},
             tuple(q for q in members if q.name not in registry.paused),
             functions=job.functions,
             relations=job.relations,
-            times={name: input.time for name, input in job.inputs.items()} | {SYSSTREAM: SYS_TIME},
+            times={name: input.time for name, input in job.inputs.items()} | SYS_TIMES,
             stored=job.stored,
             batch=batch,
             progress=job.progress,
@@ -151,7 +151,7 @@ class UnitSet:
             unit.keeps_state = isinstance(work, NetworkJob)
             if not isinstance(work, NetworkJob):
                 operators[unit.place.input][id] = work
-            elif SYSSTREAM in work.streams:
+            elif work.streams.keys() & SYS_STREAMS.keys():
                 self.listening[id] = work
             elif work.plan.operators:
                 networks[id] = work

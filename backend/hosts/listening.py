@@ -1,4 +1,4 @@
-"""Networks that read SysStream: in this process, with state and sink as those of other networks."""
+"""Networks that read what the run records: in this process, with state and sink as all others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from backend.operators.network.core.job import NetworkJob
 from backend.operators.network.shards.homes import MemoryShard, ShardHome
 from backend.operators.network.shards.shard import NetworkTask, run_shard
 from backend.operators.network.shards.timed import Arrived
-from backend.workloads.sysstream import SYSSTREAM
 
 _NOTHING: Final[tuple[str, ...]] = ()
 
@@ -49,7 +48,7 @@ class Listener:
         reports = []
         for task in tasks:
             new = told.get(task.unit)
-            arrived = {SYSSTREAM: [] if new is None else [Arrived(new)]}
+            arrived = {name: [] if new is None else [Arrived(new)] for name in task.job.streams}
             for shard in range(task.job.n_shards):
                 reports.append(run_shard(task, shard, self._home(task, shard), arrived, _NOTHING))
         networks = self._networks.merge(reports)

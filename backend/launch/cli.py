@@ -28,6 +28,7 @@ from backend.workloads.spec import Workload, WorkloadError, load_workload, shipp
 from storage.errors import StoreError
 from storage.exchange.commands import open_command_writer
 from storage.reader import Reader, open_reader
+from storage.reading import unit_history
 from storage.tables.database import path_of_store
 from storage.vocabulary.branches import FILE
 from storage.vocabulary.planlog import KEEP_EVERY
@@ -168,7 +169,10 @@ def _learned(store: str, run_id: str) -> dict[str, list[Json]]:
     """Unit -> looks of a run of the store. Raises Refused where it has none."""
     with open_reader(store) as reader:
         units = [unit.id for unit in reader.units(run_id)]
-        looks = {id: reader.looks(run_id, unit=id, limit=KEEP_EVERY) for id in units}
+        with reader.reading() as begun:
+            looks = {
+                id: unit_history.looks(begun, run_id, None, id, KEEP_EVERY, "") for id in units
+            }
         known = ", ".join(run.id for run in reader.runs())
     learned = {id: [look.record for look in own] for id, own in looks.items() if own}
     if not learned:

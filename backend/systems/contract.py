@@ -21,6 +21,7 @@ from backend.operators.network.core.job import NetworkJob, StreamTime
 from backend.workloads.relations import SlidingRelation
 from backend.workloads.stored import StoredRelation
 from storage.vocabulary.memory import Bid, Grant, MemoryUse
+from storage.vocabulary.planlog import LoggedEvaluation
 from storage.vocabulary.properties import Vocabulary
 from storage.vocabulary.records import (
     Decision,
@@ -99,6 +100,7 @@ class Recorded:
     decisions: tuple[Decision, ...] = ()
     outcomes: tuple[DecisionOutcome, ...] = ()
     events: tuple[Event, ...] = ()
+    logged: tuple[LoggedEvaluation, ...] = ()
 
     def then(self, later: Recorded) -> Recorded:
         """Both, in order."""
@@ -107,6 +109,7 @@ class Recorded:
             (*self.decisions, *later.decisions),
             (*self.outcomes, *later.outcomes),
             (*self.events, *later.events),
+            (*self.logged, *later.logged),
         )
 
 
@@ -136,7 +139,8 @@ class UnitState:
 
     facts: what it gave when its last batch was over (``KeepsState``), {} = nothing is known.
     first: the plan it began with, None = not known. totals: entity -> property -> value, of what it
-    has counted since the run began. looks: what those of its autopilot wrote down, oldest first.
+    has counted since the run began. looks: what the newest evaluations of each of its plan logs
+    wrote down, of each oldest first.
     """
 
     plan: PlanVersion

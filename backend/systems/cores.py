@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
 from backend.adaptive.core import Evaluations
+from backend.adaptive.planlog.logged import Ran, Weighed
 from backend.model.conditions import ContinuousQuery
 from backend.model.knobs import KnobSettings, KnobSpec
 from backend.operators.network.core.job import NetworkJob
@@ -73,10 +74,28 @@ class NetworkRan:
 @dataclass(frozen=True, slots=True)
 class CoreNews:
     """What a batch led to in a core. is_new: the network is executed otherwise from the next batch
-    on, with or without a decision."""
+    on, with or without a decision. ran, weighed: for the plan log (``PlanLogger``)."""
 
     records: tuple[Decision | DecisionOutcome | Event, ...] = ()
     is_new: bool = False
+    ran: Ran = field(default_factory=dict)
+    weighed: tuple[Weighed, ...] = ()
+
+    def about(self, name: str) -> CoreNews:
+        """As of one operator of several that a core has."""
+        ran = {f"{name}: {subject}": of for subject, of in self.ran.items()}
+        named = (each._replace(subject=f"{name}: {each.subject}") for each in self.weighed)
+        return replace(self, ran=ran, weighed=tuple(named))
+
+    @classmethod
+    def of(cls, parts: Sequence[CoreNews], is_new: bool) -> CoreNews:
+        """Of several operators."""
+        return cls(
+            tuple(record for part in parts for record in part.records),
+            is_new,
+            {subject: of for part in parts for subject, of in part.ran.items()},
+            tuple(each for part in parts for each in part.weighed),
+        )
 
 
 class OperatorCore(ABC):

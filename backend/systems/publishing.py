@@ -20,6 +20,7 @@ from backend.operators.contract import UnitResult
 from backend.systems.contract import Observation, Recorded, UnitJob
 from storage.vocabulary.graph import PlanGraph, PlanNode, chain
 from storage.vocabulary.kinds import EntityKind
+from storage.vocabulary.planlog import LoggedEvaluation
 from storage.vocabulary.records import (
     Decision,
     DecisionOutcome,
@@ -73,10 +74,11 @@ class PublishedUnit(ABC, Generic[AdoptedT]):
         """As of now."""
 
     def _recorded(
-        self, instructions: Iterable[AdoptedT | Decision | DecisionOutcome | Event]
+        self,
+        instructions: Iterable[AdoptedT | Decision | DecisionOutcome | Event | LoggedEvaluation],
     ) -> Recorded:
-        """Plans, decisions, outcomes and events of a core's instructions."""
-        plans, decisions, outcomes, events = [], [], [], []
+        """Plans, decisions, outcomes, events and evaluations of a core's instructions."""
+        plans, decisions, outcomes, events, logged = [], [], [], [], []
         for instruction in instructions:
             if isinstance(instruction, Decision):
                 decisions.append(instruction)
@@ -85,10 +87,13 @@ class PublishedUnit(ABC, Generic[AdoptedT]):
                 outcomes.append(instruction)
             elif isinstance(instruction, Event):
                 events.append(instruction)
+            elif isinstance(instruction, LoggedEvaluation):
+                logged.append(instruction)
             else:
                 plans.append(self._plan_record(instruction))
         self._decided |= bool(plans or decisions)
-        return Recorded(tuple(plans), tuple(decisions), tuple(outcomes), tuple(events))
+        records = tuple(plans), tuple(decisions), tuple(outcomes), tuple(events)
+        return Recorded(*records, tuple(logged))
 
 
 def _marks(d: Decision) -> list[Event]:

@@ -11,7 +11,7 @@ from backend.cql.scope import Catalog
 from backend.model.conditions import TRUE, ContinuousQuery
 from backend.model.functions import Functions
 from backend.model.schema import Schema
-from backend.workloads.sysstream import SYS_SCHEMA, SYSSTREAM
+from backend.workloads.sysstream import SYS_STREAMS
 from backend.workloads.tables import TomlTable, kind_of
 
 
@@ -24,19 +24,19 @@ def read_query(
     queries: Mapping[str, ContinuousQuery],
     system: str = "",
 ) -> ContinuousQuery:
-    """The query ``name`` over the streams of a run, SysStream among them.
+    """The query ``name`` over the streams of a run, those that it records among them.
 
     relations: stored ones; queries: those registered before, whose answers it may read. system:
-    that is to run it, '' for the first that can. What reads SysStream always has a plan: it is no
-    input whose tuples could be selected. Raises CqlError.
+    that is to run it, '' for the first that can. What reads one of these always has a plan: it is
+    no input whose tuples could be selected. Raises CqlError.
     """
-    known = {**streams, SYSSTREAM: SYS_SCHEMA}
+    known = {**streams, **SYS_STREAMS}
     query = parse_query(name, text, known, functions, relations=relations, queries=queries)
     query = replace(query, system=system)
-    if query.stream != SYSSTREAM or query.plan is not None:
+    if query.stream not in SYS_STREAMS or query.plan is not None:
         return query
-    plan = plan_of(text, Catalog({SYSSTREAM: SYS_SCHEMA}, functions=functions))
-    return replace(query, condition=TRUE, filters=(), plan=plan, streams=(SYSSTREAM,))
+    plan = plan_of(text, Catalog(SYS_STREAMS, functions=functions))
+    return replace(query, condition=TRUE, filters=(), plan=plan, streams=(query.stream,))
 
 
 def query_asked(table: TomlTable, name: str) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from backend.workloads.functions import FunctionError
 from backend.workloads.loading import load_functions
 from backend.workloads.queries import query_asked, read_query
 from backend.workloads.shipped import shipped_workloads
-from backend.workloads.sysstream import SYSSTREAM
+from backend.workloads.sysstream import SYS_STREAMS
 from backend.workloads.tables import (
     TomlTable,
     WorkloadError,
@@ -203,8 +203,8 @@ def _streams(table: TomlTable) -> tuple[StreamSpec, ...]:
         if not isinstance(value, dict):
             raise table.refuse(f"{name} must be a table [streams.{name}], not {kind_of(value)}")
         check_name(table, "stream", name)
-        if name.lower() == SYSSTREAM.lower():
-            raise table.refuse(f"{name!r} is the stream every run has of itself, not another")
+        if name.lower() in map(str.lower, SYS_STREAMS):
+            raise table.refuse(f"{name!r} is a stream every run has of itself, not another")
         twin = seen.setdefault(name.lower(), name)
         if twin != name:
             message = f"two streams are called {twin!r} and {name!r}, which differ only by case"

@@ -25,6 +25,7 @@ from dashboard.views.planlog_story import tell_log, with_log
 from dashboard.views.postmortem import Sentence, Story, tell
 from dashboard.views.stretch import stretch_words
 from storage.reader import Reader
+from storage.reading.plan_log import looks_of, subjects
 from storage.tables.rows import DecisionCounts, DecisionEntry, SeriesData
 from storage.vocabulary.records import Command, PlanVersion, Run
 
@@ -86,11 +87,11 @@ def _lost(reader: Reader, run: str, first: int) -> str:
 
 
 def _with_logs(reader: Reader, run: str, until: int | None, story: Story, entities: Book) -> Story:
-    """The story with those of the plan logs of its units."""
+    """The story with those of the plan logs that autopilots of its units keep."""
     units = reader.units(run, until)
     for unit in units:
-        if has_looks(reader, run, unit.id):
-            looks = reader.looks(run, until, unit.id, MOST_LOOKS)
+        if has_looks(reader, run, unit.id) and "" in (subjects(reader, run, unit.id) or [""]):
+            looks = looks_of(reader, run, until, unit.id, MOST_LOOKS, "")
             title = unit.title if len(units) > 1 else ""
             versions = reader.plans(run, None, unit.id)
             story = with_log(story, tell_log(looks, versions, entities, title))

@@ -8,6 +8,7 @@ from typing import Any
 
 from dashboard.components.formats import show, with_mu
 from storage.reader import Reader
+from storage.reading.plan_log import subjects
 from storage.tables.rows import StoredLook
 from storage.vocabulary.planlog import AUTOPILOT, POLICY, RECORD, ran_after
 
@@ -16,15 +17,16 @@ from storage.vocabulary.planlog import AUTOPILOT, POLICY, RECORD, ran_after
 class PlanLogEntry:
     """An evaluation: on the statistics S the plan P was chosen.
 
-    decision: its number. t: tuples of input before it. statistics: name -> value, units: name ->
-    unit. plan: digest of P; form: P itself, None where it was named before the first entry; region:
-    of the log that S fell into under P. predicted: cost of P a tuple on S, measured: what the
-    n_tuples that ran under P until the next look really cost, None where none did or it was
-    replaced otherwise; deciding: cost of the look, all in cost_unit, a tuple or in all. switched: P
-    was not in force before.
+    subject: what is decided, '' by an autopilot. decision: its number. t: tuples of input before
+    it. statistics: name -> value, units: name -> unit. plan: digest of P; form: P itself, None
+    where it was named before the first entry; region: of the log that S fell into under P.
+    predicted: cost of P a tuple on S, measured: what the n_tuples that ran under P until the next
+    look really cost, None where none did or it was replaced otherwise; deciding: cost of the look,
+    all in cost_unit, a tuple or in all. switched: P was not in force before.
     """
 
     unit_id: str
+    subject: str
     decision: int
     batch: int
     time: float
@@ -48,7 +50,7 @@ def plan_log(looks: Sequence[StoredLook]) -> list[PlanLogEntry]:
     forms: dict[str, Any] = {}
     for place, look in enumerate(looks):
         record = look.record
-        forms |= record.get("plans", {})
+        forms |= {**record.get("plans", {}), **look.forms}
         later = next(iter(looks[place + 1 : place + 2]), None)
         same = later.record if later is not None and later.unit_id == look.unit_id else None
         n_tuples, measured = ran_after(record, same)
@@ -57,6 +59,7 @@ def plan_log(looks: Sequence[StoredLook]) -> list[PlanLogEntry]:
         entries.append(
             PlanLogEntry(
                 unit_id=look.unit_id,
+                subject=look.subject,
                 decision=look.seq,
                 batch=look.batch,
                 time=look.time,
@@ -97,8 +100,10 @@ def terms_words(detail: Any) -> str:
 
 
 def has_looks(reader: Reader, run: str, unit: str | None) -> bool:
-    """Whether an autopilot of the run, or of a unit of it, took a look. A run that never had one is
-    not searched: it may have many decisions."""
+    """Whether a plan log of the run, or of a unit of it, has anything. Decisions, where an earlier
+    store has looks, are not searched where there was no autopilot: there may be many."""
+    if subjects(reader, run, unit):
+        return True
     history = reader.knob_history(run, POLICY, unit)
     had_one = any(knob.value == AUTOPILOT for knob in history)
     return had_one and bool(reader.looks(run, unit=unit, limit=1))

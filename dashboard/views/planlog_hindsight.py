@@ -14,6 +14,8 @@ from dashboard.views.planlog_returns import AdaptivityReturn, look_back
 from storage.tables.rows import StoredLook
 from storage.vocabulary.moves import distances
 
+#: Share of the prices of other plans that a return takes.
+LEAST_KNOWN: Final = 0.25
 #: Conditions are alike within so many usual moves of every statistic.
 LIKE: Final = 6.0
 
@@ -52,8 +54,10 @@ def look_back_on(looks: Sequence[StoredLook]) -> Hindsight | None:
     filled = like_filled(prices, np.array([record["statistics"] for record in records]))
     chosen = [plans.index(record["plan"]) for record in records]
     more = guessed(filled - np.array([record["cost"] for record in records])[:, None], chosen)
-    n_tuples = np.array([record["ran"][0] for record in records], dtype=np.float64)
-    measured = np.array([record["ran"][1] for record in records])
+    counts, unit = [record["ran"][0] for record in records], records[-1]["schema"]["cost_unit"]
+    whole = 1 if "/" in unit else sum(counts)  # what is no cost of a tuple is told as a mean
+    n_tuples = np.array(counts, dtype=np.float64) / whole
+    measured = np.array([record["ran"][1] for record in records]) / whole
     costs = np.maximum(0.0, measured[:, None] + more * n_tuples[:, None])
     switching = float(np.mean([record["switching"] for record in records]))
     deciding = sum(look.record["deciding"] for look in looks)
@@ -62,13 +66,30 @@ def look_back_on(looks: Sequence[StoredLook]) -> Hindsight | None:
         plans,
         float(costs[:, 0].sum()),
         len(looks),
-        int(n_tuples.sum()),
+        sum(counts),
         float(np.isfinite(prices).mean()),
         float((np.isfinite(filled) & np.isnan(prices)).mean()),
-        records[-1]["schema"]["cost_unit"].partition("/")[0],
+        unit.partition("/")[0],
         tuple(look.batch for look in ended),
         looks[0].time,
     )
+
+
+def why_none(looks: Sequence[StoredLook], back: Hindsight | None) -> str:
+    """Why it cannot be told what adapting returned, in a sentence; '' where it can. An autopilot
+    prices all rivals at a look; other cores one of them."""
+    if not any(look.record["ran"][0] for look in looks):
+        return "Nothing was measured between looks so far."
+    if back is None:
+        return "One plan ran so far, so there is nothing to compare it with."
+    n = len(back.plans)
+    others = ((back.known + back.near) * n - 1) / (n - 1)
+    if looks[-1].subject and others < LEAST_KNOWN:
+        return (
+            f"Of the prices of plans that did not run {show(others, 'pct')} are known, too few to "
+            "tell: a look prices the plan in force and one other."
+        )
+    return ""
 
 
 def on_record(looks: Sequence[StoredLook], plans: Sequence[str]) -> NDArray[np.float64]:
@@ -148,12 +169,11 @@ def returned_words(back: Hindsight) -> str:
     sentence, saved = back.back.sentence(), back.back.saved
     if saved <= 0:
         lost = f"{show(-saved, 'si')} {with_mu(back.unit)}"
-        return (
-            f"Adapting has not paid: the best single plan would have saved {lost}, and what "
-            "switching and looking cost."
-        )
+        more = ", and what switching and looking cost" if sentence.ratio is not None else ""
+        return f"Adapting has not paid: the best single plan would have saved {lost}{more}."
     if sentence.ratio is None:
-        return "Adapting cost nothing."
+        gain = f"{show(saved, 'si')} {with_mu(back.unit)}"
+        return f"Adapting saved {gain}, and deciding takes nothing of that kind."
     ratio = sentence.ratio
     times = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2f}"
     words = f"Adapting returned {times} × what it cost"

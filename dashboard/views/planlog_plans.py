@@ -8,18 +8,21 @@ from typing import NamedTuple
 from dashboard.views.book import Book
 from dashboard.views.planlog import PlanLogEntry
 from storage.tables.rows import StoredLook
+from storage.vocabulary.looks import form_words
 from storage.vocabulary.records import PlanVersion
 
 
 class LoggedPlan(NamedTuple):
     """A plan. place: among those of the log, from 0; versions: of the run that it was in force as,
-    none where that is not known; kind, order: as the plan says them."""
+    none where that is not known; kind, order: as the plan says them; words: for a plan of a part of
+    a unit, which is no version by itself."""
 
     digest: str
     place: int
     versions: tuple[int, ...]
     kind: str
     order: tuple[str, ...]
+    words: str = ""
 
     @property
     def name(self) -> str:
@@ -29,7 +32,7 @@ class LoggedPlan(NamedTuple):
     @property
     def text(self) -> str:
         """'a → b → c'."""
-        return " → ".join(self.order) or self.kind
+        return self.words or " → ".join(self.order) or self.kind
 
 
 class PlanShare(NamedTuple):
@@ -52,6 +55,8 @@ def name_plans(
 ) -> dict[str, LoggedPlan]:
     """The plans of a log by digest, in the order they were in force. looks: of one log; versions:
     of the unit, oldest first."""
+    if looks and looks[-1].subject:
+        return _name_parts(looks)
     decided = {version.decision: version for version in versions}
     own: dict[str, list[PlanVersion]] = {}
     for look in looks:
@@ -67,6 +72,18 @@ def name_plans(
             tuple(book.name(entity) for entity in known[0].order) if known else (),
         )
         for place, (digest, known) in enumerate(own.items())
+    }
+
+
+def _name_parts(looks: Sequence[StoredLook]) -> dict[str, LoggedPlan]:
+    """Plans that say themselves what they are."""
+    forms = {digest: form for look in looks for digest, form in look.forms.items()}
+    ran = dict.fromkeys(look.record[name] for look in looks for name in ("plan", "chosen"))
+    return {
+        digest: LoggedPlan(
+            digest, place, (), forms[digest][0], tuple(forms[digest][1]), form_words(forms[digest])
+        )
+        for place, digest in enumerate(ran)
     }
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dashboard.views.planlog import PlanLogEntry
 from dashboard.views.planlog_plans import LoggedPlan
 
-#: Between the two names in the address.
+#: Between the names in the address.
 BETWEEN: Final = "~"
 #: Columns and rows of the ground, and how far a cell of it may be from a look, both sides being 1.
 _CELLS: Final = (56, 36)
@@ -46,7 +46,8 @@ class SpaceGround(NamedTuple):
 
 class SpaceView(NamedTuple):
     """names: statistics that can be chosen; x, y: those on the axes, with their units. points: the
-    looks, oldest first; plans: that they chose, by place. cost_unit: of a cost a tuple."""
+    looks, oldest first; plans: that they chose, by place. cost_unit: of a cost a tuple. subject:
+    what is decided, subjects: what can be chosen of it."""
 
     names: tuple[str, ...]
     x: str
@@ -56,6 +57,8 @@ class SpaceView(NamedTuple):
     plans: tuple[LoggedPlan, ...]
     ground: SpaceGround
     cost_unit: str
+    subject: str = ""
+    subjects: tuple[str, ...] = ("",)
 
 
 def build_space(
@@ -63,9 +66,10 @@ def build_space(
     plans: Mapping[str, LoggedPlan],
     names: Sequence[str],
     show: str | None,
+    subjects: Sequence[str] = ("",),
 ) -> SpaceView:
     """entries: of one log, one at least; names: of its statistics, the most important first; show:
-    of the address."""
+    of the address; subjects: those of the unit's logs."""
     x, y = axes(show, names)
     points = tuple(_point(entry, x, y, plans[entry.plan].place) for entry in entries)
     chosen = {point.place for point in points}
@@ -79,13 +83,21 @@ def build_space(
         tuple(plan for plan in plans.values() if plan.place in chosen),
         _ground(points),
         entries[-1].cost_unit,
+        entries[-1].subject,
+        tuple(subjects),
     )
+
+
+def subject_shown(show: str | None, subjects: Sequence[str]) -> str:
+    """What is decided, as the address names it behind two statistics, or else the first."""
+    asked = (show or "").split(BETWEEN)[2:]
+    return asked[0] if asked and asked[0] in subjects else next(iter(subjects), "")
 
 
 def axes(show: str | None, names: Sequence[str]) -> tuple[str, str]:
     """The statistics that the address names; those of the greatest importance where it names none
     of the log."""
-    asked = [name for name in (show or "").split(BETWEEN) if name in names]
+    asked = [name for name in (show or "").split(BETWEEN)[:2] if name in names]
     if len(asked) == 2:
         return asked[0], asked[1]
     return names[0], names[min(1, len(names) - 1)]

@@ -26,9 +26,10 @@ def kept_looks(
     *,
     before_seq: int | None = None,
     shorts: Iterable[int] | None = None,
+    subject: str | None = None,
 ) -> list[KeptLook]:
     """The newest looks of some logs, newest first. shorts: of those whose decision has no row,
-    which verdicts; None: all looks."""
+    which verdicts; None: all looks. subject: of a log; None: of all."""
     statement = select(_LOOKS)
     if until is not None:
         statement = statement.where(_LOOKS.c.batch <= until)
@@ -39,7 +40,7 @@ def kept_looks(
     newest = statement.order_by(_LOOKS.c.seq.desc()).limit(limit)
     rows = [
         row
-        for id in logs.ids()
+        for id in logs.ids(subject=subject)
         for row in connection.execute(newest.where(_LOOKS.c.log_id == id)).all()
     ]
     rows.sort(key=lambda row: (row.batch, row.seq, logs.unit_of(row.log_id)), reverse=True)

@@ -10,7 +10,9 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import Connection
 
 from storage.reading import history, unit_history
+from storage.reading.resume import Readable
 from storage.tables.columns import dump_json
+from storage.tables.looks import PlanLogs
 from storage.tables.rows import StoredLook
 from storage.vocabulary.planlog import ran_after
 
@@ -35,8 +37,22 @@ _COLUMNS: Final = (
     *(("predicted", "DOUBLE PRECISION"), ("measured", "DOUBLE PRECISION"), ("n_tuples", "BIGINT")),
     *(("deciding", "DOUBLE PRECISION"), ("switching", "DOUBLE PRECISION")),
     *(("rival", "TEXT"), ("saving", "DOUBLE PRECISION"), ("dwell", "DOUBLE PRECISION")),
-    ("cost_unit", "TEXT"),
+    *(("cost_unit", "TEXT"), ("subject", "TEXT"), ("rival_predicted", "DOUBLE PRECISION")),
 )
+
+
+def subjects(store: Readable, run_id: str, unit: str | None) -> list[str]:
+    """What is decided in the logs of a unit, or of all: '' by an autopilot, else by name."""
+    with store.reading() as connection:
+        return PlanLogs(connection, run_id, unit).subjects
+
+
+def looks_of(
+    store: Readable, run_id: str, until: int | None, unit: str | None, limit: int, subject: str
+) -> tuple[StoredLook, ...]:
+    """As Reader.looks(), of the logs of a subject."""
+    with store.reading() as connection:
+        return unit_history.looks(connection, run_id, until, unit, limit, subject)
 
 
 def names_plan_log(text: str) -> bool:
@@ -57,7 +73,7 @@ def _rows(looks: Sequence[StoredLook]) -> Iterator[tuple[Any, ...]]:
     forms: dict[str, Any] = {}
     for look, later in zip_longest(looks, looks[1:]):
         record = look.record
-        forms |= record.get("plans", {})
+        forms |= {**record.get("plans", {}), **look.forms}
         same = later.record if later is not None and later.unit_id == look.unit_id else None
         n_tuples, measured = ran_after(record, same)
         chosen, schema = record["chosen"], record["schema"]
@@ -70,4 +86,5 @@ def _rows(looks: Sequence[StoredLook]) -> Iterator[tuple[Any, ...]]:
             *(int(chosen != record["plan"]), prices.get(chosen, record["cost"]), measured),
             *(n_tuples, record["deciding"], record["switching"], record["rival"]),
             *(record["saving"], record["dwell"], schema["cost_unit"]),
+            *(look.subject, prices.get(record["rival"])),
         )

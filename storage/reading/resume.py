@@ -11,6 +11,7 @@ from sqlalchemy import Connection, select
 
 from storage.reading import history, unit_history, values
 from storage.tables.columns import load_json
+from storage.tables.looks import PlanLogs
 from storage.tables.schema import LatestRow, RunRow, SeriesRow, UnitStateRow
 from storage.vocabulary.branches import BRANCH
 from storage.vocabulary.planlog import KEEP_EVERY
@@ -32,8 +33,8 @@ class Readable(Protocol):
 @dataclass(frozen=True, slots=True)
 class LastUnit:
     """A unit the run has or had, with its newest and its first plan, the highest number of its
-    stored decisions (0 = none), and what the newest looks of its autopilot wrote down, oldest
-    first. state: what it knew at the end of the last batch."""
+    stored decisions (0 = none), and what the newest looks of each of its plan logs wrote down,
+    oldest first. state: what it knew at the end of the last batch."""
 
     unit: Unit
     plan: PlanVersion | None
@@ -110,14 +111,18 @@ def _units(connection: Connection, run_id: str) -> tuple[LastUnit, ...]:
             unit_history.plan_at(connection, run_id, None, unit.id),
             unit_history.first_plan(connection, run_id, unit.id),
             unit_history.last_seq(connection, run_id, None, unit.id),
-            tuple(
-                look.record
-                for look in unit_history.looks(connection, run_id, None, unit.id, KEEP_EVERY)
-            ),
+            _looks(connection, run_id, unit.id),
             states.get(unit.id, {}),
         )
         for unit in history.all_units(connection, run_id)
     )
+
+
+def _looks(connection: Connection, run_id: str, unit: str) -> tuple[Json, ...]:
+    """The records that each plan log of a unit begins anew from."""
+    subjects = ("", *filter(None, PlanLogs(connection, run_id, unit).subjects))
+    asked = connection, run_id, None, unit, KEEP_EVERY
+    return tuple(look.record for s in subjects for look in unit_history.looks(*asked, s))
 
 
 def _query(entity: Entity) -> LastQuery:

@@ -92,14 +92,20 @@ def first_plan(connection: Connection, run_id: str, unit: str) -> PlanVersion | 
 
 
 def looks(
-    connection: Connection, run_id: str, until: int | None, unit: str | None, limit: int
+    connection: Connection,
+    run_id: str,
+    until: int | None,
+    unit: str | None,
+    limit: int,
+    subject: str | None = None,
 ) -> tuple[StoredLook, ...]:
-    """As Reader.looks(); of earlier stores those in decisions that are whole."""
+    """As Reader.looks(), of the logs of a subject, None = of all; of earlier stores those in
+    decisions that are whole."""
     logs = PlanLogs(connection, run_id, unit)
-    kept = [look.stored for look in kept_looks(logs, connection, until, limit)]
-    earlier = _in_decisions(connection, run_id, until, unit, limit)
+    kept = [look.stored for look in kept_looks(logs, connection, until, limit, subject=subject)]
+    earlier = () if subject else _in_decisions(connection, run_id, until, unit, limit)
     newest = sorted((*kept, *earlier), key=lambda look: (-look.batch, look.unit_id, -look.seq))
-    return tuple(sorted(newest[:limit], key=lambda look: (look.unit_id, look.seq)))
+    return tuple(sorted(newest[:limit], key=lambda look: (look.unit_id, look.subject, look.seq)))
 
 
 def _in_decisions(

@@ -15,7 +15,7 @@ from storage.tables.packed import LogHead, PackedFacts, unpack_look, unpack_plan
 from storage.tables.rows import DecisionEntry, StoredLook
 from storage.tables.schema import LoggedPlanRow, LookRow, PlanLogRow
 from storage.vocabulary.looks import LookFacts, look_decision, look_terms
-from storage.vocabulary.planlog import RECORD, form_digest
+from storage.vocabulary.planlog import RECORD, SUBJECT, form_digest
 from storage.vocabulary.records import Decision, Json
 
 _LOGS = PlanLogRow.__table__
@@ -86,7 +86,9 @@ class KeptLook(NamedTuple):
     def stored(self) -> StoredLook:
         """As pages and a run that goes on read it, its schema spelt out."""
         record = {**self.record, "schema": self.log.schema}
-        return StoredLook(self.log.unit_id, self.seq, self.batch, self.time, record)
+        named = {record["plan"], record["chosen"], *(plan for plan, *_ in record["offers"])}
+        forms = {plan.digest: plan.form for plan in self.log.plans if plan.digest in named}
+        return StoredLook(self.log.unit_id, self.seq, self.batch, self.time, record, forms)
 
     @property
     def entry(self) -> DecisionEntry:
@@ -114,9 +116,18 @@ class PlanLogs:
             _LOG_CHECK.check(row)
             self._rows[row.id] = row
 
-    def ids(self, unit: str | None = None) -> list[int]:
-        """Keys of the logs, or of those of a unit."""
-        return [id for id, row in self._rows.items() if unit in (None, row.unit_id)]
+    def ids(self, unit: str | None = None, subject: str | None = None) -> list[int]:
+        """Keys of the logs, or of those of a unit, of a subject."""
+        return [
+            id
+            for id, row in self._rows.items()
+            if unit in (None, row.unit_id) and subject in (None, row.schema.get(SUBJECT, ""))
+        ]
+
+    @property
+    def subjects(self) -> list[str]:
+        """What is decided in them, each once; '' of autopilots."""
+        return sorted({row.schema.get(SUBJECT, "") for row in self._rows.values()})
 
     @property
     def units(self) -> set[str]:

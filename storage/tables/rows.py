@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from storage.vocabulary.kinds import InputState
+from storage.vocabulary.planlog import SUBJECT
 from storage.vocabulary.records import (
     Decision,
     DecisionOutcome,
@@ -120,14 +122,21 @@ class StoredInputBatch:
 
 @dataclass(frozen=True, slots=True)
 class StoredLook:
-    """A look of a unit's autopilot: number of its decision, and what it wrote down to decide
-    again."""
+    """A look of a unit's autopilot, or an evaluation of a core: number of its decision, and what it
+    wrote down. forms: the plans it names, by digest, as far as they are known."""
 
     unit_id: str
     seq: int
     batch: int
     time: float
     record: Json
+    forms: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def subject(self) -> str:
+        """What was decided; '' by an autopilot."""
+        schema = self.record.get("schema")
+        return str(schema.get(SUBJECT, "")) if isinstance(schema, Mapping) else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,14 @@ class PlanLogRow(Base):
     __tablename__ = "plan_logs"
     id: Mapped[int] = mapped_column(BigKey, primary_key=True, comment="key of the log")
     run_id: Mapped[str] = run()
-    unit_id: Mapped[str] = mapped_column(Text, comment="unit whose autopilot it is of")
+    unit_id: Mapped[str] = mapped_column(Text, comment="unit whose evaluations it has")
     began: Mapped[int] = mapped_column(
         BigInteger, comment="tuples of input before it began (tuples)"
     )
     algorithm: Mapped[str] = mapped_column(Text, comment="of its first look")
     schema: Mapped[Any] = mapped_column(
         JsonText(OBJECT),
-        comment='JSON {"version", "statistics": [[name, unit]], "cost_unit"}',
+        comment='JSON {"version", "statistics": [[name, unit]], "cost_unit", "subject"?}',
     )
     __table_args__ = (UniqueConstraint("run_id", "unit_id", "began"),)
 
@@ -49,7 +49,7 @@ class LoggedPlanRow(Base):
 
 
 class LookRow(Base):
-    """A look of an autopilot."""
+    """A look of an autopilot, or an evaluation of another core."""
 
     __tablename__ = "plan_log_looks"
     id: Mapped[int] = mapped_column(
@@ -64,7 +64,7 @@ class LookRow(Base):
     short: Mapped[int | None] = mapped_column(
         BigInteger,
         comment="1 = kept the plan below the threshold, 0 = kept it otherwise; NULL = its "
-        "decision has a row in decisions",
+        "decision has a row in decisions, or is left out there",
     )
     packed: Mapped[bytes] = mapped_column(
         LargeBinary, comment="its numbers, packed (storage/tables/packed.py)"

@@ -8,13 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from storage.vocabulary.headroom import DETAIL, Headroom
 from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.planlog import LOOK, RECORD, SURE_SAVING
 from storage.vocabulary.records import Decision, Json
 from storage.vocabulary.words import arrows, count, significant
+
+#: Kinds of plans whose parts stand beside each other.
+UNORDERED: Final = frozenset({"caches", "constraints", "bits", "chains", "pipelines"})
 
 
 def form_facts(version: int | None, form: Json) -> dict[str, Any]:
@@ -30,6 +33,8 @@ def form_words(form: Json) -> str:
     kind, order, moves = _parts(form)
     if kind == "no early drop":
         return kind
+    if kind in UNORDERED:
+        return ", ".join(order) or f"no {kind}"
     if kind == "ticket":
         return "ticket routing"
     if kind == "hybrid":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 #: Kind of such a decision.
@@ -13,6 +14,8 @@ LOOK: Final = "look"
 SURE_SAVING: Final = "sure saving × dwell"
 #: Where its detail has what it takes to decide again.
 RECORD: Final = "plan_log"
+#: Where a schema has what is decided, of a unit with several logs.
+SUBJECT: Final = "subject"
 #: Looks of a log after which one keeps the state behind it.
 KEEP_EVERY: Final = 256
 #: What a look leaves out of its record where it is false, 0 or empty.
@@ -23,6 +26,24 @@ THRESHOLDS: Final = "thresholds"
 AUTOPILOT: Final = "autopilot"
 #: Looks that kept the plan, by verdict: whether that was for being below the threshold.
 SHORT_OF: Final[Mapping[str, int]] = {"kept": 0, "below_threshold": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedEvaluation:
+    """An evaluation that no autopilot took, as the plan log has it. seq, batch, algorithm,
+    knob_version: of its decision, stored or not; version: of the plan in force; record: in the form
+    of a look, without a saving that is sure, a dwell or a next look; subject, cost_unit: of its
+    log."""
+
+    seq: int
+    batch: int
+    algorithm: str
+    version: int
+    knob_version: int
+    record: Any
+    subject: str
+    cost_unit: str
+    unit_id: str = ""
 
 
 def form_digest(form: Any) -> str:

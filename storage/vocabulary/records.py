@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from storage.vocabulary.kinds import CommandState, EntityKind, InputState, RunState, Severity
+from storage.vocabulary.planlog import LoggedEvaluation
 from storage.vocabulary.taps import TapSample
 
 Json: TypeAlias = Any
@@ -22,10 +23,8 @@ DATA, SURROGATE = "data", "surrogate"
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A stream a run reads. schema: [[attribute, type], ...]. source: facts to show.
-
-    timestamp: the attribute that carries its time, or '' for the arrival number.
-    """
+    """A stream a run reads. schema: [[attribute, type], ...]. source: facts to show. timestamp: the
+    attribute that carries its time, or '' for the arrival number."""
 
     name: str
     schema: Json
@@ -167,9 +166,8 @@ class Decision:
 
     ``lhs relation rhs`` was tested (for example 0.31 >= 0.10) on n tuples; verdict is one of
     switched, kept, below_threshold, cooldown, thin, pinned, acted. seq counts ALL evaluations of
-    the unit from 1 (stored rejected ones may be a sample; seq shows the gaps). old/new: plan orders
-    (ASC names).
-    predicted_* : visits per tuple (or the unit in detail["cost_unit"]) on the sample of n_sample.
+    the unit from 1 (stored rejected ones may be a sample; seq shows the gaps). old/new: plans.
+    predicted_*: visits per tuple (or the unit in detail["cost_unit"]) on the sample of n_sample.
     """
 
     seq: int
@@ -398,3 +396,4 @@ class BatchRecord:
     inputs: tuple[InputBatch, ...] = ()
     states: tuple[KeptState, ...] = ()
     taps: tuple[TapSample, ...] = ()
+    logged: tuple[LoggedEvaluation, ...] = ()

@@ -47,7 +47,7 @@ from storage.vocabulary.records import (
 )
 from storage.writing.checks import check_sample
 from storage.writing.last_results import LastResults
-from storage.writing.looks import write_looks
+from storage.writing.looks import KnownLogs, LookWriter
 from storage.writing.newest import write_misfits
 from storage.writing.taps import write_taps
 from storage.writing.upsert import add_once, put, put_numbers
@@ -65,6 +65,7 @@ class RunCache:
     last_batch: newest batch, -1 before the first. series: (entity, property) -> key.
     kinds: entity -> kind. published: digests of the newest entities and matrices, to leave
     repeats unwritten. inputs: input -> (state, note). results: those kept; replaced, never changed.
+    logs: plan logs, as looks of them were written.
     """
 
     loaded: bool = False
@@ -74,6 +75,7 @@ class RunCache:
     published: dict[tuple[str, str], bytes] = field(default_factory=dict)
     inputs: dict[str, tuple[str, str]] = field(default_factory=dict)
     results: LastResults = field(default_factory=LastResults)
+    logs: KnownLogs = field(default_factory=dict)
 
     def copy(self) -> RunCache:
         """A copy to change within a transaction that may fail."""
@@ -85,6 +87,7 @@ class RunCache:
             dict(self.published),
             dict(self.inputs),
             self.results,
+            dict(self.logs),
         )
 
     def load(self, connection: Connection, run_id: str) -> None:
@@ -167,7 +170,7 @@ def write(connection: Connection, record: BatchRecord, position: int, cache: Run
         changed.add("samples")
     if _write_matrices(connection, run_id, position, time, record.matrices, cache):
         changed.add("matrices")
-    changed |= _write_history(connection, record, position)
+    changed |= _write_history(connection, record, position, cache)
     if record.results:
         _write_results(connection, run_id, position, record.results, cache)
         changed.add("results")
@@ -180,9 +183,13 @@ def write(connection: Connection, record: BatchRecord, position: int, cache: Run
     return changed
 
 
-def _write_history(connection: Connection, record: BatchRecord, position: int) -> set[str]:
+def _write_history(
+    connection: Connection, record: BatchRecord, position: int, cache: RunCache
+) -> set[str]:
     run, time = record.run_id, record.batch.time
-    decisions = write_looks(connection, run, time, record.decisions)
+    writer = LookWriter(connection, run, time, cache.logs)
+    decisions = writer.looks(record.decisions)
+    writer.evaluations(record.logged)
     once: tuple[tuple[str, type[Base], list[_Row]], ...] = (
         ("plans", PlanRow, [row_of(p, run_id=run, time=time) for p in record.plans]),
         ("decisions", DecisionRow, [row_of(d, run_id=run, time=time) for d in decisions]),
@@ -192,7 +199,7 @@ def _write_history(connection: Connection, record: BatchRecord, position: int) -
     for _, model, rows in once:
         add_once(connection, model, rows)
     changed = {name for name, _, rows in once if rows}
-    if record.decisions:
+    if record.decisions or record.logged:
         changed.add("decisions")
     if record.outcomes:
         put(connection, OutcomeRow, [row_of(o, run_id=run, time=time) for o in record.outcomes])

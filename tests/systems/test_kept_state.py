@@ -41,7 +41,11 @@ def state_of(bench: Bench) -> UnitState:
         if sample.property.endswith("_total") and sample.value is not None:
             totals.setdefault(sample.entity, {})[sample.property] = sample.value
     n_decisions = max((decision.seq for decision in bench.recorded.decisions), default=0)
-    return UnitState(plan, n_decisions, known(bench), totals=totals)
+    looks, schemas = list[Any](), dict[int, Any]()
+    for record in (stored(each.record) for each in bench.recorded.logged):
+        spelt = schemas.setdefault(record["began"], record["schema"])
+        looks.append({**record, "schema": spelt})
+    return UnitState(plan, n_decisions, known(bench), totals=totals, looks=tuple(looks))
 
 
 def divide(bench: Bench) -> dict[str, Bid]:

@@ -86,6 +86,11 @@ class PlanLog:
         self._open, self._open_region = evaluation, region.id
         return evaluation
 
+    @property
+    def region(self) -> int:
+        """The id of the region that the last evaluation is in."""
+        return self._open_region
+
     def ran(self, n_tuples: int, cost: float) -> None:
         """So many tuples ran under the plan of the last evaluation, and cost so much together."""
         if self._open is None:

@@ -16,16 +16,18 @@ from backend.adaptive.planlog.records import (
     real_number,
     whole_number,
 )
-from storage.vocabulary.planlog import form_digest
+from storage.vocabulary.planlog import SUBJECT, form_digest
 
 LookRecord = Mapping[str, LogJson]
 
 
 def newest_log(records: Sequence[LookRecord], schema: LogSchema) -> list[LookRecord]:
-    """Those of the log that the last one is of; none where that is of another schema.
+    """Those of the log that the last one of the subject is of; none where that is of another
+    schema.
 
     Raises PlanLogRefused where the last one does not say what it is of.
     """
+    records = [record for record in records if subject_of(record) == schema.subject]
     if not records:
         return []
     last = records[-1]
@@ -36,6 +38,12 @@ def newest_log(records: Sequence[LookRecord], schema: LogSchema) -> list[LookRec
     own = [record for record in records if isinstance(record, Mapping)]
     same = [record for record in own if record.get("began") == last["began"]]
     return [record for record in same if _schema_digest(record) == schema.digest]
+
+
+def subject_of(record: LookRecord) -> str:
+    """What is decided; '' of an autopilot, and where the schema is not spelt out."""
+    schema = record.get("schema") if isinstance(record, Mapping) else None
+    return str(schema.get(SUBJECT, "")) if isinstance(schema, Mapping) else ""
 
 
 def since_state(records: Sequence[LookRecord]) -> Sequence[LookRecord]:

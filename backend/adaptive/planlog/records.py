@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from storage.vocabulary.planlog import form_digest
+from storage.vocabulary.planlog import SUBJECT, form_digest
 
 #: JSON-typed data.
 LogJson: TypeAlias = Any
@@ -32,10 +32,12 @@ class NamedStatistic:
 
 @dataclass(frozen=True, slots=True)
 class LogSchema:
-    """What the numbers of a log are. statistics: of S, in order; cost_unit: of a cost per tuple."""
+    """What the numbers of a log are. statistics: of S, in order; cost_unit: of a cost per tuple.
+    subject: what is decided, of a unit that has several logs."""
 
     statistics: tuple[NamedStatistic, ...]
     cost_unit: str
+    subject: str = ""
 
     def form(self) -> dict[str, LogJson]:
         """As a log holds it."""
@@ -43,7 +45,16 @@ class LogSchema:
             "version": LOG_VERSION,
             "statistics": [[each.name, each.unit] for each in self.statistics],
             "cost_unit": self.cost_unit,
+            **({SUBJECT: self.subject} if self.subject else {}),
         }
+
+    @classmethod
+    def of(cls, form: Mapping[str, LogJson]) -> LogSchema:
+        """That of a form. Raises PlanLogRefused for another version."""
+        statistics = tuple(NamedStatistic(*each) for each in form["statistics"])
+        schema = cls(statistics, form["cost_unit"], form.get(SUBJECT, ""))
+        schema.check(form)
+        return schema
 
     @property
     def digest(self) -> str:

@@ -18,6 +18,7 @@ from backend.adaptive.ordering.orders import cost_of_view, order_cost
 from backend.adaptive.ordering.policies import Policy, policy_class
 from backend.adaptive.ordering.ranks import PS_PER_US, Picoseconds
 from backend.adaptive.ordering.view import MatrixView
+from backend.adaptive.planlog.logged import Weighed
 from backend.adaptive.words import REFILLED, arrows
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
@@ -40,7 +41,7 @@ from backend.systems.agreedy.overhead import OverheadMeter
 from backend.systems.agreedy.pipeline import pipeline_of
 from backend.systems.agreedy.profiler import Profiler, Taken
 from backend.systems.agreedy.race import Race, RaceStep, Standing
-from backend.systems.agreedy.steering import FilterPilot, look_record
+from backend.systems.agreedy.steering import FilterPilot, look_record, spent_us, weighed_check
 from storage.vocabulary.records import Decision, DecisionOutcome, Event, Json, Matrix
 
 FilterEvent: TypeAlias = BatchFiltered | KnobsChanged | QueriesChanged
@@ -73,7 +74,8 @@ class FiltersReOptimizer:
     """Keeps the order of one query's filters or replaces it, with the evidence.
 
     Each batch slides the profile window, brings V up to date and checks the algorithm's invariant
-    once (batch rule). Without a query there is nothing to order.
+    once (batch rule). Without a query there is nothing to order. weighed: the check of the last
+    batch, for the plan log.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class FiltersReOptimizer:
         self._follow_up: FollowUp[Sequence[int], _Profiled] = FollowUp()
         self._n_followed = 0
         self._judged: Seen | None = None
+        self.weighed: Weighed | None = None
         self._race = Race()
         self._gap: float | None = None
         self._since_check = 0
@@ -178,6 +181,10 @@ class FiltersReOptimizer:
         seen = self._judged or self._seen()
         return view_matrices(self._query.name, self._profiler.names, *seen)
 
+    def spent_us(self, event: BatchFiltered) -> float:
+        """What the filters of a batch cost, at the prices of now."""
+        return spent_us(event, self._profiler, self.knobs)
+
     def _seen(self) -> Seen:
         profiler = self._profiler
         kept, costs = self._policy.kept(profiler.view), profiler.prices(self.knobs)
@@ -220,7 +227,7 @@ class FiltersReOptimizer:
 
     def handle(self, event: FilterEvent) -> list[FilterInstruction]:
         """The instructions an event calls for."""
-        self._judged = None
+        self._judged = self.weighed = None
         if isinstance(event, BatchFiltered):
             return self._on_batch(event)
         if isinstance(event, KnobsChanged):
@@ -316,6 +323,7 @@ class FiltersReOptimizer:
             check, situation, self._profiler.window, self._policy, finding, verdict
         )
         self._since_check = 0
+        self.weighed = weighed_check(decision, self._profiler, situation)
         instructions: list[FilterInstruction] = []
         if switched or self._evaluations.is_stored(verdict, self.knobs.reject_sample_every):
             instructions = self._switch(decision, order) if switched else [decision]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from backend.adaptive.ordering.costing import tuple_costs
+from backend.adaptive.ordering.findings import Situation
 from backend.adaptive.ordering.orders import greedy_order, optimal_order
 from backend.adaptive.ordering.ranks import PS_PER_US, Picoseconds
 from backend.adaptive.planlog.confidence import order_worst
+from backend.adaptive.planlog.logged import Weighed, statistics
 from backend.adaptive.planlog.records import LogJson, LogSchema, NamedStatistic
 from backend.adaptive.planlog.steered import SteeredLook
 from backend.adaptive.planlog.steering import Steering
@@ -21,6 +24,9 @@ from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.profiler import Profiler, Taken
 from storage.vocabulary.looks import LookFacts
 from storage.vocabulary.records import Decision
+
+#: What thresholds decide, in the plan log.
+SUBJECT: Final = "order by thresholds"
 
 
 def log_schema(names: Sequence[str]) -> LogSchema:
@@ -90,9 +96,7 @@ class FilterPilot(Steering):
 
     def filtered(self, event: BatchFiltered, profiler: Profiler, knobs: AgreedyKnobs) -> None:
         """A batch ran under the order in force."""
-        costs = zip(profiler.names, profiler.prices(knobs), strict=True)
-        spent = sum(event.evaluated.get(name, 0) * ps for name, ps in costs)
-        self.ran(event.n_tuples, spent / PS_PER_US)
+        self.ran(event.n_tuples, spent_us(event, profiler, knobs))
 
     def look_at(self, profiler: Profiler, knobs: AgreedyKnobs) -> SteeredLook | None:
         """A look, when one is due."""
@@ -104,6 +108,22 @@ class FilterPilot(Steering):
             knobs.filter_algorithm == "optimal",
         )
         return self.look(orders, list(profiler.order), knobs.least_samples, knobs.caution)
+
+
+def spent_us(event: BatchFiltered, profiler: Profiler, knobs: AgreedyKnobs) -> float:
+    """What the filters of a batch cost."""
+    costs = zip(profiler.names, profiler.prices(knobs), strict=True)
+    return sum(event.evaluated.get(name, 0) * ps for name, ps in costs) / PS_PER_US
+
+
+def weighed_check(decision: Decision, profiler: Profiler, situation: Situation) -> Weighed:
+    """A check of the order as the plan log has it, whatever it came to."""
+    order, drops = situation.view.order, situation.view.counts[0].tolist()
+    n, names = max(1, situation.n_tuples), profiler.names
+    probs = [drops[order.index(place)] / n for place in range(len(names))]
+    costs = [ps / PS_PER_US for ps in situation.costs]
+    measured = statistics(names, drop=("prob", probs), cost=("us/tuple", costs))
+    return Weighed(decision, SUBJECT, "us/tuple", measured)
 
 
 def look_record(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from backend.adaptive.planlog.logged import PlanLogger
 from backend.cql.printer import format_filter
 from backend.model.conditions import ContinuousQuery, WindowMember
 from backend.model.events import KnobsChanged, QueriesChanged
@@ -22,8 +23,10 @@ from backend.systems.agreedy.published import (
     race_samples,
 )
 from backend.systems.agreedy.reoptimizer import LAPS, FiltersReOptimizer
+from backend.systems.agreedy.steering import SUBJECT
 from backend.systems.contract import BatchRan, Recorded, Refused, UnitJob, UnitState
 from backend.systems.publishing import PublishedUnit, order_of, tuples_so_far
+from storage.vocabulary.planlog import LoggedEvaluation
 from storage.vocabulary.records import Entity, Matrix, PlanVersion, Sample
 
 
@@ -54,6 +57,7 @@ class FilterUnit(PublishedUnit[AdoptFilters]):
         self._operator: PipelineOperator | None = None
         self._ran = self.core.plan
         self._raised: dict[str, int] = {}
+        self._logger = PlanLogger()
 
     @property
     def plan_version(self) -> int:
@@ -71,7 +75,8 @@ class FilterUnit(PublishedUnit[AdoptFilters]):
         order, n_decisions = order_of(plan), state.n_decisions
         n_tuples = int(state.total(unit_entity(self._job.id), "tuples_total"))
         resumed = self.core.resume(order, plan.version, n_decisions, batch, state.looks, n_tuples)
-        return self._recorded(resumed)
+        said = self._logger.resume(state.looks, {"t": n_tuples})
+        return self._recorded([*resumed, *said])
 
     def operator(self, batch_id: int) -> PipelineOperator:
         core, job, known = self.core, self._job, self._operator
@@ -98,7 +103,17 @@ class FilterUnit(PublishedUnit[AdoptFilters]):
             self._raised[name] = self._raised.get(name, 0) + n
         filtered = self._filtered(event)
         self._laps.begin()
-        return self._recorded(self.core.handle(filtered))
+        version = self.core.plan.version
+        instructions = self.core.handle(filtered)
+        return self._recorded([*self._log(filtered, version), *instructions])
+
+    def _log(self, filtered: BatchFiltered, version: int) -> list[LoggedEvaluation]:
+        """The check that thresholds decided on, after a batch under a version of the plan."""
+        n, weighed = filtered.n_tuples, self.core.weighed
+        self._logger.passed(n)
+        is_current = filtered.plan_version == version and not self.core.knobs.is_piloted
+        ran = {SUBJECT: (n, self.core.spent_us(filtered))} if is_current else {}
+        return self._logger.logged(ran, [weighed] if weighed else [], version)
 
     def changed(self, event: KnobsChanged | QueriesChanged) -> Recorded:
         if isinstance(event, QueriesChanged):

@@ -15,6 +15,7 @@ from backend.operators.network.core.tuning import Tuning
 from backend.operators.network.core.work import OperatorTree
 from backend.operators.network.eddy.tuning import EddyProfile, EddyTuning, StateTuning
 from backend.operators.network.kinds.eddy import EddyOp
+from backend.systems.amri import weighing
 from backend.systems.amri.eddy import AdaptedEddy
 from backend.systems.amri.knobs import AmriKnobs
 from backend.systems.amri.planning import planned
@@ -33,7 +34,7 @@ from backend.systems.joined import JoinsByOperator, keys_of
 from storage.vocabulary.amri import AMRI as VOCABULARY
 from storage.vocabulary.amri_costs import Bits
 from storage.vocabulary.memory import Bid, Grant, MemoryUse
-from storage.vocabulary.records import Decision, DecisionOutcome, Sample
+from storage.vocabulary.records import Sample
 
 _PIN: Final = re.compile(r"\s*([^:;]+?)\s*:\s*(\d+(?:[ ,]+\d+)*)\s*")
 
@@ -77,13 +78,14 @@ class AmriCore(JoinsByOperator[AdaptedEddy, PublishedEddy]):
         return "the eddies are tuned otherwise" if changed else ""
 
     def observe(self, ran: NetworkRan) -> CoreNews:
-        before, records = self._tunings, list[Decision | DecisionOutcome]()
+        before, news = self._tunings, list[CoreNews]()
         for id, eddy in self.items():
-            counts = ran.report.operators.get(id)
+            counts, access = ran.report.operators.get(id), [s.in_force for s in eddy.states]
             if counts is not None and isinstance(counts.profile, EddyProfile):
-                records += eddy.observe(ran.batch_id, counts.profile)
+                records = eddy.observe(ran.batch_id, counts.profile)
+                news.append(weighing.news(eddy, records, access))
         self._shown_now = None
-        return CoreNews(tuple(records), self._tunings != before)
+        return CoreNews.of(news, self._tunings != before)
 
     def bids(self) -> Mapping[str, Bid]:
         return {shown.id: self[shown.id].bid(shown.node, shown.indexes) for shown in self._shown}

@@ -83,7 +83,7 @@ class SelectionReOptimizer:
         self._watch = Watch(self._constructs)
         self._ledger = RegretLedger(PlanShape.of(self._plan))
         self._finder = PathFinder(self._constructs)
-        self._trials, self._others = Trials(), OtherValues()
+        self.trials, self._others = Trials(), OtherValues()
         self._pending: str | None = "initial order"
         self._monitoring: Monitoring | None = None
         self._follow_up: FollowUp[PlanShape, Regions] = FollowUp()
@@ -175,7 +175,7 @@ class SelectionReOptimizer:
             self._ledger.add(event.n_tuples, regions)
             instructions += self._follow(event, regions)
             if knobs.is_piloted:
-                self.pilot.executed(event, self._plan, self._cost_model())
+                self.pilot.executed(event, self._plan, self.cost_model())
         is_due = self._watch.is_due(knobs.lambda_tuples)
         if is_due:
             self._settle()
@@ -220,12 +220,13 @@ class SelectionReOptimizer:
 
     def _settle(self) -> None:
         """An entry of the regret ledger."""
-        self._ledger.settle(self._constructs, PlanShape.of(self._plan), self._cost_model())
+        self._ledger.settle(self._constructs, PlanShape.of(self._plan), self.cost_model())
 
     def _weights(self) -> Mapping[str, float] | None:
         return normalised(self._measured, self._constructs.attributes)
 
-    def _cost_model(self) -> CostModel:
+    def cost_model(self) -> CostModel:
+        """What visits cost now."""
         return self.knobs.cost_model(self._weights(), self._constructs.n_words)
 
     # ------------------------------------------------------------------ the trigger
@@ -253,7 +254,7 @@ class SelectionReOptimizer:
     ) -> list[Instruction]:
         """Count a rejected evaluation; record it unless the knob samples it away."""
         moment = self._moment("rearrangement", batch_id, reading)
-        self._trials.rejected(moment, verdict)
+        self.trials.rejected(moment, verdict)
         if not self._evaluations.is_stored(verdict, self.knobs.reject_sample_every):
             return []
         visits = None
@@ -261,7 +262,7 @@ class SelectionReOptimizer:
             visits = self._watch.expected_visits(self._plan, moment.sample, self.knobs).detail()
         detail: dict[str, Any] = {"sample": moment.source, "visits_ci": visits}
         detail |= {"paths": self._paths(), **cooldown_detail(moment, verdict)}
-        detail |= self._trials.taken() | self._others.at(moment)
+        detail |= self.trials.taken() | self._others.at(moment)
         detail |= recorded(rejection_headroom(moment, verdict, len(self._watch.profile), SAMPLED))
         watched = moment.watched
         said = why if watched is None else f"{change_sentence(moment, watched)}; {why}"
@@ -278,7 +279,7 @@ class SelectionReOptimizer:
             built_by=self._built_by,
             watch=self._watch,
             knobs=self.knobs,
-            model=self._cost_model(),
+            model=self.cost_model(),
             constructs=self._constructs,
             sample=sample,
             source=source,
@@ -290,14 +291,13 @@ class SelectionReOptimizer:
     def _paths(self) -> list[dict[str, object]]:
         """Ways of the last sampled tuples under the plan in force."""
         values, regions = self._watch.profile.recent(N_PATHS)
-        shape, rule = PlanShape.of(self._plan), self.knobs.stop_rule
-        return self._finder.paths(shape, rule, values, regions)
+        return self._finder.paths(PlanShape.of(self._plan), self.stop_rule, values, regions)
 
     # ------------------------------------------------------------------ the autopilot
 
     def _look(self, batch_id: int) -> list[Instruction]:
         """A look of the autopilot, when one is due."""
-        look = self.pilot.look_at(self._plan, self._cost_model(), self.knobs)
+        look = self.pilot.look_at(self._plan, self.cost_model(), self.knobs)
         if look is None:
             return []
         moment = self._moment(LOOK, batch_id, None)
@@ -313,9 +313,9 @@ class SelectionReOptimizer:
         moment, paths = self._moment(kind, batch_id, reading), self._paths()
         rearrangement = rearrange(moment, periods)
         choice = rearrangement.choice
-        self._trials.rebuilt(moment, rearrangement.proposal.shape, choice)
+        self.trials.rebuilt(moment, rearrangement.proposal.shape, choice)
         said = rearrangement_sentence(moment, rearrangement)
-        detail = {**choice_detail(moment, rearrangement), "paths": paths, **self._trials.taken()}
+        detail = {**choice_detail(moment, rearrangement), "paths": paths, **self.trials.taken()}
         detail |= self._others.at(moment) | recorded(choice_headroom(moment, choice))
         verdict: Verdict = "switched" if choice.switches else "kept"
         decision = decision_record(moment, verdict, said, detail, choice)
@@ -364,7 +364,7 @@ class SelectionReOptimizer:
             return []
         self._watch.baseline = None
         self._await("stop rule changed")
-        self._trials.restart()
+        self.trials.restart()
         instructions = self._follow_up.end(event.batch_id)
         self._plan = replace(self._plan, version=self._plan.version + 1)
         self._watch.restart()
@@ -384,7 +384,7 @@ class SelectionReOptimizer:
         instructions = self._follow_up.end(event.batch_id)
         self._constructs = constructs
         self._finder = PathFinder(constructs)
-        self._trials.restart()
+        self.trials.restart()
         self._watch.rebuild(constructs)
         self.pilot = SelectionPilot(constructs, self.pilot.t)
         shape, appended = carried_plan(PlanShape.of(self._plan), old, constructs)

@@ -18,12 +18,15 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.adaptive.planlog.logged import Weighed
 from backend.adaptive.stats import thinned
 from backend.systems.asc.cost import PlanChoice, PlanShape, branch_free_price
 from backend.systems.asc.macro import macro_sequence
 from backend.systems.asc.matching import Regions
 from backend.systems.asc.orderings import BASELINES
 from backend.systems.asc.watch import EvaluationMoment
+from backend.systems.asc.weighing import weighed
+from storage.vocabulary.kinds import Verdict
 
 #: Orders of the run that are costed with a trial, and the sampled tuples that is done on, at most.
 MOST_ORDERS: Final = 16
@@ -54,6 +57,8 @@ class Trials:
         self._is_fresh = True
         self._credit = 0
         self._at = 0
+        #: The last evaluation, for the plan log; whoever takes it takes it away.
+        self.weighed: Weighed | None = None
 
     def restart(self) -> None:
         """Queries or the stop rule changed: nothing known holds any longer."""
@@ -66,8 +71,9 @@ class Trials:
         trials, self._open = self._open, []
         return {"trials": trials} if trials else {}
 
-    def rejected(self, moment: EvaluationMoment, verdict: str) -> None:
+    def rejected(self, moment: EvaluationMoment, verdict: Verdict) -> None:
         """Note an evaluation at which nothing was built."""
+        self.weighed = weighed(moment, verdict)
         if self._skips(moment):
             return
         self._earn(moment)
@@ -81,6 +87,7 @@ class Trials:
 
     def rebuilt(self, moment: EvaluationMoment, proposed: PlanShape, choice: PlanChoice) -> None:
         """Note an evaluation at which ``proposed`` was built and met the plan in force."""
+        self.weighed = weighed(moment, "switched" if choice.switches else "kept", choice)
         if self._skips(moment):
             return
         self._earn(moment)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from backend.adaptive.planlog.logged import PlanLogger
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import (
     AdoptPlan,
@@ -20,6 +21,7 @@ from backend.operators.selection.operator import SelectionOperator
 from backend.operators.selection.worker import ShippedPlan
 from backend.systems.asc.arrows import arrow_matrices
 from backend.systems.asc.constructs import ConstructSet
+from backend.systems.asc.cost import PlanShape, executed_cost
 from backend.systems.asc.entity_book import EntityBook
 from backend.systems.asc.knobs import AscKnobs
 from backend.systems.asc.matching import StopRule
@@ -31,8 +33,10 @@ from backend.systems.asc.reoptimizer import SelectionReOptimizer
 from backend.systems.asc.shipping import shipped_plan
 from backend.systems.asc.visit_costs import VisitCostMeter
 from backend.systems.asc.ways import is_on_the_way, passed
+from backend.systems.asc.weighing import SUBJECT
 from backend.systems.contract import BatchRan, Recorded, Refused, UnitJob, UnitState
 from backend.systems.publishing import PublishedUnit, tuples_so_far
+from storage.vocabulary.planlog import LoggedEvaluation
 from storage.vocabulary.records import Entity, Matrix, PlanVersion, Sample
 from storage.vocabulary.taps import TapSample
 
@@ -61,7 +65,7 @@ class SelectionUnit(PublishedUnit[AdoptPlan]):
         self.core = SelectionReOptimizer(job.queries, job.schema, settings, job.progress)
         super().__init__(job)
         self._queries = {query.name: query for query in job.queries}
-        self._ran = self.core.plan
+        self._ran, self._logger = self.core.plan, PlanLogger()
         self._shipped: _Shipped | None = None
         self._operator: SelectionOperator | None = None
         self._n_last = 0
@@ -89,7 +93,8 @@ class SelectionUnit(PublishedUnit[AdoptPlan]):
         resumed = self.core.resume(
             shape, plan.version, n_decisions, batch, saved, state.looks, n_tuples
         )
-        return self._recorded(resumed)
+        said = self._logger.resume(state.looks, {"t": n_tuples})
+        return self._recorded([*resumed, *said])
 
     def operator(self, batch_id: int) -> SelectionOperator:
         core = self.core
@@ -119,9 +124,19 @@ class SelectionUnit(PublishedUnit[AdoptPlan]):
             sample=counts.sample,
             visit_costs=self._visit_costs.read(wanted, self.core.constructs, counts.sample),
         )
-        instructions = self.core.handle(batch_executed)
+        instructions = [*self.core.handle(batch_executed), *self._log(batch_executed)]
         self._core_us = (clock() - before) * 1e6
         return self._recorded(instructions)
+
+    def _log(self, event: BatchExecuted) -> list[LoggedEvaluation]:
+        """The evaluation that thresholds decided on, after a batch under the plan that ran."""
+        core, n, ran = self.core, event.n_tuples, self._ran
+        self._logger.passed(n)
+        own, core.trials.weighed = core.trials.weighed, None
+        if core.knobs.is_piloted:
+            return []
+        cost = executed_cost(PlanShape.of(ran), core.cost_model(), event.visits, event.reached)
+        return self._logger.logged({SUBJECT: (n, cost)}, [own] if own else [], ran.version)
 
     def changed(self, event: KnobsChanged | QueriesChanged) -> Recorded:
         if isinstance(event, KnobsChanged):

@@ -101,8 +101,7 @@ class AdaptiveJoins(JoinsByOperator[AdaptiveJoin, PublishedJoin]):
             return CoreNews()
         before = self._tunings
         news = [join.observe(ran.batch_id, ran.n_tuples, ran.report) for join in self.values()]
-        records = tuple(record for records in news for record in records)
-        return CoreNews(records, self._tunings != before)
+        return CoreNews.of(news, self._tunings != before)
 
     def _show(self, network: LaidOutNetwork, id: str) -> PublishedJoin:
         return PublishedJoin(network, self[id])

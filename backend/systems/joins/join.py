@@ -14,12 +14,13 @@ from backend.operators.network.core.reports import NetworkReport
 from backend.operators.network.joins.join_tuning import JoinProfile, JoinTuning
 from backend.operators.network.kinds.joins import JoinOp
 from backend.operators.network.kinds.pipelines import probe_orders
+from backend.systems.cores import CoreNews
 from backend.systems.joins.decide.candidates import CacheCandidate, candidates
 from backend.systems.joins.decide.controller import JoinController
 from backend.systems.joins.decide.regret import CachingTotals
 from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.decide.shape import JoinShape
-from storage.vocabulary.records import Decision, DecisionOutcome
+from storage.vocabulary.records import Decision
 
 #: Batches that say how many elements come to a join.
 RECENT_BATCHES: Final = 10
@@ -121,19 +122,21 @@ class AdaptiveJoin:
             & wanted
         )
 
-    def observe(
-        self, batch_id: int, n_tuples: int, report: NetworkReport
-    ) -> tuple[Decision | DecisionOutcome, ...]:
+    def observe(self, batch_id: int, n_tuples: int, report: NetworkReport) -> CoreNews:
         """A batch is over; what it led to."""
         profile = self.profile(report)
         if profile is None:
-            return ()
+            return CoreNews()
         self._elements.append(
             sum(pipeline.n_plus + pipeline.n_minus for pipeline in profile.pipelines)
         )
         news = self.core.observe(batch_id, n_tuples, profile)
         self._adopt_settings()
-        return (*news.outcomes, *(self._named_after(decision) for decision in news.decisions))
+        decisions = map(self._named_after, news.decisions)
+        weighed = (e._replace(decision=self._named_after(e.decision)) for e in news.weighed)
+        return CoreNews((*news.outcomes, *decisions), False, news.ran, tuple(weighed)).about(
+            self.name
+        )
 
     def profile(self, report: NetworkReport) -> JoinProfile | None:
         """What the join tells of a batch; None: it was not tuned then."""

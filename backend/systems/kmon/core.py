@@ -28,8 +28,9 @@ from backend.systems.cores import (
     OperatorCore,
 )
 from backend.systems.joined import JoinsByOperator
+from backend.systems.kmon import weighing
 from backend.systems.kmon.candidates import ConstrainedJoin, declared_words
-from backend.systems.kmon.join import AdaptedKMon, Record
+from backend.systems.kmon.join import AdaptedKMon
 from backend.systems.kmon.knobs import KMonKnobs
 from backend.systems.kmon.planning import planned
 from backend.systems.kmon.published import PublishedKMon
@@ -72,12 +73,13 @@ class KMonCore(JoinsByOperator[AdaptedKMon, PublishedKMon]):
         return "; ".join(reasons)
 
     def observe(self, ran: NetworkRan) -> CoreNews:
-        before, records = self._tunings, list[Record]()
+        before, news = self._tunings, list[CoreNews]()
         for id, join in self.items():
-            counts = ran.report.operators.get(id)
+            counts, arrival = ran.report.operators.get(id), join.arrival
             if counts is not None and isinstance(counts.profile, KMonProfile):
-                records += join.observe(ran.batch_id, counts.profile)
-        return CoreNews(tuple(records), self._tunings != before)
+                records = join.observe(ran.batch_id, counts.profile)
+                news.append(weighing.news(join, records, join.arrival - arrival))
+        return CoreNews.of(news, self._tunings != before)
 
     # ------------------------------------------------------------------ memory
 

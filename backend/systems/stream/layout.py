@@ -19,7 +19,7 @@ from backend.systems.stream.capacities import Capacities
 from backend.systems.stream.describing import DescribedOperator, described
 from backend.systems.stream.holdings import Holding, holdings
 from backend.systems.stream.waiting import Wait
-from backend.workloads.sysstream import SYSSTREAM
+from backend.workloads.sysstream import SYS_STREAMS
 from storage.vocabulary.graph import PlanEdge, PlanGraph, PlanNode
 from storage.vocabulary.kinds import EntityKind
 from storage.vocabulary.records import Entity, Json
@@ -138,7 +138,7 @@ class NetworkLayout:
         entities = [self._entity(unit_entity(self.unit_id), "system", "system", title, facts)]
         for name in self.streams:
             entities.append(self._entity(self.input(name), "operator", "input", name))
-            if name == SYSSTREAM:
+            if name in SYS_STREAMS:
                 entities.append(self._entity(source_id(name), "operator", "source", name))
         for name in self.relations:
             entities.append(self._entity(self.relation(name), "operator", "source", name))

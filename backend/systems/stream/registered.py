@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from backend.model.conditions import ContinuousQuery
 from backend.systems.contract import Refused, UnitJob
-from backend.workloads.sysstream import SYSSTREAM
+from backend.workloads.sysstream import SYS_STREAMS
 from backend.workloads.ticks import DEFAULT_TICK_US
 from storage.vocabulary.names import answer_folder
 from storage.vocabulary.records import Event
@@ -39,10 +39,10 @@ class RegisteredQuery(NamedTuple):
 
 def tick_of(job: UnitJob) -> int:
     """Microseconds of a tick, which all streams share. Raises Refused where they differ."""
-    if SYSSTREAM in job.inputs:
-        return job.times[SYSSTREAM].tick_us
+    if recorded := SYS_STREAMS.keys() & set(job.inputs):
+        return job.times[recorded.pop()].tick_us
     timed = {name: time for name, time in job.times.items() if time.timestamp}
-    ticks = {name: time.tick_us for name, time in timed.items() if name != SYSSTREAM}
+    ticks = {name: time.tick_us for name, time in timed.items() if name not in SYS_STREAMS}
     if len(set(ticks.values())) > 1:
         listed = ", ".join(f"{name} {us} us" for name, us in ticks.items())
         raise Refused(f"streams of one run have one tick, not several: {listed}")

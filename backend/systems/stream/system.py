@@ -11,7 +11,7 @@ from backend.systems.cores import BringsOperators, CoreKind
 from backend.systems.stream.compiling import compile_queries, operator_tree
 from backend.systems.stream.knobs import StreamKnobs
 from backend.systems.stream.unit import NetworkUnit
-from backend.workloads.sysstream import SYSSTREAM
+from backend.workloads.sysstream import SYS_STREAMS
 from backend.workloads.ticks import DEFAULT_TICK_US
 from storage.vocabulary.properties import Vocabulary, joined
 from storage.vocabulary.stream import STREAM
@@ -47,13 +47,14 @@ class NetworkSystem:
                 f"query {query.name!r} selects tuples of one stream, "
                 "and networks are for queries that do more"
             )
-        if SYSSTREAM in query.reads and len(query.reads) > 1:
+        recorded = next((name for name in query.reads if name in SYS_STREAMS), "")
+        if recorded and len(query.reads) > 1:
             return Refusal(
-                f"query {query.name!r} reads {SYSSTREAM} beside other streams; it is published "
+                f"query {query.name!r} reads {recorded} beside other streams; it is published "
                 "after their tuples were processed, so it is read alone"
             )
         refusal = self._lacks(query)
-        return refusal or Claim("sysstream" if SYSSTREAM in query.reads else "network")
+        return refusal or Claim(recorded.lower() or "network")
 
     def _lacks(self, query: ContinuousQuery) -> Refusal | None:
         """Why the core that a query is meant for has nothing to adapt in it."""

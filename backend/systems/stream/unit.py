@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 from backend.adaptive.core import Evaluations
+from backend.adaptive.planlog.logged import PlanLogger
 from backend.adaptive.words import REFILLED
 from backend.cql.answers import Implicit
 from backend.model.conditions import ContinuousQuery
@@ -41,7 +42,18 @@ from backend.systems.stream.waiting import Waits
 from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.memory import Bid, Grant, MemoryUse
-from storage.vocabulary.records import Decision, Entity, Json, Matrix, PlanVersion, Sample
+from storage.vocabulary.records import (
+    Decision,
+    Entity,
+    Event,
+    Json,
+    Matrix,
+    PlanVersion,
+    Sample,
+)
+
+#: Where the state of a run has what its plan logs do not.
+LOGS: Final = "plan_logs"
 
 
 class AdoptNetwork(NamedTuple):
@@ -68,7 +80,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._queries = {query.name: RegisteredQuery(query, job.batch) for query in job.queries}
         self.layout, self._claims = self._laid_out(self._queries, self._knobs)
         self._answered = AnswersSoFar(query.start for query in self._queries.values())
-        self._version, self._evaluations = 0, Evaluations()
+        self._version, self._evaluations, self._logger = 0, Evaluations(), PlanLogger()
         self.cores = [kind.core(self._evaluations) for kind in cores]
         self._check(self.layout, settings)
         self._lay_out_cores()
@@ -108,7 +120,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self.layout, self._claims = self._laid_out(self._queries, self._knobs)
         self._version, self._evaluations.seq = state.plan.version, state.n_decisions
         self._lay_out_cores()
-        self._restore(state)
+        said += self._restore(state)
         refills = not state.facts or any(core.refills for core in self.cores)
         said += [REFILLED] if refills else []
         if self._graph().digest == state.facts.get("drawn", state.plan.hash):
@@ -116,13 +128,14 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         reason = "the queries are others" if state.facts else "what had been learnt is gone"
         return self._recorded([*said, self._adopt(batch, reason)])
 
-    def _restore(self, state: UnitState) -> None:
+    def _restore(self, state: UnitState) -> list[Event]:
         """Take up what was known when the last batch was over."""
         starts = [query.start for query in self._queries.values()]
         self._answered.restore(state.facts, starts, self._job.batch)
         self._evaluations.n_rejected = state.facts.get("n_rejected", 0)
         for core in self.cores:
             core.restore(state)
+        return self._logger.resume(state.looks, state.facts.get(LOGS, {}))
 
     def operator(self, batch_id: int) -> NetworkJob:
         if self._made is None:
@@ -140,8 +153,12 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         ran = NetworkRan(event.batch_id, n, report, event.ms, backlog)
         waits = event.batch_id, event.ms, report.clocks
         records: list[Any] = [*self._waits.ran(*waits, self.layout.clocks)]
+        self._logger.passed(n)
+        version = self._version
         for core in self.cores:
-            records += self._adopted(event.batch_id, core.observe(ran))
+            news = core.observe(ran)
+            records += self._logger.logged(news.ran, news.weighed, version)
+            records += self._adopted(event.batch_id, news)
         return self._recorded(records)
 
     def _adopted(self, batch_id: int, news: CoreNews) -> list[Any]:
@@ -190,6 +207,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         of_cores = {name: known for core in self.cores for name, known in core.state().items()}
         self._digest = self._digest or self._graph().digest
         own = {"n_rejected": self._evaluations.n_rejected, "drawn": self._digest}
+        own[LOGS] = self._logger.state()
         return {**self._answered.facts(), **own, **of_cores}
 
     def parts(self) -> Mapping[str, tuple[KnobSpec, ...]]:

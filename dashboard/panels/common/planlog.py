@@ -1,4 +1,4 @@
-"""Plan log: the looks of an autopilot on two statistics, and which statistics drive its plans."""
+"""Plan log: looks on two statistics, and which statistics drive the plans."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ from dashboard.views.planlog_importance import PlanDrivers, plan_drivers
 from dashboard.views.planlog_plans import LoggedPlan
 from dashboard.views.planlog_space import SpacePoint, SpaceView, build_space
 from storage.reader import Reader
+from storage.reading.plan_log import subjects
+from storage.vocabulary.planlog import AUTOPILOT
 
 #: Bars of the most important statistics.
 _MOST_BARS: Final = 8
@@ -42,14 +44,18 @@ _FOOT: Final = (
 
 
 class AxisPair(Drawn):
-    """Two choices of a statistic that go into the address (modules/page_planlog.js)."""
+    """Two choices of a statistic, and one of what is decided where there are several logs, that go
+    into the address (modules/page_planlog.js)."""
 
     _namespace = NAMESPACE
     _type = "AxisPair"
-    _names = ("names", "x", "y")
+    _names = ("names", "x", "y", "subject", "subjects")
 
     def __init__(self, view: SpaceView) -> None:
-        super().__init__(names=list(view.names), x=view.x, y=view.y)
+        logs = [{"value": subject, "label": subject or AUTOPILOT} for subject in view.subjects]
+        super().__init__(
+            names=list(view.names), x=view.x, y=view.y, subject=view.subject, subjects=logs
+        )
 
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> SpaceView | None:
@@ -60,7 +66,8 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> SpaceView | No
     entries = plan_log(looks)
     names = [row.name for row in plan_drivers(entries).statistics]
     plans = read_plans(reader, context, scope, looks)
-    return build_space(entries, plans, names, context.moment.show)
+    logs = subjects(reader, context.run_id, scope.only)
+    return build_space(entries, plans, names, context.moment.show, logs)
 
 
 def draw(view: SpaceView, sheet: Sheet) -> Drawing:
@@ -157,7 +164,7 @@ SPACE: Final = log_panel(
     build=build,
     draw=draw,
     show=True,
-    chart="Looks of the autopilot on two statistics, coloured by plan, with the path of the run",
+    chart="Looks on two statistics, coloured by plan, with the path of the run",
 )
 DRIVERS: Final = log_panel(
     name="plan-drivers",

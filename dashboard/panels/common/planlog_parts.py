@@ -18,7 +18,9 @@ from dashboard.panels.contract import Panel, PanelScope, RunFacts
 from dashboard.views.book import Book
 from dashboard.views.planlog import newest_log
 from dashboard.views.planlog_plans import LoggedPlan, name_plans
+from dashboard.views.planlog_space import subject_shown
 from storage.reader import Reader
+from storage.reading.plan_log import looks_of, subjects
 from storage.tables.rows import StoredLook
 
 #: Newest looks that the page is of.
@@ -42,8 +44,11 @@ def _looked(facts: RunFacts) -> bool:
 
 
 def read_looks(reader: Reader, context: Context, scope: PanelScope) -> list[StoredLook]:
-    """Those of the newest log of the unit, up to the moment, MOST_LOOKS at most."""
-    return newest_log(reader.looks(context.run_id, context.batch, scope.only, MOST_LOOKS))
+    """Those of the newest log of the unit, up to the moment, MOST_LOOKS at most; of several by what
+    is decided those of the address."""
+    subject = subject_shown(context.moment.show, subjects(reader, context.run_id, scope.only))
+    asked = context.run_id, context.batch, scope.only, MOST_LOOKS
+    return newest_log(looks_of(reader, *asked, subject))
 
 
 def read_plans(

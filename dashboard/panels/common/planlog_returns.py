@@ -11,6 +11,7 @@ from dashboard.base.context import Context
 from dashboard.components.formats import clock, show, with_mu
 from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
+from dashboard.components.states import empty
 from dashboard.components.static import static
 from dashboard.panels.common.planlog_parts import (
     LogBar,
@@ -31,6 +32,7 @@ from dashboard.views.planlog_hindsight import (
     look_back_on,
     returned_words,
     sum_lines,
+    why_none,
 )
 from dashboard.views.planlog_plans import LoggedPlan, PlanShare, plan_shares
 from dashboard.views.planlog_recurrences import Recurrence, back_words, recurrences
@@ -38,10 +40,11 @@ from storage.reader import Reader
 
 
 class ReturnShown(NamedTuple):
-    """What adapting returned, and the plans by digest."""
+    """What adapting returned, and the plans by digest; or why it cannot be told."""
 
-    hindsight: Hindsight
+    hindsight: Hindsight | None
     plans: dict[str, LoggedPlan]
+    why_none: str = ""
 
 
 class SharesShown(NamedTuple):
@@ -53,20 +56,24 @@ class SharesShown(NamedTuple):
 
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> ReturnShown | None:
-    """Up to the moment; None before two plans ran."""
+    """Up to the moment; None before the first look."""
     looks = read_looks(reader, context, scope)
-    hindsight = look_back_on(looks)
-    if hindsight is None:
+    if not looks:
         return None
+    hindsight = look_back_on(looks)
+    if why := why_none(looks, hindsight):
+        return ReturnShown(None, {}, why)
     return ReturnShown(hindsight, read_plans(reader, context, scope, looks))
 
 
 def draw(shown: ReturnShown, sheet: Sheet) -> Drawing:
     """One sentence and a bar for each sum; the table twin: sums and switches."""
     back = shown.hindsight
+    if back is None:
+        return Drawing(empty("No return can be told", shown.why_none))
     lines = sum_lines(back)
     body = html.Div([html.P(returned_words(back), className="pw-log-sentence"), _bars(lines, back)])
-    tables = [_sums(lines, back), _switches(shown, sheet.context)]
+    tables = [_sums(lines, back), _switches(back, shown.plans, sheet.context)]
     return Drawing(
         static(body),
         foot=static(html.P(_evidence(back), className="pw-dim")),
@@ -128,8 +135,7 @@ def _sums(lines: list[SumLine], back: Hindsight) -> Component:
     return RowTable("What was spent, and what others would have cost", columns, rows)
 
 
-def _switches(shown: ReturnShown, context: Context) -> Component:
-    back, plans = shown.hindsight, shown.plans
+def _switches(back: Hindsight, plans: dict[str, LoggedPlan], context: Context) -> Component:
     columns = (
         TableColumn("Batch", "int"),
         TableColumn("From"),

@@ -14,7 +14,7 @@ from dashboard.base import context as contexts
 from dashboard.base.context import Moment
 from dashboard.figures.planlog import draw_space
 from dashboard.pages import PLAN_LOG
-from dashboard.panels.common import planlog_returns
+from dashboard.panels.common import planlog, planlog_returns
 from dashboard.panels.contract import PanelScope
 from dashboard.panels.facts import read_facts
 from dashboard.serving.live import Hub
@@ -28,18 +28,22 @@ from dashboard.views.planlog_hindsight import (
     look_back_on,
     returned_words,
     sum_lines,
+    why_none,
 )
 from dashboard.views.planlog_importance import plan_drivers
 from dashboard.views.planlog_plans import LoggedPlan, name_plans, plan_shares
 from dashboard.views.planlog_recurrences import back_words, recurrences
-from dashboard.views.planlog_space import axes, build_space
+from dashboard.views.planlog_space import axes, build_space, subject_shown
 from dashboard.views.planlog_story import tell_log, with_log
 from dashboard.views.postmortem import Sentence, Story
 from storage.reader import open_reader
+from storage.reading.plan_log import looks_of, subjects
 from storage.tables.rows import StoredLook
 from storage.vocabulary.records import Entity, PlanVersion
 from tests.unit.dashboard_pages.figures import checked, figures_in
+from tests.web import joins_run
 from tests.web.engine_run import UNIT, SelectionRun
+from tests.web.joins_run import JoinsRun
 
 #: Conditions by name, and what the plans "ab" and "ba" cost in them.
 PLACES = {"west": (0.1, 0.5), "east": (0.9, 0.5)}
@@ -286,3 +290,71 @@ def test_the_page_is_of_the_looks_up_to_the_moment(services: Services) -> None:
     assert planlog_returns.build_shares(reader, none, scope) is None
     assert planlog_returns.build_back(reader, none, scope) is None
     assert PLAN_LOG.layout(replace(none, theme="light"), services)
+
+
+def test_the_page_shows_the_logs_of_a_network_subject_by_subject(tmp_path: Path) -> None:
+    path = tmp_path / "joins.db"
+    run = JoinsRun(path, "r1")
+    for batch in range(9):
+        run.ticks(1, r_times=1 if batch < 6 else 12)
+    run.close()
+    with open_reader(str(path)) as reader:
+        settings = Settings(str(path), "a-token-for-tests")
+        services = Services(reader, None, settings, Hub(reader))
+        scope = PanelScope(joins_run.UNIT, reader.units("r1", None))
+        logs = subjects(reader, "r1", joins_run.UNIT)
+        assert {"chains", "a and b and c: caches"} <= set(logs)
+        seen = set[str]()
+        for subject in logs:
+            moment = Moment(run="r1", show=f"~~{subject}")
+            context = replace(contexts.resolve(reader, moment), theme="light")
+            view = planlog.build(reader, context, scope)
+            assert view is not None
+            assert (view.subject, view.subjects) == (subject, tuple(logs))
+            assert all(plan.text for plan in view.plans)
+            shown = planlog_returns.build(reader, context, scope)
+            assert shown is not None
+            assert (shown.hindsight is None) == bool(shown.why_none)
+            seen.add(shown.why_none)
+            (figure,) = figures_in(PLAN_LOG.layout(context, services))
+            assert checked(figure)
+        assert "One plan ran so far, so there is nothing to compare it with." in seen
+        caches = looks_of(reader, "r1", None, joins_run.UNIT, 99, "a and b and c: caches")
+        named = name_plans(caches, [], Book())
+        assert "no caches" in {plan.text for plan in named.values()}
+
+
+def test_a_return_that_too_few_prices_are_known_for_is_not_told() -> None:
+    looks = there_and_back()
+    own, back = [with_subject(each) for each in looks], look_back_on(looks)
+    assert back is not None
+    few = back._replace(plans=("ab", "ba", "c"), known=0.35, near=0.05)
+    assert why_none(looks, few) == why_none(own, back) == ""
+    assert "that did not run 10.0\u2009% are known, too few to tell" in why_none(own, few)
+    idle = [replace(each, record={**each.record, "ran": [0, 0.0]}) for each in looks]
+    assert why_none(idle, look_back_on(idle)).startswith("Nothing was measured")
+
+
+def with_subject(of: StoredLook) -> StoredLook:
+    return replace(of, record={**of.record, "schema": {**of.record["schema"], "subject": "s"}})
+
+
+def test_costs_that_are_no_cost_of_a_tuple_are_told_as_means() -> None:
+    held = [
+        replace(e, record={**e.record, "schema": {**e.record["schema"], "cost_unit": "bytes"}})
+        for e in there_and_back()
+    ]
+    whole, mean = look_back_on(there_and_back()), look_back_on(held)
+    assert whole is not None
+    assert mean is not None
+    assert mean.back.running == pytest.approx(whole.back.running / whole.n_tuples)
+    assert (mean.n_tuples, mean.unit) == (whole.n_tuples, "bytes")
+
+
+def test_a_subject_stands_behind_two_statistics_in_the_address() -> None:
+    logs = ["", "caches", "chains"]
+    assert subject_shown("a~b~chains", logs) == subject_shown("~~chains", logs) == "chains"
+    assert subject_shown("a~b", logs) == subject_shown(None, logs) == ""
+    assert subject_shown("a~b~gone", logs[1:]) == "caches"
+    assert axes("~~chains", ["x", "y"]) == ("x", "y")
+    assert axes("y~x~chains", ["x", "y"]) == ("y", "x")

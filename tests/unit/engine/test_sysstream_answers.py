@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.engine_runs import RUN_ID
 from tests.unit.engine.test_networks import Run, answered, relation_at
 
 MORE = {
@@ -52,3 +53,17 @@ def test_windows_over_sysstream_survive_a_kill(tmp_path: Path) -> None:
     # of the batches 0 to 5 the third, the last before the kill, is never told, as above 4 and 5 yet
     assert now(tmp_path, "heard") == [{"n": 3}]
     assert all(row["sign"] in (1, -1) for row in answered(tmp_path, "heard"))
+
+
+def test_the_plan_log_is_a_stream(tmp_path: Path) -> None:
+    counted = "Select unit, count(*) As n, sum(switched) As s From SysPlanLog [Rows Unbounded] "
+    run = Run(tmp_path, more={"evaluated": f"{counted} Group By unit"})
+    batches([run], 0, 4)
+    looks = [look for look in run.reader.looks(RUN_ID) if look.batch < 2]
+    units = {unit.id for unit in run.reader.units(RUN_ID)}
+    run.close()
+    # the newest comes with the next batch, and the one before waits for time to go on
+    (row,) = now(tmp_path, "evaluated")
+    switched = sum(look.record["chosen"] != look.record["plan"] for look in looks)
+    assert row == {"unit": "stream.network", "n": len(looks), "s": switched}
+    assert "stream.sysplanlog" in units

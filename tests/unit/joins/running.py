@@ -6,9 +6,10 @@ from collections import deque
 from collections.abc import Sequence
 
 from backend.operators.network.kinds.joins import JoinOp
-from backend.systems.joins.decide.controller import JoinController, Told
+from backend.systems.joins.decide.controller import JoinController
 from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.decide.shape import JoinShape, Orders
+from backend.systems.joins.decide.telling import Told
 from tests.oracles.join_executor import CountingJoin, Row
 
 #: R(A) ⋈ S(A,B) ⋈ T(B), the first query of the experiments.

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from backend.operators.network.kinds.joins import JoinOp
-from backend.systems.joins.decide.controller import JoinController, Told
+from backend.systems.joins.decide.controller import JoinController
 from backend.systems.joins.decide.settings import JoinSettings
+from backend.systems.joins.decide.telling import Told
 from bench.experiments.join_running import between, elements
 from bench.joins_data import ChainPhase, chained, phased
 from bench.joins_lanes import AdaptiveLane

@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.adaptive.core import Evaluations, FollowUp
+from backend.adaptive.planlog.logged import Weighed
 from backend.operators.network.joins.join_tuning import (
     JoinProfile,
     JoinTuning,
     PipelineProfile,
 )
+from backend.systems.joins.decide import weighing
 from backend.systems.joins.decide.activity import Activity
 from backend.systems.joins.decide.caching import CacheKeeper
 from backend.systems.joins.decide.changes import CacheChange
@@ -35,19 +37,12 @@ from backend.systems.joins.decide.shape import JoinShape, Orders
 from backend.systems.joins.decide.states import Transition
 from backend.systems.joins.decide.telling import (
     JoinLook,
+    Told,
     cache_decision,
     order_decision,
     tree_decision,
 )
 from storage.vocabulary.records import Decision, DecisionOutcome
-
-
-class Told(NamedTuple):
-    """What a batch led to. tuning: from the next batch on; None: as it was."""
-
-    decisions: tuple[Decision, ...] = ()
-    outcomes: tuple[DecisionOutcome, ...] = ()
-    tuning: JoinTuning | None = None
 
 
 class _Caches(NamedTuple):
@@ -90,7 +85,7 @@ class JoinController:
         self.known = JoinStatistics(shape, settings)
         self.caches = CacheKeeper(shape, self.orders, settings)
         self._regret = CachingRegret()
-        self._unpriced = _Since()
+        self._unpriced, self._weighed = _Since(), list[Weighed]()
         self.tuning = self._tuning()
 
     def _lay_out(self) -> None:
@@ -172,14 +167,16 @@ class JoinController:
         n_elements = known.add(profile, caches.used(), caches.in_force)
         caches.passed(n_tuples, n_elements, Activity.of(profile), self.tuning, known)
         self._unpriced = self._unpriced.then(n_tuples, n_elements)
-        decisions: list[Decision] = []
-        outcomes: list[DecisionOutcome] = []
-        outcomes += self._follow(batch_id, n_elements, profile)
+        saved = known.measured_saving(profile, caches.used(), caches.in_force)
+        ran = weighing.ran_in(profile, known, self.pipelines, self.shape, n_elements, saved)
+        self._weighed, decisions = [], list[Decision]()
+        outcomes = self._follow(batch_id, n_elements, profile)
         self._reorder(batch_id, profile, decisions, outcomes)
         changes = self._look_at_caches()
         for change in changes:
             decision = cache_decision(self._look(batch_id), change)
             decisions.append(decision)
+            self._weighed.append(weighing.of_caches(decision, self.shape, known, change))
             if change.verdict == "switched":
                 outcomes += self._cache_follow_up.end(batch_id)
                 old, new = dict(change.old), dict(change.new)
@@ -189,7 +186,8 @@ class JoinController:
             self._look_at_trees(batch_id, decisions, outcomes)
         before, self.tuning = self.tuning, self._tuning()
         is_new = self.tuning != before
-        return Told(tuple(decisions), tuple(outcomes), self.tuning if is_new else None)
+        tuning = self.tuning if is_new else None
+        return Told(tuple(decisions), tuple(outcomes), tuning, ran, tuple(self._weighed))
 
     def _look_at_caches(self) -> list[CacheChange]:
         is_due = self.caches.is_due(self.known)
@@ -237,6 +235,7 @@ class JoinController:
             if check is None:
                 continue
             decision = order_decision(self._look(batch_id), check, _pipeline_cost(flow))
+            self._weighed.append(weighing.of_order(decision, check, self.shape))
             if check.verdict == "switched":
                 outcomes += self._order_follow_ups[i].end(batch_id)
                 self._order_follow_ups[i].begin(
@@ -321,6 +320,7 @@ class JoinController:
         )
         check = self._joint.look(self.orders, cost, plain, model, self.settings.change_share)
         decision = tree_decision(self._look(batch_id), check, n)
+        self._weighed.append(weighing.of_caches(decision, self.shape, known))
         decisions.append(decision)
         self._since_tree, self._tree_decision = _Since(), None
         if check.verdict == "switched":

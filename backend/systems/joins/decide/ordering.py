@@ -68,7 +68,7 @@ class OrderCheck(NamedTuple):
     metric: what was tested, lhs < rhs; if for_caches, lhs >= rhs. headroom: what keeping the order
     fell short of. for_caches: the order is about as good as the present one, and rarer inputs go
     first. alpha_power: of α in what was tested. by_algorithm: cost of the order that each would
-    have from this window."""
+    have from this window. filters_now: by place in ``names``, drop probability and cost."""
 
     input: int
     verdict: Verdict
@@ -88,6 +88,7 @@ class OrderCheck(NamedTuple):
     for_caches: bool = False
     alpha_power: float = 1
     by_algorithm: Mapping[str, float] = MappingProxyType({})
+    filters_now: tuple[tuple[float, float], ...] = ()
 
 
 class _Exchange(NamedTuple):
@@ -109,7 +110,8 @@ class FilterSample(NamedTuple):
 class PipelineOrder:
     """Keeps the logical filters of one input in order.
 
-    targets: the inputs with a filter; those that nothing joins with have none and stay behind.
+    targets: the inputs with a filter, names: theirs; those that nothing joins with have none and
+    stay behind.
     literally: the pipeline is the planned order as it stands, until another is adopted.
     """
 
@@ -120,6 +122,7 @@ class PipelineOrder:
         self.shape, self.input = shape, input
         reachable = shape.component(input)
         self.targets = tuple(j for j in planned if j in reachable)
+        self.names = tuple(shape.names[j] for j in self.targets)
         self._far = tuple(j for j in planned if j not in reachable)
         paths = [len(shape.path(input, j)) for j in self.targets]
         #: Whether filters in another order are another pipeline: not where each path goes on from
@@ -215,9 +218,8 @@ class PipelineOrder:
         old, new = (_per_tuple(ps, situation.n_tuples) for ps in proposal[1:])
         new = None if proposal.order == self.view.order else new
         tested = policy.inequality(settings.rule, finding, old, new)
-        names = tuple(self.shape.names[j] for j in self.targets)
-        near = near_violations(situation, policy.kept(situation.view))
-        pairs = policy.headroom(settings.rule, pair_headroom(near, names, settings.rule), old, new)
+        near, rule = near_violations(situation, policy.kept(situation.view)), settings.rule
+        pairs = policy.headroom(rule, pair_headroom(near, self.names, rule), old, new)
         verdict, order = self._verdict(finding, proposal, settings), list(proposal.order)
         looks = verdict == "below_threshold" and shares and self._may_switch(settings)
         rarer = self._rarer_first(situation, settings, shares) if looks else None
@@ -230,7 +232,7 @@ class PipelineOrder:
             policy,
             self.filters,
             (*(self.targets[x] for x in order), *self._far),
-            names,
+            self.names,
             old,
             new,
             *tested,
@@ -240,9 +242,15 @@ class PipelineOrder:
             rarer is not None,
             (2 if self._for_caches else 1) / (1 if rarer is None else 2),
             self._by_algorithm(situation),
+            self._filters_now(situation),
         )
         self._end_look(verdict == "switched")
         return order_check
+
+    def _filters_now(self, s: Situation) -> tuple[tuple[float, float], ...]:
+        drops, places = s.view.counts[0].tolist(), map(s.view.order.index, range(len(s.costs)))
+        probs = (drops[place] / s.n_tuples if s.n_tuples else 0.0 for place in places)
+        return tuple((prob, ps / 1000) for prob, ps in zip(probs, s.costs, strict=True))
 
     def _by_algorithm(self, s: Situation) -> dict[str, float]:
         """What each algorithm that sees all of the profile makes of it, planned anew; nothing of a

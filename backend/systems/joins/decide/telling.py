@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from backend.adaptive.evidence import choices_detail, finite, plan_detail
 from backend.adaptive.headroom import recorded
 from backend.adaptive.ordering.findings import pair_detail
+from backend.adaptive.planlog.logged import Ran, Weighed
 from backend.adaptive.words import arrows, count, numbers, percent, significant, why_kept
-from backend.operators.network.joins.join_tuning import Segment
+from backend.operators.network.joins.join_tuning import JoinTuning, Segment
 from backend.systems.joins.decide.changes import CacheChange, PricedCandidate
 from backend.systems.joins.decide.headroom import cache_headroom, tree_headroom
 from backend.systems.joins.decide.joint_orders import TreeCheck
@@ -18,13 +20,24 @@ from backend.systems.joins.decide.selecting import SELECTORS
 from backend.systems.joins.decide.selection import LEAST_SHARE, worthwhile
 from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.decide.shape import JoinShape, Orders
-from storage.vocabulary.records import Decision
+from storage.vocabulary.records import Decision, DecisionOutcome
 
 #: Candidates that every way of choosing is tried on.
 MOST_PRICED: Final = 12
 #: Kinds of decisions.
 SELECTION, MONITOR, ORDER = "cache selection", "cache monitor", "probe order"
 TREE = "join tree"
+
+
+class Told(NamedTuple):
+    """What a batch led to. tuning: from the next batch on; None: as it was. ran, weighed: for the
+    plan log."""
+
+    decisions: tuple[Decision, ...] = ()
+    outcomes: tuple[DecisionOutcome, ...] = ()
+    tuning: JoinTuning | None = None
+    ran: Ran = MappingProxyType({})
+    weighed: tuple[Weighed, ...] = ()
 
 
 class JoinLook(NamedTuple):

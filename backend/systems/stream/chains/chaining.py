@@ -12,6 +12,7 @@ from backend.adaptive.evidence import choices_detail
 from backend.adaptive.headroom import recorded, saving, waiting_for
 from backend.adaptive.words import arrows, number, numbers, percent, too_thin
 from backend.operators.network.core.job import Policy
+from backend.systems.joined import numbered
 from backend.systems.stream.chains.bursts import waiting
 from backend.systems.stream.chains.headroom import chain_headroom
 from backend.systems.stream.chains.measured import NetworkProfile
@@ -54,6 +55,21 @@ class Chaining:
     def restored(cls, state: Mapping[str, Any]) -> Self:
         """As ``state`` has it."""
         return cls({id: (slope, chain) for id, (slope, chain) in state.items()})
+
+
+def chain_statistics(
+    steps: Paths, profile: NetworkProfile, names: Mapping[str, str]
+) -> dict[str, tuple[float, str]]:
+    """What chains are made of: of each operator the elements it hands on for each it takes, and
+    what one costs; of each path its share of a burst. names: of operators."""
+    of_ids = {step.id: step for path in steps for step in path}
+    called = numbered([names.get(id, id) for id in of_ids])
+    shares, firsts = _arrivals(steps, profile), {path[0].id for path in steps}
+    statistics: dict[str, tuple[float, str]] = {}
+    for name, (id, step) in zip(called, of_ids.items(), strict=True):
+        statistics |= {f"passed {name}": (step.passed, ""), f"cost {name}": (step.cost, "us")}
+        statistics |= {f"share {name}": (shares.get(id, 0.0), "prob")} if id in firsts else {}
+    return statistics
 
 
 class ChainCheck(NamedTuple):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final, cast
 
 from backend.adaptive.core import Evaluations
+from backend.adaptive.planlog.logged import Weighed
 from backend.model.knobs import KnobSettings, KnobSpec
 from backend.operators.network.core.job import NetworkJob, Policy
 from backend.operators.network.core.plan import NetworkPlan
@@ -20,7 +21,12 @@ from backend.systems.cores import (
     NetworkRan,
     OperatorCore,
 )
-from backend.systems.stream.chains.chaining import BY_CHAINS, Chaining, ChainWatch
+from backend.systems.stream.chains.chaining import (
+    BY_CHAINS,
+    Chaining,
+    ChainWatch,
+    chain_statistics,
+)
 from backend.systems.stream.chains.knobs import ChainKnobs
 from backend.systems.stream.chains.measured import NetworkProfile
 from backend.systems.stream.chains.progress import Paths, slopes_of, steps_of
@@ -36,6 +42,9 @@ from storage.vocabulary.records import Decision, DecisionOutcome, Json, Matrix, 
 
 #: A schedule counts with other costs when the work of a tuple has changed by this share.
 COSTS_CHANGED: Final = 0.25
+#: In the plan log: what is decided, and the unit of what chains are judged by.
+SUBJECT: Final = "chains"
+WAITING_UNIT: Final = "elements/tuple"
 
 
 class Scheduling(OperatorCore):
@@ -118,7 +127,10 @@ class Scheduling(OperatorCore):
         if check.adopted is not None:
             self.chaining, is_new = check.adopted, True
         records: tuple[Decision | DecisionOutcome, ...] = (*outcomes, check.decision)
-        return CoreNews(records, is_new)
+        statistics = chain_statistics(steps, profile, names)
+        weighed = Weighed(check.decision, SUBJECT, WAITING_UNIT, statistics, deciding=0)
+        taken = {SUBJECT: (n_tuples, waited * n_tuples)} if policy in BY_CHAINS else {}
+        return CoreNews(records, is_new, taken, (weighed,))
 
     def drawn(self, graph: PlanGraph) -> PlanGraph:
         return with_chains(graph, self._laid_out, self.chaining)
