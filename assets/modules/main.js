@@ -15,6 +15,7 @@ import "./glossary.js";
 import { receive } from "./header.js";
 import { GainCurve, Rolling } from "./headline.js";
 import { HistoryChart } from "./history_chart.js";
+import "./if_not.js";
 import { Icon } from "./icon.js";
 import "./figure_range.js";
 import "./keys.js";

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final
 
-from dashboard.api import asking, changing, noting, parquet, reading, searching, service
+from dashboard.api import asking, changing, if_not, noting, parquet, reading, searching, service
 from dashboard.api.changing import (
     NAME,
     REASON,
@@ -21,6 +21,7 @@ from dashboard.api.openapi import build_document
 from dashboard.api.params import Param
 from dashboard.api.registry import ApiCall, Handler, Method, Route
 from dashboard.base.prefix import below
+from dashboard.panels.if_not import IfNotAnswer
 from dashboard.serving.compression import EVENTS
 from dashboard.views.alerts import AlertState
 from dashboard.views.glossary import GlossaryWord
@@ -274,6 +275,15 @@ def _change(
 
 _NOTES = f"{_RUN}/notes"
 _NOTING = (
+    Route(
+        "GET",
+        f"{_RUN}/if-not",
+        if_not.if_not,
+        "What if a decision had not changed the plan",
+        IfNotAnswer,
+        if_not.IF_NOT_PARAMS,
+        errors=(422,),
+    ),
     Route(
         "GET",
         f"{_RUN}/preview",

@@ -72,6 +72,7 @@ def build_card(
     saved = saved_per_1000(entry)
     return DecisionCard(
         seq=decision.seq,
+        unit_id=decision.unit_id,
         batch=decision.batch,
         time=entry.time,
         verdict=decision.verdict,

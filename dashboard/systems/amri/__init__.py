@@ -46,6 +46,7 @@ FACE: Final = Face(
     gains=(gain.SOURCE,),
     verdict=gain.VERDICT,
     words=words.WORDS,
+    kept=words.KEPT,
     nodes=words.NODES,
     holds=words.HOLDS,
     groups=words.GROUPS,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import HeldMemory, NodeKind
+from dashboard.base.face import HeldMemory, KeptCost, KeptPlan, NodeKind
+from dashboard.views.if_not import turned_to
 from dashboard.views.inspector import COST, QUALITY, SPEED, STORE
 from dashboard.views.unreplayed import BRANCH, MARKET
 
@@ -101,3 +102,10 @@ GROUPS: Final[Mapping[str, str]] = {
 FIRST: Final = ("router", "access", "index_bits", "tuning_schedule", "selection", "migration")
 #: What holds memory without a bid for it.
 HOLDS: Final = {"stem": HeldMemory("state_tuples", "tuples")}
+#: Routes stay by one knob, bits by another.
+KEPT: Final = {
+    "route": KeptPlan(turned_to("router", "fixed"), KeptCost("search_requests", "search requests")),
+    "index bits": KeptPlan(
+        turned_to("selection", "off"), KeptCost("wasted_comparisons", "comparisons in vain")
+    ),
+}

@@ -28,6 +28,7 @@ FACE: Final = Face(
         regret.PANEL,
     ),
     words=words.WORDS,
+    kept=words.KEPT,
     nodes=words.NODES,
     groups=words.GROUPS,
     first=words.FIRST,

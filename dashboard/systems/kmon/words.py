@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import CardMark, NodeKind, SynopsisPart
+from dashboard.base.face import CardMark, KeptCost, KeptPlan, NodeKind, SynopsisPart
+from dashboard.views.if_not import by_names
 from dashboard.views.inspector import COST, QUALITY, STORE
 from dashboard.views.unreplayed import SAMPLING, WINDOW
 
@@ -110,3 +111,12 @@ HUSHED: Final = (
     *("k_observations", "k_window_observations", "k_evicted_tuples", "k_saved_tuples"),
     *("k_lost_tuples", "k_returned_tuples", "k_worth_bytes", "k_cost_bytes"),
 )
+#: A constraint that came is forbidden, one that went is pinned.
+KEPT: Final = {
+    "constraint choice": KeptPlan(
+        by_names("pinned_constraints", "forbidden_constraints"),
+        KeptCost("held_bytes", "", form="bytes", is_level=True),
+        "It took one constraint for another; a branch turns one knob, and two lists would have to "
+        "change.",
+    )
+}
