@@ -22,7 +22,16 @@ from storage.vocabulary.records import Decision, Json, PlanVersion
 Card: TypeAlias = Literal["source", "step", "operator", "synopsis", "store", "output"]
 #: Fields of a face that are tables of words.
 Table: TypeAlias = Literal[
-    "words", "nodes", "marks", "groups", "compared", "unreplayed", "chosen", "holds", "kept"
+    "words",
+    "nodes",
+    "marks",
+    "groups",
+    "compared",
+    "unreplayed",
+    "chosen",
+    "holds",
+    "kept",
+    "needs",
 ]
 
 
@@ -98,6 +107,16 @@ class KeptPlan(NamedTuple):
     why: str = ""
 
 
+class KnobNeed(NamedTuple):
+    """Without what a knob has no effect. knob, values: another of its scope that has to have one of
+    these; property: what a part of its unit has to publish. why: what is missing."""
+
+    why: str
+    knob: str = ""
+    values: frozenset[Json] = frozenset()
+    property: str = ""
+
+
 class Skip(NamedTuple):
     """Tuples that go from one node straight to another. share: of the tuples such ways were decided
     on, None = not known; words: for people."""
@@ -166,7 +185,8 @@ class Face:
     order they are turned. refuted: by node, of the queries still open, as of a
     batch. compared: properties that Compare adds up over all that have them -> (words, unit,
     whether smaller is better). limited: properties of units -> the knob that limits each. kept:
-    kinds of decisions -> how a branch keeps the plan before one.
+    kinds of decisions -> how a branch keeps the plan before one. needs: knobs -> without what they
+    have no effect.
     """
 
     folder: Path
@@ -196,6 +216,7 @@ class Face:
     compared: Mapping[str, tuple[str, str, bool | None]] = field(default_factory=dict)
     presets: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     kept: Mapping[str, KeptPlan] = field(default_factory=dict)
+    needs: Mapping[str, KnobNeed] = field(default_factory=dict)
     refuted: Callable[[Reader, str, int, PlanVersion], Mapping[str, float | None]] | None = None
 
 

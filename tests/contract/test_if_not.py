@@ -147,3 +147,6 @@ def test_every_kind_that_is_kept_names_a_knob_of_its_system() -> None:
             )
             turn = rule.setting(decision, {})
             assert rule.why if turn is None else turn[0] in names
+    needs = {name: need for own in FACES for name, need in own.needs.items()}
+    assert needs.keys() <= names
+    assert {need.knob for need in needs.values() if need.knob} <= names

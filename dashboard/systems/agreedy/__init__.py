@@ -12,6 +12,7 @@ FACE: Final = Face(
     folder=Path(__file__).parent,
     panels=(filters.PANEL, race.PANEL, check.CHECK, check.NEAR, overhead.PANEL),
     words=words.WORDS,
+    needs=words.NEEDS,
     kept=words.KEPT,
     nodes=words.NODES,
     groups=words.GROUPS,

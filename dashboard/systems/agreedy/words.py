@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import KeptCost, KeptPlan, NodeKind
+from dashboard.base.face import KeptCost, KeptPlan, KnobNeed, NodeKind
 from dashboard.views.gain import Ratio, ratio_source
 from dashboard.views.if_not import turned_to
 from dashboard.views.inspector import COST, STORE
@@ -94,3 +94,15 @@ KEPT: Final = dict.fromkeys(
     ),
     KeptPlan(turned_to("filter_algorithm", "static"), _TIME),
 )
+_BY_AGE: Final = KnobNeed("the profile window is not by age", "window_by", frozenset({"seconds"}))
+#: Without what knobs have no effect.
+NEEDS: Final = {
+    "stage_tuples": KnobNeed("no sweep is made", "filter_algorithm", frozenset({"sweep"})),
+    "window_s": _BY_AGE,
+    "window_tuples": KnobNeed(
+        "the profile window is not by number", "window_by", frozenset({"tuples"})
+    ),
+    "boost_prob": KnobNeed(
+        "profiling is fixed", "profile_policy", frozenset({"boost", "boost and flush"})
+    ),
+}

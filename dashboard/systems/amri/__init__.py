@@ -46,6 +46,7 @@ FACE: Final = Face(
     gains=(gain.SOURCE,),
     verdict=gain.VERDICT,
     words=words.WORDS,
+    needs=words.NEEDS,
     kept=words.KEPT,
     nodes=words.NODES,
     holds=words.HOLDS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import HeldMemory, KeptCost, KeptPlan, NodeKind
+from dashboard.base.face import HeldMemory, KeptCost, KeptPlan, KnobNeed, NodeKind
 from dashboard.views.if_not import turned_to
 from dashboard.views.inspector import COST, QUALITY, SPEED, STORE
 from dashboard.views.unreplayed import BRANCH, MARKET
@@ -108,4 +108,23 @@ KEPT: Final = {
     "index bits": KeptPlan(
         turned_to("selection", "off"), KeptCost("wasted_comparisons", "comparisons in vain")
     ),
+}
+_FOLDED: Final = KnobNeed(
+    "patterns are counted exactly", "assessment", frozenset({"csria", "cdia"})
+)
+_CDIA: Final = KnobNeed("no pattern is folded", "assessment", frozenset({"cdia"}))
+_HASH: Final = KnobNeed("states are not searched by hash", "access", frozenset({"hash"}))
+_PERIODIC: Final = KnobNeed(
+    "states are not assessed in turns", "tuning_schedule", frozenset({"periodic", "hybrid"})
+)
+_TRIGGERED: Final = KnobNeed(
+    "no change of requests is looked for", "tuning_schedule", frozenset({"triggered", "hybrid"})
+)
+#: Without what knobs have no effect.
+NEEDS: Final = {
+    **dict.fromkeys(("epsilon", "theta"), _FOLDED),
+    **dict.fromkeys(("combine", "fold_scope"), _CDIA),
+    **dict.fromkeys(("hash_indexes", "hash_adapts"), _HASH),
+    "period_requests": _PERIODIC,
+    "trigger_requests": _TRIGGERED,
 }

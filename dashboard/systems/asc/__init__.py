@@ -28,6 +28,7 @@ FACE: Final = Face(
         regret.PANEL,
     ),
     words=words.WORDS,
+    needs=words.NEEDS,
     kept=words.KEPT,
     nodes=words.NODES,
     groups=words.GROUPS,

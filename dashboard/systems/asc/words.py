@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import KeptCost, KeptPlan, NodeKind, WatchedNumber, Watching
+from dashboard.base.face import KeptCost, KeptPlan, KnobNeed, NodeKind, WatchedNumber, Watching
 from dashboard.views.if_not import turned_to
 from dashboard.views.inspector import COST
 from dashboard.views.unreplayed import NOTHING, RECORD, TRIED, WINDOW
@@ -96,3 +96,8 @@ KEPT: Final = {
         "It is the first order that was built on a sample; the one before was guessed.",
     ),
 }
+#: Without what knobs have no effect.
+NEEDS: Final = dict.fromkeys(
+    ("hybrid_compare", "min_support"),
+    KnobNeed("no micro-arrows are decided", "ordering", frozenset({"hybrid"})),
+)

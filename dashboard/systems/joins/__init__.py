@@ -28,6 +28,7 @@ FACE: Final = Face(
         lanes.PANEL,
     ),
     words=words.WORDS,
+    needs=words.NEEDS,
     kept=words.KEPT,
     first=words.FIRST,
     unreplayed=words.UNREPLAYED,

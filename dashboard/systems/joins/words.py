@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import KeptCost, KeptPlan
+from dashboard.base.face import KeptCost, KeptPlan, KnobNeed
 from dashboard.views.gain import Ratio, ratio_source
 from dashboard.views.if_not import by_names, turned_to
 from dashboard.views.saved import RECENT
@@ -78,4 +78,32 @@ KEPT: Final = {
         ("probe order", "join tree"), KeptPlan(turned_to("join_order", "fixed"), _PROBES)
     ),
     **dict.fromkeys(("cache selection", "cache monitor"), _CACHES),
+}
+_NO_JOIN: Final = KnobNeed("no join has three inputs", property="pipeline_cost")
+_NO_CACHE: Final = KnobNeed("no join has a candidate for a cache", property="cache_state")
+#: Without what knobs have no effect.
+NEEDS: Final = {
+    **dict.fromkeys(
+        (
+            "join_order",
+            "caching",
+            "candidates",
+            "join_profile_prob",
+            "join_costs",
+            "window_observations",
+            "two_phase",
+        ),
+        _NO_JOIN,
+    ),
+    **dict.fromkeys(
+        (
+            "pool_bytes",
+            "pinned_caches",
+            "forbidden_caches",
+            "interval_tuples",
+            "cache_ways",
+            "bitmap_alpha",
+        ),
+        _NO_CACHE,
+    ),
 }

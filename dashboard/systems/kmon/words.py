@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import CardMark, KeptCost, KeptPlan, NodeKind, SynopsisPart
+from dashboard.base.face import CardMark, KeptCost, KeptPlan, KnobNeed, NodeKind, SynopsisPart
 from dashboard.views.if_not import by_names
 from dashboard.views.inspector import COST, QUALITY, STORE
 from dashboard.views.unreplayed import SAMPLING, WINDOW
@@ -119,4 +119,11 @@ KEPT: Final = {
         "It took one constraint for another; a branch turns one knob, and two lists would have to "
         "change.",
     )
+}
+#: Without what knobs have no effect.
+NEEDS: Final = {
+    "loss_budget": KnobNeed("nothing may be lost", "loss", frozenset({"budget"})),
+    "k_threshold": KnobNeed(
+        "constraints are chosen by cost", "constraint_choice", frozenset({"threshold"})
+    ),
 }
