@@ -8,6 +8,7 @@
 
    What is painted is one transaction, of one batch under one plan: header, strip, graph and numbers move
    together. A delta of a batch under another plan waits until the server has drawn that plan. */
+import { ownName } from "./api.js";
 import { extendCharts } from "./charts.js";
 import { hearTime } from "./clock.js";
 import { byId, emit, on, setAttr, setText } from "./core.js";
@@ -61,6 +62,7 @@ function stop() {
   poller = null;
   streamed = null;
   setLink("off");
+  emit("present", []);
 }
 
 /* Open, keep or close the stream, whatever fits the run, its state and the tab. */
@@ -80,7 +82,8 @@ function connect() {
 
 function stream(run) {
   setLink("stream");
-  source = new EventSource(addressOf("/live?run=" + encodeURIComponent(run)));
+  source = new EventSource(addressOf(`/live?${new URLSearchParams({ run, name: ownName() })}`));
+  source.addEventListener("present", (event) => emit("present", JSON.parse(event.data)));
   source.addEventListener("delta", (event) => {
     failures = 0;
     receive(JSON.parse(event.data));
@@ -227,6 +230,11 @@ document.addEventListener("visibilitychange", connect);
 window.addEventListener("pagehide", stop);
 window.addEventListener("pageshow", connect);
 on("shell", connect);
+on("name", () => {
+  if (streamed === null) return;
+  stop();
+  connect();
+});
 on("shell", releaseDrawn);
 on("drawn", (what) => {
   graph = what;

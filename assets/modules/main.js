@@ -30,6 +30,7 @@ import "./page_monitor.js";
 import { AxisPair } from "./page_planlog.js";
 import "./page_results.js";
 import "./pace.js";
+import "./present.js";
 import "./opening.js";
 import "./page_market.js";
 import "./page_sql.js";

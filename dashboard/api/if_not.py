@@ -22,5 +22,5 @@ def if_not(call: ApiCall) -> IfNotAnswer:
     entry = call.services.reader.decision(run.id, seq, unit)
     if entry is None:
         raise missing("decision", seq, f"See /api/v1/runs/{run.id}/decisions.")
-    read_only = call.services.settings.why_no_control
+    read_only = call.services.why_no_control
     return read_if_not(call.services.reader, run, entry.decision, read_only)
