@@ -128,7 +128,6 @@ function receive(delta) {
   for (const one of fresh) hearTime(one.run, one.now);
   if (fresh.length && !joined) emit("joined", fresh[0]);
   joined = joined || fresh.length > 0;
-  for (const one of fresh) emit("told", one);
   queue.push(...fresh);
   if (!queue.length) return;
   const since = performance.now() - drawnAt;
@@ -151,8 +150,14 @@ function apply() {
   drawnAt = performance.now();
   const deltas = queue.filter(({ run }) => run === streamed);
   queue = [];
-  if (deltas.length) takeOrHold(merged(deltas));
+  if (deltas.length) tell(merged(deltas));
   if (!running()) stop();
+}
+
+/* News count with the batch they came in: a panel that is drawn for them is drawn as of that. */
+function tell(delta) {
+  emit("told", delta);
+  takeOrHold(delta);
 }
 
 /* Whether header and graph know of the plan that the batch of a delta ran under. */

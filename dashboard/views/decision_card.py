@@ -9,10 +9,11 @@ numbers and words are listed as is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from dashboard.components.formats import show, with_mu
+from dashboard.components.formats import Format, show, with_mu
 from dashboard.components.kinds import verdict
 from dashboard.components.names import named
 from dashboard.views.decision_costs import (
@@ -187,10 +188,20 @@ def _recorded(decision: Decision) -> Inequality:
         holds,
         True,
         words,
-        terms_words(decision.detail),
+        terms_words(decision.detail) or _scaled(decision, form),
         interval=_of_challenger(decision),
         form=form,
     )
+
+
+def _scaled(decision: Decision, form: Format) -> str:
+    """'3.512 = α × 3.902': of a right side that is the rank of the challenger α times; ''."""
+    pair, rhs = _mapping(_mapping(decision.detail).get("pair")), decision.rhs
+    alpha = number_of(_mapping(decision.detail).get("alpha"))
+    rank = number_of(pair.get("challenger_rank"))
+    if alpha is None or rank is None or rhs is None or not math.isclose(rhs, alpha * rank):
+        return ""
+    return f"{show(rhs, form)} = α × {show(rank, form)}, α = {show(alpha, 'f2')}"
 
 
 def _of_challenger(decision: Decision) -> tuple[float, float] | None:
