@@ -37,7 +37,8 @@ class Snapshot:
     events -> (sign, word, rank). gaps: without an engine, (first batch after it, words). pages:
     paths with records. left_out: events the strip leaves out. opening: what a page without a run in
     its address opens on. layout: another one when pages may have other panels than before. works:
-    parts that tell their share of the work of a batch, (id, name, property).
+    parts that tell their share of the work of a batch, (id, name, property). harm: commands that
+    kill the engine and resume the run, of a demo.
     """
 
     run: dict[str, Any] | None
@@ -58,6 +59,7 @@ class Snapshot:
     opening: dict[str, Any] = field(default_factory=dict)
     layout: str = ""
     works: list[tuple[str, str, str]] = field(default_factory=list)
+    harm: dict[str, str] = field(default_factory=dict)
 
 
 def build_snapshot(

@@ -30,7 +30,7 @@ from dashboard.panels import knob_cards
 from dashboard.panels.facts import read_facts
 from dashboard.serving.services import Services
 from dashboard.views.book import SYSTEM, Book
-from dashboard.views.ends import with_ends
+from dashboard.views.ends import harm_commands, with_ends
 from dashboard.views.events import titled
 from dashboard.views.pace import build_pace
 from dashboard.views.shell import Snapshot, build_snapshot
@@ -340,7 +340,9 @@ def read_snapshot(services: Services, context: Context, pages: list[str]) -> Sna
     snapshot = build_snapshot(
         context, runs, plans, events, cost, pages, inputs, titles, backlog, pace, opening
     )
-    return replace(snapshot, works=_works(reader, run))
+    is_demo = services.settings.awaits_since is not None and not services.why_no_control
+    harm = harm_commands(context.run, reader.where) if is_demo else {}
+    return replace(snapshot, works=_works(reader, run), harm=harm)
 
 
 def _works(reader: Reader, run: str) -> list[tuple[str, str, str]]:
