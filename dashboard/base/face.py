@@ -98,7 +98,7 @@ class KeptCost(NamedTuple):
     is_level: bool = False
 
 
-class KeptPlan(NamedTuple):
+class HeldPlan(NamedTuple):
     """How a branch keeps the plan before a decision. setting: the knob to turn; where there is
     none ``why`` says so."""
 
@@ -215,7 +215,7 @@ class Face:
     spoken: frozenset[str] = frozenset()
     compared: Mapping[str, tuple[str, str, bool | None]] = field(default_factory=dict)
     presets: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
-    kept: Mapping[str, KeptPlan] = field(default_factory=dict)
+    kept: Mapping[str, HeldPlan] = field(default_factory=dict)
     needs: Mapping[str, KnobNeed] = field(default_factory=dict)
     refuted: Callable[[Reader, str, int, PlanVersion], Mapping[str, float | None]] | None = None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from dashboard.base.face import KeptCost, KeptPlan, told
+from dashboard.base.face import HeldPlan, KeptCost, told
 from dashboard.components.names import named, words_of
 from dashboard.views.book import SYSTEM
 from dashboard.views.branches import branch_line, branch_pair, branches_of, taker
@@ -56,7 +56,7 @@ class IfNotAnswer:
     visits: list[tuple[int, float]] = field(default_factory=list)
 
 
-class _Asked(NamedTuple):
+class _KeptBranch(NamedTuple):
     """The branch that keeps the plan. batch: after which the plan was changed."""
 
     run: Run
@@ -80,7 +80,7 @@ class _Asked(NamedTuple):
 def read_if_not(reader: Reader, run: Run, decision: Decision, read_only: str) -> IfNotAnswer:
     """Of a decision of the run. read_only: why nothing can be asked for here, or ''."""
     title = f"After batch {decision.batch}: {named(decision.explanation)}"
-    rule: KeptPlan | None = told("kept").get(decision.kind)
+    rule: HeldPlan | None = told("kept").get(decision.kind)
     refused = _impossible(reader, run, decision, rule)
     if refused or rule is None:
         return IfNotAnswer("impossible", title, [refused])
@@ -90,7 +90,9 @@ def read_if_not(reader: Reader, run: Run, decision: Decision, read_only: str) ->
     if turn is None or turn[0] not in knobs:
         why = rule.why or "The run has no knob that keeps it."
         return IfNotAnswer("impossible", title, [f"This cannot be replayed. {why}"])
-    asked = _Asked(run=run, unit=unit, batch=batch, knob=turn[0], value=turn[1], cost=rule.cost)
+    asked = _KeptBranch(
+        run=run, unit=unit, batch=batch, knob=turn[0], value=turn[1], cost=rule.cost
+    )
     runs = reader.runs()
     for made, branch in branches_of(runs, run.id):
         if asked.is_it(branch) and made.state != "failed":
@@ -98,7 +100,7 @@ def read_if_not(reader: Reader, run: Run, decision: Decision, read_only: str) ->
     return _offered(reader, asked, runs, title, read_only)
 
 
-def _impossible(reader: Reader, run: Run, decision: Decision, rule: KeptPlan | None) -> str:
+def _impossible(reader: Reader, run: Run, decision: Decision, rule: HeldPlan | None) -> str:
     """Why there is nothing to try, before any knob is looked for; ''."""
     if decision.verdict != "switched":
         return "It changed nothing: there is no other future to try."
@@ -113,7 +115,7 @@ def _impossible(reader: Reader, run: Run, decision: Decision, rule: KeptPlan | N
 
 
 def _offered(
-    reader: Reader, asked: _Asked, runs: Sequence[Run], title: str, read_only: str
+    reader: Reader, asked: _KeptBranch, runs: Sequence[Run], title: str, read_only: str
 ) -> IfNotAnswer:
     """What can be done where there is no branch yet."""
     engine = taker(runs, asked.run.id)
@@ -138,7 +140,7 @@ def _offered(
     return answer("offered", words=words, ask=asked.body)
 
 
-def _commands(reader: Reader, runs: Sequence[Run], asked: _Asked) -> Iterator[Command]:
+def _commands(reader: Reader, runs: Sequence[Run], asked: _KeptBranch) -> Iterator[Command]:
     """Those that asked for this branch, newest first; of the engine that is at work, or was."""
     live = [run.id for run in runs if run.state in LIVE_STATES or run.id == asked.run.id]
     wish = {"run": asked.run.id, "at": asked.batch, "knob": asked.knob, "value": asked.value}
@@ -148,7 +150,7 @@ def _commands(reader: Reader, runs: Sequence[Run], asked: _Asked) -> Iterator[Co
             yield command
 
 
-def _failure(reader: Reader, asked: _Asked, command: Command) -> str:
+def _failure(reader: Reader, asked: _KeptBranch, command: Command) -> str:
     """Why the branch failed that a command began, or ''."""
     title = failed_words(asked_words(asked.run.id, asked.batch, asked.knob, asked.value))
     events = reader.events(command.run_id, since=command.applied_batch, kinds=("run",))
@@ -164,7 +166,7 @@ def _failure(reader: Reader, asked: _Asked, command: Command) -> str:
 
 
 def _branched(
-    reader: Reader, asked: _Asked, decision: Decision, made: Run, branch: BranchOf, title: str
+    reader: Reader, asked: _KeptBranch, decision: Decision, made: Run, branch: BranchOf, title: str
 ) -> IfNotAnswer:
     """How far a branch is, and what it came to."""
     reached = reader.last_batch(made.id)
@@ -186,7 +188,7 @@ def _branched(
     return _compared(reader, asked, min(reached, branch.last), made, of)
 
 
-def _is_kept(reader: Reader, asked: _Asked, branch: str, decision: Decision) -> bool:
+def _is_kept(reader: Reader, asked: _KeptBranch, branch: str, decision: Decision) -> bool:
     """Whether the plan of before is in force in the branch: the decision is not made there, and an
     order that was in force is the same."""
     unit, batch = asked.unit, asked.batch
@@ -209,7 +211,7 @@ def _doubts(reader: Reader, branch: str) -> list[str]:
 
 
 def _compared(
-    reader: Reader, asked: _Asked, end: int, made: Run, of: Callable[..., IfNotAnswer]
+    reader: Reader, asked: _KeptBranch, end: int, made: Run, of: Callable[..., IfNotAnswer]
 ) -> IfNotAnswer:
     """Both runs over the batches that have the plan of the decision, and to the end of both."""
     cost, first = asked.cost, asked.batch + 1
@@ -237,7 +239,9 @@ def _compared(
     )
 
 
-def _series(reader: Reader, asked: _Asked, run: str, name: str, end: int) -> Sequence[SeriesData]:
+def _series(
+    reader: Reader, asked: _KeptBranch, run: str, name: str, end: int
+) -> Sequence[SeriesData]:
     """A property of all parts of the unit."""
     entities = reader.entities(run, end)
     keys = [(entity.id, name) for entity in entities if entity.unit_id == asked.unit]
@@ -248,7 +252,7 @@ def _series(reader: Reader, asked: _Asked, run: str, name: str, end: int) -> Seq
     )
 
 
-def _weights(reader: Reader, asked: _Asked, end: int) -> Mapping[str, float]:
+def _weights(reader: Reader, asked: _KeptBranch, end: int) -> Mapping[str, float]:
     """Entity -> what one costs, as the recorded run measured it; none without a price."""
     if not asked.cost.weight:
         return {}
@@ -256,7 +260,7 @@ def _weights(reader: Reader, asked: _Asked, end: int) -> Mapping[str, float]:
     return {data.entity: mean_of(data.value) for data in series}
 
 
-def _next_switch(reader: Reader, asked: _Asked, end: int) -> int | None:
+def _next_switch(reader: Reader, asked: _KeptBranch, end: int) -> int | None:
     """The batch after which the unit's plan was changed again, in the recorded run."""
     entries = reader.decisions(
         asked.run.id,

@@ -9,7 +9,6 @@ numbers and words are listed as is.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -97,8 +96,7 @@ def build_card(
         cover_prefix=[str(name) for name in detail.get("cover_prefix") or ()],
         knob_version=decision.knob_version,
         knobs=[(knob.name, knob_text(knob.value), knob.unit) for knob in knobs],
-        further=[(metric_words(k), _plain(v)) for k, v in detail.items() if _lists(k, v)]
-        + _rolled_up(detail),
+        further=_further(detail),
         algorithm=decision.algorithm,
         pair=_mapping(detail["pair"]) if isinstance(detail.get("pair"), Mapping) else None,
         counted=tuple(CountedTable(**table) for table in detail.get("counted") or ()),
@@ -195,13 +193,12 @@ def _recorded(decision: Decision) -> Inequality:
 
 
 def _scaled(decision: Decision, form: Format) -> str:
-    """'3.512 = α × 3.902': of a right side that is the rank of the challenger α times; ''."""
-    pair, rhs = _mapping(_mapping(decision.detail).get("pair")), decision.rhs
-    alpha = number_of(_mapping(decision.detail).get("alpha"))
-    rank = number_of(pair.get("challenger_rank"))
-    if alpha is None or rank is None or rhs is None or not math.isclose(rhs, alpha * rank):
+    """'7.904 = 0.9 × 8.782, …': of a right side that is the challenger's rank so many times; ''."""
+    rank = number_of(_mapping(_mapping(decision.detail).get("pair")).get("challenger_rank"))
+    if not rank or not decision.rhs or not 0 < decision.rhs / rank < 1:
         return ""
-    return f"{show(rhs, form)} = α × {show(rank, form)}, α = {show(alpha, 'f2')}"
+    share = f"{round(decision.rhs / rank, 4):g}"
+    return f"{show(decision.rhs, form)} = {share} × {show(rank, form)}, the challenger's rank"
 
 
 def _of_challenger(decision: Decision) -> tuple[float, float] | None:
@@ -297,10 +294,14 @@ def _lists(key: str, value: Any) -> bool:
     return key not in _PLACED and isinstance(value, str | int | float)
 
 
-def _rolled_up(detail: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What an old decision that changed nothing had more."""
+def _further(detail: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Numbers and words without a place of their own, and what an old decision that changed nothing
+    had more."""
+    told = [(metric_words(key), _plain(one)) for key, one in detail.items() if _lists(key, one)]
     gone = ", ".join(metric_words(str(name)) for name in detail.get(ROLLED_UP) or ())
-    return [(metric_words(ROLLED_UP), f"{gone}: kept only where a plan changed")] if gone else []
+    return told + (
+        [(metric_words(ROLLED_UP), f"{gone}: kept only where a plan changed")] * bool(gone)
+    )
 
 
 def _plain(value: Any) -> str:

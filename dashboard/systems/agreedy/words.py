@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import KeptCost, KeptPlan, KnobNeed, NodeKind
+from dashboard.base.face import HeldPlan, KeptCost, KnobNeed, NodeKind
 from dashboard.views.gain import Ratio, ratio_source
 from dashboard.views.if_not import turned_to
 from dashboard.views.inspector import COST, STORE
@@ -92,7 +92,7 @@ KEPT: Final = dict.fromkeys(
         "local swaps invariant",
         "cheapest order",
     ),
-    KeptPlan(turned_to("filter_algorithm", "static"), _TIME),
+    HeldPlan(turned_to("filter_algorithm", "static"), _TIME),
 )
 _BY_AGE: Final = KnobNeed("the profile window is not by age", "window_by", frozenset({"seconds"}))
 #: Without what knobs have no effect.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import HeldMemory, KeptCost, KeptPlan, KnobNeed, NodeKind
+from dashboard.base.face import HeldMemory, HeldPlan, KeptCost, KnobNeed, NodeKind
 from dashboard.views.if_not import turned_to
 from dashboard.views.inspector import COST, QUALITY, SPEED, STORE
 from dashboard.views.unreplayed import BRANCH, MARKET
@@ -104,8 +104,8 @@ FIRST: Final = ("router", "access", "index_bits", "tuning_schedule", "selection"
 HOLDS: Final = {"stem": HeldMemory("state_tuples", "tuples")}
 #: Routes stay by one knob, bits by another.
 KEPT: Final = {
-    "route": KeptPlan(turned_to("router", "fixed"), KeptCost("search_requests", "search requests")),
-    "index bits": KeptPlan(
+    "route": HeldPlan(turned_to("router", "fixed"), KeptCost("search_requests", "search requests")),
+    "index bits": HeldPlan(
         turned_to("selection", "off"), KeptCost("wasted_comparisons", "comparisons in vain")
     ),
 }

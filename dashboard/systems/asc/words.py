@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import KeptCost, KeptPlan, KnobNeed, NodeKind, WatchedNumber, Watching
+from dashboard.base.face import HeldPlan, KeptCost, KnobNeed, NodeKind, WatchedNumber, Watching
 from dashboard.views.if_not import turned_to
 from dashboard.views.inspector import COST
 from dashboard.views.unreplayed import NOTHING, RECORD, TRIED, WINDOW
@@ -89,8 +89,8 @@ WATCHING: Final = Watching(
 #: A branch holds the plan where nothing else is ever cheaper by enough.
 _VISITS: Final = KeptCost("reached_tuples", "visits")
 KEPT: Final = {
-    "rearrangement": KeptPlan(turned_to("min_gain", 1.0), _VISITS),
-    "initial order": KeptPlan(
+    "rearrangement": HeldPlan(turned_to("min_gain", 1.0), _VISITS),
+    "initial order": HeldPlan(
         lambda decision, knobs: None,
         _VISITS,
         "It is the first order that was built on a sample; the one before was guessed.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import KeptCost, KeptPlan, KnobNeed
+from dashboard.base.face import HeldPlan, KeptCost, KnobNeed
 from dashboard.views.gain import Ratio, ratio_source
 from dashboard.views.if_not import by_names, turned_to
 from dashboard.views.saved import RECENT
@@ -67,7 +67,7 @@ CACHES: Final = Ratio(
 )
 GAINS: Final = (ratio_source(CACHES),)
 _PROBES: Final = KeptCost("probes", "look-ups")
-_CACHES: Final = KeptPlan(
+_CACHES: Final = HeldPlan(
     by_names("pinned_caches", "forbidden_caches"),
     _PROBES,
     "It took one cache for another; a branch turns one knob, and two lists would have to change.",
@@ -75,7 +75,7 @@ _CACHES: Final = KeptPlan(
 #: Orders stay by a knob; a cache that came is forbidden, one that went is pinned.
 KEPT: Final = {
     **dict.fromkeys(
-        ("probe order", "join tree"), KeptPlan(turned_to("join_order", "fixed"), _PROBES)
+        ("probe order", "join tree"), HeldPlan(turned_to("join_order", "fixed"), _PROBES)
     ),
     **dict.fromkeys(("cache selection", "cache monitor"), _CACHES),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import CardMark, KeptCost, KeptPlan, KnobNeed, NodeKind, SynopsisPart
+from dashboard.base.face import CardMark, HeldPlan, KeptCost, KnobNeed, NodeKind, SynopsisPart
 from dashboard.views.if_not import by_names
 from dashboard.views.inspector import COST, QUALITY, STORE
 from dashboard.views.unreplayed import SAMPLING, WINDOW
@@ -113,7 +113,7 @@ HUSHED: Final = (
 )
 #: A constraint that came is forbidden, one that went is pinned.
 KEPT: Final = {
-    "constraint choice": KeptPlan(
+    "constraint choice": HeldPlan(
         by_names("pinned_constraints", "forbidden_constraints"),
         KeptCost("held_bytes", "", form="bytes", is_level=True),
         "It took one constraint for another; a branch turns one knob, and two lists would have to "

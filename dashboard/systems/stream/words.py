@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import KeptCost, KeptPlan, NodeKind
+from dashboard.base.face import HeldPlan, KeptCost, NodeKind
 from dashboard.views.inspector import COST, SPEED
 from dashboard.views.unreplayed import FIXED, PACE, STATE
 
@@ -49,7 +49,7 @@ GROUPS: Final[Mapping[str, str]] = {
 FIRST: Final = ("scheduler",)
 #: No knob holds chains.
 KEPT: Final = {
-    "chains": KeptPlan(
+    "chains": HeldPlan(
         lambda decision, knobs: None,
         KeptCost("queue_mean_tuples", "tuples", is_level=True),
         "Chains follow what operators are measured to let through, and no knob holds those of "
