@@ -28,6 +28,8 @@ MOST_DRAWN: Final = 240
 _MOST_READ: Final = 4000
 _MOST_SWITCHES: Final = 1000
 _MOST_COMMANDS: Final = 200
+#: An engine that was asked has a branch by then, or was ended with it.
+_BEGINS_WITHIN_S: Final = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +97,16 @@ def read_if_not(reader: Reader, run: Run, decision: Decision, read_only: str) ->
     )
     runs = reader.runs()
     for made, branch in branches_of(runs, run.id):
-        if asked.is_it(branch) and made.state != "failed":
+        if asked.is_it(branch) and _goes_on(reader, made, batch):
             return _branched(reader, asked, decision, made, branch, title)
     return _offered(reader, asked, runs, title, read_only)
+
+
+def _goes_on(reader: Reader, branch: Run, batch: int) -> bool:
+    """Whether a branch is under way, or came to batches behind the change."""
+    reached = reader.last_batch(branch.id)
+    has_some = branch.state != "failed" and reached is not None and reached > batch
+    return has_some or branch.state in LIVE_STATES
 
 
 def _impossible(reader: Reader, run: Run, decision: Decision, rule: HeldPlan | None) -> str:
@@ -130,7 +139,8 @@ def _offered(
         if why:
             words = [f"It could not be replayed: {why}", "Mend that, or try it in a terminal:"]
             return answer("failed", words=words, ask=None if read_only else asked.body)
-        if command.state == "applied" and engine is not None:
+        since = 0.0 if engine is None else reader.now_of(engine) - (command.answered_at or 0.0)
+        if command.state == "applied" and engine is not None and since < _BEGINS_WITHIN_S:
             return answer("asked", words=["The recorded tuples are being read."])
         break
     if engine is None or read_only:
@@ -180,8 +190,7 @@ def _branched(
     if made.state in LIVE_STATES:
         batch = "none" if reached is None else reached
         return of("running", words=[f"Replaying: batch {batch} of {branch.last}."])
-    if reached is None or reached <= asked.batch:
-        return of("failed", words=[f"The branch ended before batch {asked.batch}: {made.note}"])
+    assert reached is not None
     if not _is_kept(reader, asked, made.id, decision):
         words = "The replay had another plan there than the one before the change"
         return of("impossible", words=[f"{words}.", *_doubts(reader, made.id)])
