@@ -1,4 +1,5 @@
 /* The one way pages change anything: fetch() to /api/v1 with the page's CSRF token. */
+import { emit } from "./core.js";
 import { addressOf } from "./home.js";
 import { refresh } from "./moment.js";
 
@@ -8,12 +9,16 @@ function token() {
 }
 
 const NAME = "planwatch-name";
+const LONGEST = 40; // as the server takes them
 
 /** The name that who uses this browser gave, ''. */
-export const ownName = () => window.localStorage.getItem(NAME) || "";
+export const ownName = () => (window.localStorage.getItem(NAME) || "").slice(0, LONGEST);
 
 /** @param {string} name */
-export const keepName = (name) => window.localStorage.setItem(NAME, name.trim());
+export function keepName(name) {
+  window.localStorage.setItem(NAME, name.trim());
+  emit("name");
+}
 
 function ask(method, path, body) {
   const headers = { Accept: "application/json" };

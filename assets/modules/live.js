@@ -8,6 +8,7 @@
 
    What is painted is one transaction, of one batch under one plan: header, strip, graph and numbers move
    together. A delta of a batch under another plan waits until the server has drawn that plan. */
+import { ownName } from "./api.js";
 import { extendCharts } from "./charts.js";
 import { hearTime } from "./clock.js";
 import { byId, emit, on, setAttr, setText } from "./core.js";
@@ -61,6 +62,7 @@ function stop() {
   poller = null;
   streamed = null;
   setLink("off");
+  emit("present", []);
 }
 
 /* Open, keep or close the stream, whatever fits the run, its state and the tab. */
@@ -80,7 +82,8 @@ function connect() {
 
 function stream(run) {
   setLink("stream");
-  source = new EventSource(addressOf("/live?run=" + encodeURIComponent(run)));
+  source = new EventSource(addressOf(`/live?${new URLSearchParams({ run, name: ownName() })}`));
+  source.addEventListener("present", (event) => emit("present", JSON.parse(event.data)));
   source.addEventListener("delta", (event) => {
     failures = 0;
     receive(JSON.parse(event.data));
@@ -125,7 +128,6 @@ function receive(delta) {
   for (const one of fresh) hearTime(one.run, one.now);
   if (fresh.length && !joined) emit("joined", fresh[0]);
   joined = joined || fresh.length > 0;
-  for (const one of fresh) emit("told", one);
   queue.push(...fresh);
   if (!queue.length) return;
   const since = performance.now() - drawnAt;
@@ -148,8 +150,14 @@ function apply() {
   drawnAt = performance.now();
   const deltas = queue.filter(({ run }) => run === streamed);
   queue = [];
-  if (deltas.length) takeOrHold(merged(deltas));
+  if (deltas.length) tell(merged(deltas));
   if (!running()) stop();
+}
+
+/* News count with the batch they came in: a panel that is drawn for them is drawn as of that. */
+function tell(delta) {
+  emit("told", delta);
+  takeOrHold(delta);
 }
 
 /* Whether header and graph know of the plan that the batch of a delta ran under. */
@@ -227,6 +235,11 @@ document.addEventListener("visibilitychange", connect);
 window.addEventListener("pagehide", stop);
 window.addEventListener("pageshow", connect);
 on("shell", connect);
+on("name", () => {
+  if (streamed === null) return;
+  stop();
+  connect();
+});
 on("shell", releaseDrawn);
 on("drawn", (what) => {
   graph = what;

@@ -7,6 +7,7 @@ import { brush, drawBrush } from "./brush.js";
 import { announce, byId, el, on, setAttr, setText, still } from "./core.js";
 import { clock, show } from "./format.js";
 import { currentShell, timeAt } from "./header.js";
+import { otherFuture, ringOf, tryIfNot } from "./if_not.js";
 import { areaPoints, linePoints, scale } from "./paths.js";
 import { robustTop } from "./times.js";
 import { viewRange, wholeRange } from "./view_range.js";
@@ -43,7 +44,7 @@ const pulses = (group) => performance.now() - newest.at < PULSE_MS && group.even
 function build(strip) {
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("aria-hidden", "true");
-  svg.innerHTML = '<polygon class="pw-area"></polygon><polyline class="pw-line"></polyline>';
+  svg.innerHTML = '<polygon class="pw-area"></polygon><polyline class="pw-line"></polyline><polygon class="pw-ifnot-area"></polygon><polyline class="pw-ifnot-line"></polyline>';
   const cursor = el("i", { class: "pw-strip-cursor", "aria-hidden": "true" });
   const slider = el("input", { type: "range", id: "pw-scrubber", step: 1, "aria-label": "Moment in the run" });
   const gaps = el("div", { class: "pw-strip-gaps" });
@@ -147,12 +148,16 @@ function drawAgain() {
 
 function drawCost() {
   const points = cost.filter(([batch]) => batch >= range.first && batch <= range.last);
-  const { top: most, cut } = robustTop(points.map((point) => point[1]));
+  const other = otherFuture().filter(([batch]) => batch >= range.first && batch <= range.last);
+  const { top: most, cut } = robustTop([...points, ...other].map((point) => point[1]));
   const top = Math.max(0.001, most);
   const y = (value) => scale([0, top], [HEIGHT - 2, 3])(Math.min(top, value));
   setAttr(parts.svg, "viewBox", `0 0 ${width} ${HEIGHT}`);
-  const [area, line] = parts.svg.children;
+  const [area, line, between, dashed] = parts.svg.children;
   line.setAttribute("points", linePoints(points, x, y));
+  const beside = other.length ? points.filter(([batch]) => batch >= other[0][0] && batch <= other[other.length - 1][0]) : [];
+  dashed.setAttribute("points", linePoints(other, x, y));
+  between.setAttribute("points", linePoints([...other, ...beside.reverse()], x, y));
   area.setAttribute("points", areaPoints(points, x, y, HEIGHT));
   setText(parts.scale, cost.length ? `0 … ${show(top, "f2")}${cut ? ` (${cut} above)` : ""}` : "no batches yet");
 }
@@ -196,14 +201,17 @@ function mark(group, shown) {
   const lead = group.events.reduce((best, event) => (kinds[event.kind][2] < kinds[best.kind][2] ? event : best));
   const [glyph, word] = kinds[lead.kind];
   const more = group.events.length - 1;
+  const changes = group.events.filter((event) => event.seq !== undefined);
+  const ring = changes.map(ringOf).find((share) => share !== null) ?? null;
   const pulse = pulses(group) ? `;animation-delay:${newest.at - performance.now()}ms` : "";
   const text = `Batch ${lead.b}, ${word}: ${lead.title}${more ? ` (and ${more} more nearby)` : ""}`;
   return el(
     "button",
     {
       type: "button",
-      class: pulse ? "pw-mark pw-mark-new" : "pw-mark",
-      style: `left:${group.x.toFixed(1)}px${pulse}`,
+      class: `pw-mark${pulse ? " pw-mark-new" : ""}${ring === null ? "" : " pw-mark-ring"}`,
+      style: `left:${group.x.toFixed(1)}px${pulse}${ring === null ? "" : `;--pw-ring:${(100 * ring).toFixed(0)}%`}`,
+      onclick: changes.length ? () => tryIfNot(changes[changes.length - 1], false) : null,
       tabindex: -1,
       title: text,
       "aria-label": text,
@@ -245,6 +253,7 @@ on("shell", (data) => {
 });
 
 on("moment", drawAgain);
+on("ifnot", draw);
 on("painting", () => parts && place(aim()));
 
 /* New batches: extend while LIVE; in REPLAY only the end of the scale grows; FROZEN stands still. */

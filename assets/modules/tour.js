@@ -16,6 +16,7 @@ let box = null;
 let frame = null;
 let pages = []; // of the run
 let knobs = null; // names of those that do something in the run, null while they are not known
+let harm = {}; // commands that kill the engine and resume the run: {kill, resume}, of a demo
 let asked = null; // the run they were asked of
 let shown = null; // number of the stop the box speaks of, from 0
 let timer = null;
@@ -23,7 +24,7 @@ const before = new Map(); // knob of a run -> its value before the tour turned i
 let bringUntil = 0; // until when the page is scrolled to its target, as it may still be drawn
 
 /* Those of which the run has the page and the knob. */
-const stops = () => STOPS.filter(({ own, path, needs, unless }) => (!own || pages.includes(path)) && (!needs || knobs.has(needs)) && !(unless && knobs.has(unless)));
+const stops = () => STOPS.filter(({ own, path, needs, unless, kills }) => (!own || pages.includes(path)) && (!needs || knobs.has(needs)) && !(unless && knobs.has(unless)) && !(kills && !harm.kill));
 
 /* Which knobs the run has, and whether something bids under its pool, asked once a run. */
 async function know() {
@@ -70,6 +71,7 @@ function build() {
     el("p", { class: "pw-tour-place", id: "pw-tour-place" }),
     el("h2", { id: "pw-tour-title" }),
     el("p", { id: "pw-tour-words" }),
+    el("div", { class: "pw-tour-commands", id: "pw-tour-commands" }),
     el("p", { class: "pw-tour-said", id: "pw-tour-said", role: "status" }),
     el(
       "div",
@@ -93,7 +95,8 @@ function draw() {
   if (shown === stop) return follow();
   shown = stop;
   bringUntil = performance.now() + BRING_MS;
-  const { title, words, turn, freeze: still } = stops()[stop];
+  const { title, words, turn, kills, freeze: still } = stops()[stop];
+  byId("pw-tour-commands").replaceChildren(...(kills ? [typed("kill it", harm.kill), typed("resume it", harm.resume)] : []));
   setText("pw-tour-place", `${stop + 1} of ${stops().length} · page down, page up`);
   setText("pw-tour-title", title);
   setText("pw-tour-words", words);
@@ -106,6 +109,14 @@ function draw() {
   timer = timer || window.setInterval(follow, FOLLOW_MS);
   announce(`Stop ${stop + 1}: ${title}`);
   return follow();
+}
+
+/* A command to type, with a button that copies it. */
+function typed(what, command) {
+  const copied = () => setText("pw-tour-said", `Copied: paste it into a terminal, in Planwatch's folder, to ${what}.`);
+  const refused = () => setText("pw-tour-said", "The browser does not let a page copy here: select the command.");
+  const copy = () => (navigator.clipboard ? navigator.clipboard.writeText(command).then(copied, refused) : refused());
+  return el("p", {}, el("code", {}, command), el("button", { type: "button", class: "pw-button", "aria-label": `Copy the command to ${what}`, onclick: copy }, "Copy"));
 }
 
 function close() {
@@ -205,9 +216,11 @@ document.addEventListener("click", (event) => {
 });
 
 on("moment", draw);
-on("shell", ({ pages: own = [] }) => {
+on("shell", ({ pages: own = [], harm: commands = {} }) => {
   const before = knobs && stops().length;
   pages = own;
+  if (harm.kill !== commands.kill) shown = null;
+  harm = commands;
   if (knobs && stops().length !== before) shown = null;
   if (moment.tour) draw();
 });

@@ -2,7 +2,8 @@
    turn: {knob, times} multiplies what the knob is, {knob, value} sets it, {knob, back: true} makes it what it
    was before; hold: so many seconds later the engine takes it back by itself. freeze: time stands still on the
    page; show: what the page is to list. A stop is left out of runs that do not have its page (own), or the
-   knob it needs, or have the knob that makes another stop say more (unless). */
+   knob it needs, or have the knob that makes another stop say more (unless). kills: the stop gives the
+   commands that kill the engine and resume the run, of a demo on this machine. */
 
 export const STOPS = [
   {
@@ -95,6 +96,13 @@ export const STOPS = [
     title: "Do harm: silence a stream",
     words: "The first stream is passed over for twenty seconds. Queries that read it alone stand still, time goes on for the others, and the story will say so. Then it is back.",
     turn: { knob: "intake", value: "paused", hold: 20, label: "Silence it for 20 s" },
+  },
+  {
+    path: "/",
+    kills: true,
+    look: "#pw-run-state",
+    title: "Do harm: kill the engine",
+    words: "No button does this: copy the command into a terminal. The header says within seconds that the engine is gone, the story has its end. Then resume it, and see the gap, and whether a tuple was lost.",
   },
   {
     path: "/postmortem",

@@ -13,7 +13,7 @@ from typing import Final
 
 from backend.processes.children import Child, Ended, Happenings
 from backend.systems.contract import Refused
-from storage.vocabulary.branches import branch_words
+from storage.vocabulary.branches import asked_words, branch_words, failed_words
 from storage.vocabulary.records import Event
 
 RUN: Final = Path(__file__).resolve().parents[2] / "run.py"
@@ -35,7 +35,7 @@ class BranchProcesses:
             raise Refused(f"{self._words} is being computed; ask again when it is ready")
         branch_options = branch_words(run, at, scope, self._store, f"{knob}={value}")
         command = [sys.executable, str(RUN), *branch_options]
-        words = f"the branch of {run} at batch {at} with {knob} = {value}"
+        words = asked_words(run, at, knob, value)
         try:
             self._child = Child("branch", command, self._log, self._happenings)
         except OSError as error:
@@ -51,7 +51,7 @@ class BranchProcesses:
         if ended.status == 0:
             return (Event("run", f"{self._words} is ready", "the Runs page has it"),)
         why = " ".join(ended.child.last_words(1)).removeprefix("planwatch: ")
-        title = f"{self._words} has failed"
+        title = failed_words(self._words)
         return (Event("run", title, why or f"exit status {ended.status}", "error"),)
 
     def wait(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final
 
-from dashboard.api import asking, changing, noting, parquet, reading, searching, service
+from dashboard.api import asking, changing, if_not, noting, parquet, reading, searching, service
 from dashboard.api.changing import (
     NAME,
     REASON,
@@ -21,7 +21,9 @@ from dashboard.api.openapi import build_document
 from dashboard.api.params import Param
 from dashboard.api.registry import ApiCall, Handler, Method, Route
 from dashboard.base.prefix import below
+from dashboard.panels.if_not import IfNotAnswer
 from dashboard.serving.compression import EVENTS
+from dashboard.serving.security import LONGEST_NAME
 from dashboard.views.alerts import AlertState
 from dashboard.views.glossary import GlossaryWord
 from dashboard.views.planlog import PlanLogEntry
@@ -31,6 +33,9 @@ from storage.vocabulary.records import Command, Entity, Knob, PlanVersion, Unit
 API_VERSION: Final = "1.0"
 _RUN: Final = "/api/v1/runs/{run_id}"
 _LIVE_RUN = Param("run", "string", "Run id.", required=True)
+_LIVE_NAME = Param(
+    "name", "string", "What others are told who looks.", default="", longest=LONGEST_NAME
+)
 _LIVE_SINCE = Param("since", "integer", "The cursor 'c' of the last delta seen.", low=0)
 _SAMPLES = (
     Param(
@@ -91,8 +96,8 @@ _SERVICE = (
         "GET",
         "/live",
         service.live,
-        "Server-sent events 'delta': what changes in a run",
-        params=(_LIVE_RUN, _LIVE_SINCE),
+        "Server-sent events: 'delta', what changes in a run; 'present', who else looks at it",
+        params=(_LIVE_RUN, _LIVE_SINCE, _LIVE_NAME),
         media=EVENTS,
         errors=(404, 503),
         tag="live",
@@ -274,6 +279,15 @@ def _change(
 
 _NOTES = f"{_RUN}/notes"
 _NOTING = (
+    Route(
+        "GET",
+        f"{_RUN}/if-not",
+        if_not.if_not,
+        "What if a decision had not changed the plan",
+        IfNotAnswer,
+        if_not.IF_NOT_PARAMS,
+        errors=(422,),
+    ),
     Route(
         "GET",
         f"{_RUN}/preview",

@@ -62,7 +62,8 @@ def live(call: ApiCall) -> Response:
     hub, run_id = call.services.live, call.query["run"]
     session = Guard(call.services.settings).session(request)
     try:
-        client, first = hub.join(run_id, _last_seen(call), "" if session is None else session.id)
+        browser = "" if session is None else session.id
+        client, first = hub.join(run_id, _last_seen(call), browser, call.query["name"])
     except HubFull:
         raise ApiError(
             503,

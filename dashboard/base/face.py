@@ -16,13 +16,22 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from storage.reader import Reader
 from storage.tables.rows import SeriesData
-from storage.vocabulary.records import Json, PlanVersion
+from storage.vocabulary.records import Decision, Json, PlanVersion
 
 #: What a card of the plan graph shows.
 Card: TypeAlias = Literal["source", "step", "operator", "synopsis", "store", "output"]
 #: Fields of a face that are tables of words.
 Table: TypeAlias = Literal[
-    "words", "nodes", "marks", "groups", "compared", "unreplayed", "chosen", "holds"
+    "words",
+    "nodes",
+    "marks",
+    "groups",
+    "compared",
+    "unreplayed",
+    "chosen",
+    "holds",
+    "kept",
+    "needs",
 ]
 
 
@@ -70,6 +79,42 @@ class HeldMemory(NamedTuple):
     property: str
     unit: str
     limit: str = ""
+
+
+#: Of a decision and the values of its unit's knobs: a knob and the value it is to have, or none.
+KeptSetting: TypeAlias = Callable[[Decision, Mapping[str, Json]], tuple[str, Json] | None]
+
+
+class KeptCost(NamedTuple):
+    """By what a run that keeps a plan is held against the recorded one. property: of parts of the
+    unit, added up, ``scale`` times; weight: the property that is the price of one, as recorded.
+    is_level: how much is held at a time. words, form: how it is written."""
+
+    property: str
+    words: str
+    form: Literal["si", "ms", "bytes"] = "si"
+    scale: float = 1.0
+    weight: str = ""
+    is_level: bool = False
+
+
+class HeldPlan(NamedTuple):
+    """How a branch keeps the plan before a decision. setting: the knob to turn; where there is
+    none ``why`` says so."""
+
+    setting: KeptSetting
+    cost: KeptCost
+    why: str = ""
+
+
+class KnobNeed(NamedTuple):
+    """Without what a knob has no effect. knob, values: another of its scope that has to have one of
+    these; property: what a part of its unit has to publish. why: what is missing."""
+
+    why: str
+    knob: str = ""
+    values: frozenset[Json] = frozenset()
+    property: str = ""
 
 
 class Skip(NamedTuple):
@@ -139,7 +184,9 @@ class Face:
     nodes whose coming and going they tell. presets: by name values of knobs of one scope, in the
     order they are turned. refuted: by node, of the queries still open, as of a
     batch. compared: properties that Compare adds up over all that have them -> (words, unit,
-    whether smaller is better). limited: properties of units -> the knob that limits each.
+    whether smaller is better). limited: properties of units -> the knob that limits each. kept:
+    kinds of decisions -> how a branch keeps the plan before one. needs: knobs -> without what they
+    have no effect.
     """
 
     folder: Path
@@ -168,6 +215,8 @@ class Face:
     spoken: frozenset[str] = frozenset()
     compared: Mapping[str, tuple[str, str, bool | None]] = field(default_factory=dict)
     presets: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    kept: Mapping[str, HeldPlan] = field(default_factory=dict)
+    needs: Mapping[str, KnobNeed] = field(default_factory=dict)
     refuted: Callable[[Reader, str, int, PlanVersion], Mapping[str, float | None]] | None = None
 
 

@@ -12,6 +12,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.base.context import Context
+from dashboard.components.attributes import attrs
 
 
 def jump_data(
@@ -45,6 +46,17 @@ def jump(
     href = context.href(path or "", **changes) or "?"
     attributes.setdefault("className", "pw-link")
     return html.A(children, href=href, **jump_data(path, at, node, unit, show), **attributes)
+
+
+def if_not_button(unit: str, seq: int) -> Component:
+    """What begins the branch of a decision that keeps the plan before it (modules/if_not.js)."""
+    return html.Button(
+        "What if it had not?",
+        type="button",
+        className="pw-link pw-ifnot-ask",
+        title="Replay the recorded tuples with the plan before kept, and compare",
+        **attrs(data_pw_if_not=unit, data_pw_seq=seq),
+    )
 
 
 def moved(at: int | str | None, node: str | None, unit: str | None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from dashboard.base.face import faces
 from dashboard.components.attributes import attrs
 from dashboard.components.drawn import GainCurve, Rolling
 from dashboard.components.formats import show, with_mu
-from dashboard.components.links import jump
+from dashboard.components.links import if_not_button, jump
 from dashboard.components.names import named
 from dashboard.views.book import Book, added, by_property
 from dashboard.views.decisions import LEVELS, MIN_SAMPLES
@@ -202,6 +202,7 @@ def _changed(context: Context, change: LastChange | None) -> list[Component]:
     if plan.decision is not None:
         node = str(plan.decision)
         words.append(jump(context, "why?", "/decisions", batch, node, plan.unit_id))
+        words += [" · ", if_not_button(plan.unit_id, plan.decision)]
     return [
         html.P(words, className="pw-gain-last"),
         html.P(named(plan.reason), className="pw-gain-reason"),

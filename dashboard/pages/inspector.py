@@ -17,6 +17,7 @@ from dashboard.components.links import jump
 from dashboard.components.names import term, words_of
 from dashboard.components.parts import as_of, part, part_tree
 from dashboard.components.rows import CellData, RowTable, TableColumn, drawn, jump_to, live
+from dashboard.components.tiles import live_value
 from dashboard.panels.common.headroom import draw_line
 from dashboard.panels.knob_cards import draw_cards, folded, is_locked
 from dashboard.serving.services import Services
@@ -28,6 +29,7 @@ from dashboard.views.inspector import (
     Inspector,
     PropertyLine,
     Reason,
+    SentenceNumber,
     build_inspector,
     grouped,
     properties_of,
@@ -203,10 +205,15 @@ def _head(context: Context, view: Inspector) -> Component:
     return html.Div(
         [
             html.P(title, className="pw-inspected"),
-            html.P(view.summary, className="pw-summary"),
+            html.P([_said(part) for part in view.summary], className="pw-summary"),
         ],
         **attrs(data_entity=view.entity, data_pinned=view.entity != SYSTEM or None),
     )
+
+
+def _said(part: str | SentenceNumber) -> Component | str:
+    """Numbers follow the batches, as those of the table below do."""
+    return part if isinstance(part, str) else live_value(*part)
 
 
 def _history(reader: Reader, context: Context, view: Inspector) -> Component:

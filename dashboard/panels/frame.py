@@ -187,7 +187,7 @@ def _trees(panel: Panel[Any]) -> tuple[str, ...]:
 
 def sheet_of(context: Context, services: Services, theme: str | None = None) -> Sheet:
     """What the views of a moment are drawn on."""
-    return Sheet(context, theme, services.settings.why_no_control)
+    return Sheet(context, theme, services.why_no_control)
 
 
 def fingerprint(panel: Panel[Any], view: Any, sheet: Sheet) -> str:

@@ -26,7 +26,7 @@ _WATCH: Final = {"news": ("run", "knobs", "commands"), "among": ".pw-knob"}
 
 def is_locked(services: Services, context: Context) -> str:
     """Why knobs cannot be turned at this moment, or ''."""
-    return services.settings.why_no_control or context.why_no_control
+    return services.why_no_control or context.why_no_control
 
 
 def draw_cards(

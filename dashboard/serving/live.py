@@ -6,6 +6,7 @@ N tabs cost one read. A slow client loses deltas, never blocks anybody, and gets
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
@@ -41,13 +42,26 @@ class UnknownRunError(Exception):
 
 class Client:
     """One stream: a bounded queue of the deltas of one run, filled by the poller. browser: the
-    session it belongs to, '' without one."""
+    session it belongs to, '' without one. name: of who looks on, '' = not given."""
 
-    def __init__(self, run_id: str, browser: str = "") -> None:
-        self.run_id, self.browser = run_id, browser
+    def __init__(self, run_id: str, browser: str = "", name: str = "") -> None:
+        self.run_id, self.browser, self.name = run_id, browser, name
         self._queue: deque[Delta] = deque()
         self._ready = threading.Condition()
         self._closed = self._gap = False
+        self._has_met = True
+
+    def meet(self) -> None:
+        """Somebody else has come or gone."""
+        with self._ready:
+            self._has_met = True
+            self._ready.notify()
+
+    def has_met(self) -> bool:
+        """Whether that is news."""
+        with self._ready:
+            is_news, self._has_met = self._has_met, False
+        return is_news
 
     def put(self, delta: Delta) -> None:
         """Add a delta; the oldest goes, and leaves a gap, when there are too many."""
@@ -61,7 +75,9 @@ class Client:
     def take(self, timeout_s: float) -> tuple[Delta | None, bool]:
         """What waits, as one delta (None after timeout_s), and whether some were lost."""
         with self._ready:
-            self._ready.wait_for(lambda: bool(self._queue) or self._closed, timeout_s)
+            self._ready.wait_for(
+                lambda: bool(self._queue) or self._closed or self._has_met, timeout_s
+            )
             deltas, gap = list(self._queue), self._gap
             self._queue.clear()
             self._gap = False
@@ -91,6 +107,11 @@ class Feed:
     clients: set[Client] = field(default_factory=set)
     ring: deque[Delta] = field(default_factory=deque)
     asked_at: float = 0.0
+
+    def meet(self) -> None:
+        """Tell all clients that somebody has come or gone."""
+        for client in self.clients:
+            client.meet()
 
     def push(self, delta: Delta) -> None:
         """Keep a delta and hand it to all clients."""
@@ -142,13 +163,14 @@ class Hub:
         self._wake.set()
 
     def join(
-        self, run_id: str, since: int | None = None, browser: str = ""
+        self, run_id: str, since: int | None = None, browser: str = "", name: str = ""
     ) -> tuple[Client, Delta | None]:
         """A new client of a run, and its first delta: what came after ``since``, or a snapshot.
+        Who else looks at the run is told of it.
 
         Raises HubFull, UnknownRunError, StoreError.
         """
-        client = Client(run_id, browser)
+        client = Client(run_id, browser, name)
         with self._lock:
             is_full = self._n_clients >= self.max_clients or self._stopping.is_set()
             if is_full or (browser and self._n_of(browser) >= STREAMS_OF_BROWSER):
@@ -157,8 +179,18 @@ class Hub:
             first = self._since(run_id, feed, since)
             feed.clients.add(client)
             self._n_clients += 1
+            feed.meet()
         self._wake.set()
         return client, first
+
+    def others(self, client: Client) -> list[str]:
+        """Who else looks at the run, by name, '' of one who gave none: each browser once."""
+        with self._lock:
+            feed = self._feeds.get(client.run_id)
+            clients = [] if feed is None else list(feed.clients)
+        names = {one.browser or id(one): one.name for one in clients if one is not client}
+        names.pop(client.browser, None)
+        return sorted(names.values())
 
     def _n_of(self, browser: str) -> int:
         """The open streams of a browser (lock held)."""
@@ -174,6 +206,7 @@ class Hub:
                 feed.clients.remove(client)
                 feed.asked_at = time.monotonic()
                 self._n_clients -= 1
+                feed.meet()
 
     def since(self, run_id: str, cursor: int | None) -> list[Delta]:
         """What happened to a run after a cursor, as at most one delta; None: a snapshot.
@@ -194,6 +227,8 @@ class Hub:
             yield _event(first)
         while not client.closed:
             delta, gap = client.take(HEARTBEAT_S)
+            if client.has_met():
+                yield f"event: present\ndata: {json.dumps(self.others(client))}\n\n".encode()
             if gap:
                 yield _event(self._snapshot(client.run_id, gap=True)[0])
             elif delta is not None:

@@ -1,9 +1,10 @@
 """Who may ask for what: hosts, origins, bearer token, session cookie, CSRF token, CSP.
 
-Reading is open when the server is bound to this machine only, else it needs the bearer token or
-the session of the login page. A change always needs the bearer token, or the page's session
-cookie together with its CSRF token (header ``X-CSRF-Token``). All changes of the pages go through
-``fetch()`` to ``/api/v1`` with that header; Dash callbacks only read.
+Reading is open when the server is bound to this machine only, else it needs the bearer token, the
+viewer's token, or the session of the login page. A change always needs the bearer token, or the
+page's session cookie together with its CSRF token (header ``X-CSRF-Token``); who came with the
+viewer's token changes nothing. All changes of the pages go through ``fetch()`` to ``/api/v1`` with
+that header; Dash callbacks only read.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import hashlib
 import hmac
 import secrets
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 from urllib.parse import unquote
 
 from flask import Request, Response
@@ -26,7 +27,10 @@ CSRF_HEADER = "X-CSRF-Token"
 NAME_HEADER: Final = "X-Planwatch-Name"
 LONGEST_NAME: Final = 40
 CSRF_META = "csrf-token"
-Level: TypeAlias = Literal["visitor", "reader"]
+Level: TypeAlias = Literal["visitor", "viewer", "reader"]
+LEVELS: Final = get_args(Level)
+#: Why who came with the viewer's token can change nothing.
+ONLY_VIEWS: Final = "You look on as a viewer: log in with the other token to change things."
 
 
 class RequestRefused(Exception):
@@ -44,7 +48,8 @@ class RequestRefused(Exception):
 class Session:
     """A browser's session, held in a signed cookie.
 
-    level: 'reader' after the login page, else 'visitor'. The CSRF token is bound to the id.
+    level: after the login page 'reader', or 'viewer' who changes nothing; else 'visitor'. The CSRF
+    token is bound to the id.
     """
 
     id: str
@@ -57,7 +62,8 @@ class Guard:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._allowed = check_host_names(settings.allowed_hosts)
-        self._secret = hashlib.sha256(b"planwatch session" + settings.token.encode()).digest()
+        tokens = (settings.token + settings.viewer_token).encode()
+        self._secret = hashlib.sha256(b"planwatch session" + tokens).digest()
         self.cookie = "planwatch_" + self._sign("cookie name")[:8]
 
     def check(self, request: Request) -> None:
@@ -111,19 +117,27 @@ class Guard:
             raise RequestRefused(401, "token_needed", "Reading needs the bearer token or a login.")
 
     def may_read(self, request: Request) -> bool:
-        """Whether reading is open, or the request carries the token or a login."""
-        if self._settings.loopback or self.has_bearer(request):
+        """Whether reading is open, or the request carries a token or a login."""
+        if self._settings.loopback or self.role_of(_bearer(request)) is not None:
             return True
         session = self.session(request)
-        return session is not None and session.level == "reader"
+        return session is not None and session.level != "visitor"
+
+    def only_views(self, request: Request) -> bool:
+        """Whether who asks came with the viewer's token."""
+        session = self.session(request)
+        by_login = session is not None and session.level == "viewer"
+        return by_login or self.role_of(_bearer(request)) == "viewer"
 
     def check_change(self, request: Request) -> str:
         """Who asks for a change: 'api <address>' or 'page <address>', behind a name where one is
         given: 'Ann (page 10.0.0.2)'.
 
-        Raises RequestRefused: 401 without bearer token or CSRF token, 403 when the server is
-        read-only, 400 for a name that cannot be one.
+        Raises RequestRefused: 401 without bearer token or CSRF token, 403 for a viewer and when the
+        server is read-only, 400 for a name that cannot be one.
         """
+        if not self.has_bearer(request) and self.only_views(request):
+            raise RequestRefused(403, "viewer", ONLY_VIEWS)
         if self.has_bearer(request):
             actor = f"api {request.remote_addr}"
         elif self.has_csrf(request):
@@ -141,12 +155,14 @@ class Guard:
 
     def has_bearer(self, request: Request) -> bool:
         """Whether the request carries the bearer token."""
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and self.is_token(token)
+        return self.role_of(_bearer(request)) == "reader"
 
-    def is_token(self, token: str) -> bool:
-        """Whether this is the bearer token (compared in constant time)."""
-        return hmac.compare_digest(token.strip().encode(), self._settings.token.encode())
+    def role_of(self, token: str) -> Level | None:
+        """What a token lets one be; None: it is none (compared in constant time)."""
+        given, viewers = token.strip().encode(), self._settings.viewer_token.encode()
+        if hmac.compare_digest(given, self._settings.token.encode()):
+            return "reader"
+        return "viewer" if viewers and hmac.compare_digest(given, viewers) else None
 
     def has_csrf(self, request: Request) -> bool:
         """Whether the request carries the CSRF token of its own session cookie."""
@@ -164,9 +180,10 @@ class Guard:
         """The session of the request's cookie, or None without a cookie this server signed."""
         identity, _, rest = request.cookies.get(self.cookie, "").partition(".")
         level, _, signature = rest.partition(".")
-        if level not in ("visitor", "reader"):
+        known: Level | None = next((one for one in LEVELS if one == level), None)
+        if known is None:
             return None
-        session = Session(identity, "reader" if level == "reader" else "visitor")
+        session = Session(identity, known)
         genuine = hmac.compare_digest(signature.encode(), self._signature(session).encode())
         return session if genuine else None
 
@@ -193,6 +210,11 @@ class Guard:
 
     def _sign(self, text: str) -> str:
         return hmac.new(self._secret, text.encode(), hashlib.sha256).hexdigest()
+
+
+def _bearer(request: Request) -> str:
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token if scheme.lower() == "bearer" else ""
 
 
 def csrf_meta(guard: Guard, session: Session) -> dict[str, str]:

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from flask import has_request_context, request
+
 from dashboard.serving.live import Hub
+from dashboard.serving.security import ONLY_VIEWS, Guard
 from dashboard.serving.settings import Settings
 from storage.exchange.commands import CommandWriter
 from storage.one_moment import MomentReader
@@ -21,6 +24,12 @@ class Services:
     commands: CommandWriter | None
     settings: Settings
     live: Hub
+
+    @property
+    def why_no_control(self) -> str:
+        """Why who asks can change nothing here, or ''."""
+        is_viewer = has_request_context() and Guard(self.settings).only_views(request)
+        return self.settings.why_no_control or (ONLY_VIEWS if is_viewer else "")
 
     @contextmanager
     def at_once(self) -> Iterator[Services]:

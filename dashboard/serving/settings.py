@@ -26,6 +26,7 @@ class Settings:
     """Frozen settings of one dashboard process.
 
     store_url: SQLAlchemy URL of the store. token: the bearer token (never shown by repr).
+    viewer_token: the one that reads and changes nothing, '' = there is none.
     allow_control: whether knobs and queries may be changed at all. replay: the store is a finished
     recording, opened read-only. allowed_hosts: where else people open it, through a proxy ('name'
     or 'name:port'). prefix: path that the proxy puts before the dashboard's own, '' or '/pw'.
@@ -36,6 +37,7 @@ class Settings:
 
     store_url: str
     token: str = field(repr=False)
+    viewer_token: str = field(default="", repr=False)
     host: str = "127.0.0.1"
     port: int = 8050
     allow_control: bool = True

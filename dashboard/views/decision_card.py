@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from dashboard.components.formats import show, with_mu
+from dashboard.components.formats import Format, show, with_mu
 from dashboard.components.kinds import verdict
 from dashboard.components.names import named
 from dashboard.views.decision_costs import (
@@ -72,6 +72,7 @@ def build_card(
     saved = saved_per_1000(entry)
     return DecisionCard(
         seq=decision.seq,
+        unit_id=decision.unit_id,
         batch=decision.batch,
         time=entry.time,
         verdict=decision.verdict,
@@ -95,8 +96,7 @@ def build_card(
         cover_prefix=[str(name) for name in detail.get("cover_prefix") or ()],
         knob_version=decision.knob_version,
         knobs=[(knob.name, knob_text(knob.value), knob.unit) for knob in knobs],
-        further=[(metric_words(k), _plain(v)) for k, v in detail.items() if _lists(k, v)]
-        + _rolled_up(detail),
+        further=_further(detail),
         algorithm=decision.algorithm,
         pair=_mapping(detail["pair"]) if isinstance(detail.get("pair"), Mapping) else None,
         counted=tuple(CountedTable(**table) for table in detail.get("counted") or ()),
@@ -186,10 +186,19 @@ def _recorded(decision: Decision) -> Inequality:
         holds,
         True,
         words,
-        terms_words(decision.detail),
+        terms_words(decision.detail) or _scaled(decision, form),
         interval=_of_challenger(decision),
         form=form,
     )
+
+
+def _scaled(decision: Decision, form: Format) -> str:
+    """'7.904 = 0.9 × 8.782, …': of a right side that is the challenger's rank so many times; ''."""
+    rank = number_of(_mapping(_mapping(decision.detail).get("pair")).get("challenger_rank"))
+    if not rank or not decision.rhs or not 0 < decision.rhs / rank < 1:
+        return ""
+    share = f"{round(decision.rhs / rank, 4):g}"
+    return f"{show(decision.rhs, form)} = {share} × {show(rank, form)}, the challenger's rank"
 
 
 def _of_challenger(decision: Decision) -> tuple[float, float] | None:
@@ -285,10 +294,14 @@ def _lists(key: str, value: Any) -> bool:
     return key not in _PLACED and isinstance(value, str | int | float)
 
 
-def _rolled_up(detail: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What an old decision that changed nothing had more."""
+def _further(detail: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Numbers and words without a place of their own, and what an old decision that changed nothing
+    had more."""
+    told = [(metric_words(key), _plain(one)) for key, one in detail.items() if _lists(key, one)]
     gone = ", ".join(metric_words(str(name)) for name in detail.get(ROLLED_UP) or ())
-    return [(metric_words(ROLLED_UP), f"{gone}: kept only where a plan changed")] if gone else []
+    return told + (
+        [(metric_words(ROLLED_UP), f"{gone}: kept only where a plan changed")] * bool(gone)
+    )
 
 
 def _plain(value: Any) -> str:

@@ -157,6 +157,7 @@ class DecisionCard(NamedTuple):
     algorithm: str
     pair: Mapping[str, Any] | None = None
     counted: tuple[CountedTable, ...] = ()
+    unit_id: str = ""
 
 
 def build_list(

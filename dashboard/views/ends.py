@@ -118,6 +118,15 @@ def command(run: Run, store: str) -> str:
     return shlex.join([*words, *(["--once"] if settings.get("once") else [])])
 
 
+def harm_commands(run: Run, store: str) -> dict[str, str]:
+    """What kills the engine of a run on this machine, and what goes on with the run; none of a
+    branch, and of a run that ended as it should."""
+    resume = command(run, store)
+    if not resume or run.state not in ("running", *_ENDINGS):
+        return {}
+    return {"kill": f"kill -9 {run.pid}", "resume": resume}
+
+
 def lost_words(totals: Mapping[int, float | None], first: int, n_tuples: int | None) -> str:
     """What a gap came to. totals: batch -> tuples counted since the run began, of the last batch
     before it and of ``first``, the first one after it; n_tuples: of ``first``. '' where that is

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from dashboard.base.face import told
 from dashboard.components.formats import Format, show
@@ -95,13 +95,29 @@ class Reason(NamedTuple):
     unit: str = ""
 
 
+class SentenceNumber(NamedTuple):
+    """A number within a sentence, which follows the batches as those of tables do."""
+
+    entity: str
+    property: str
+    value: float | None
+    form: Format
+
+    def __str__(self) -> str:
+        return show(self.value, self.form)
+
+
+#: A sentence in parts.
+Sentence: TypeAlias = tuple[str | SentenceNumber, ...]
+
+
 class Inspector(NamedTuple):
     """Everything the inspector shows. history: (property, form, unit), or None without one."""
 
     entity: str
     title: str
     kind: str
-    summary: str
+    summary: Sentence
     properties: list[PropertyLine]
     history: tuple[str, Format, str] | None
 
@@ -135,30 +151,32 @@ def properties_of(entity: str, book: Book, values: Values) -> list[PropertyLine]
     return dynamic + _static(book.get(entity), book)
 
 
-def summarise(entity: str, role: str, step: PlanStep | None, values: Values, n_steps: int) -> str:
-    """One sentence about the entity now."""
+def summarise(
+    entity: str, role: str, step: PlanStep | None, values: Values, n_steps: int
+) -> Sentence:
+    """About the entity now, in numbers that its tables have as well."""
     system, word = values.get(SYSTEM, {}), step_word(role) or "operator"
     if step is not None:
         place = f"{word.capitalize()} {step.position} of {n_steps}"
         if step.drop is None or step.reached is None:
-            return f"{place}; no tuple reached it in this batch."
-        return (
-            f"{place}: drops {show(step.drop, 'pct')} of the "
-            f"{show(step.reached, 'int')} tuples that reach it, {show(step.visits, 'pct')} of "
-            f"{'the cost' if step.priced else 'all visits'}."
-        )
+            return (f"{place}; no tuple reached it in this batch.",)
+        dropped = SentenceNumber(entity, "drop_prob", step.drop, "pct")
+        reached = SentenceNumber(entity, "reached_tuples", step.reached, "int")
+        return f"{place}: drops ", dropped, " of the ", reached, " tuples that reach it."
     if role == "source":
-        rate = f"{show(system.get('tuples_per_s'), 'si')} tuples/s are filtered."
-        return " ".join(filter(None, (rate, _refuted(values.get(entity, {})))))
+        rate = SentenceNumber(SYSTEM, "tuples_per_s", system.get("tuples_per_s"), "si")
+        return rate, " tuples/s are filtered.", _refuted(values.get(entity, {}))
     if role == "output":
-        n, matched = system.get("n_tuples"), system.get("n_matched")
-        share = None if not n or matched is None else matched / n
-        return f"{show(share, 'pct')} of the batch satisfies at least one query."
+        matched, n = (
+            SentenceNumber(SYSTEM, name, system.get(name), "int")
+            for name in ("n_matched", "n_tuples")
+        )
+        return matched, " of the batch's ", n, " tuples satisfy at least one query."
     if entity == SYSTEM:
-        return "The engine as a whole. Click a card, or press Enter on it, to see that part."
+        return ("The engine as a whole. Click a card, or press Enter on it, to see that part.",)
     if step_word(role):
-        return f"This {word} is not part of the plan at this moment."
-    return "" if role else f"The run has nothing called {entity} at this moment."
+        return (f"This {word} is not part of the plan at this moment.",)
+    return ("" if role else f"The run has nothing called {entity} at this moment.",)
 
 
 def _refuted(values: Mapping[str, float | None]) -> str:
@@ -167,7 +185,7 @@ def _refuted(values: Mapping[str, float | None]) -> str:
     if n_refuted is None or not n_groups:
         return ""
     of_all = f"{show(n_refuted, 'int')} of {show(n_groups, 'int')} row groups"
-    return f"{of_all} refuted by their statistics, not read."
+    return f" {of_all} refuted by their statistics, not read."
 
 
 def reasons(entity: str, book: Book, decisions: Sequence[DecisionEntry]) -> list[Reason]:

@@ -33,11 +33,12 @@ class Snapshot:
     nothing more}. runs: {id, label, state}, newest first. first, now: batches. time: Unix s of the
     newest record. told_at: when this was told, by the engine's clock. period_s: between two batches
     lately. plans: oldest first. change: what tells the newest from the one it followed. history:
-    what visits per tuple came to and when, see pack(). events: {b, kind, title}. kinds: of those
+    what visits per tuple came to and when, see pack(). events: see event_item(). kinds: of those
     events -> (sign, word, rank). gaps: without an engine, (first batch after it, words). pages:
     paths with records. left_out: events the strip leaves out. opening: what a page without a run in
     its address opens on. layout: another one when pages may have other panels than before. works:
-    parts that tell their share of the work of a batch, (id, name, property).
+    parts that tell their share of the work of a batch, (id, name, property). harm: commands that
+    kill the engine and resume the run, of a demo.
     """
 
     run: dict[str, Any] | None
@@ -58,6 +59,7 @@ class Snapshot:
     opening: dict[str, Any] = field(default_factory=dict)
     layout: str = ""
     works: list[tuple[str, str, str]] = field(default_factory=list)
+    harm: dict[str, str] = field(default_factory=dict)
 
 
 def build_snapshot(
@@ -166,8 +168,12 @@ def plan_item(plan: PlanVersion, number: int, of: str = "") -> dict[str, Any]:
 
 
 def event_item(event: StoredEvent) -> dict[str, Any]:
-    """An event as the strip draws it; events before the first batch stand at batch 0."""
-    return {"b": max(0, event.batch), "kind": event.event.kind, "title": event.event.title}
+    """An event as the strip draws it; events before the first batch stand at batch 0. Of a change
+    of the plan its unit and decision, too."""
+    item = {"b": max(0, event.batch), "kind": event.event.kind, "title": event.event.title}
+    decision = (event.event.ref or {}).get("decision")
+    is_change = event.event.kind == "rearrangement" and isinstance(decision, int)
+    return {**item, "unit": event.event.unit_id, "seq": decision} if is_change else item
 
 
 def _mark(kind: str) -> tuple[str, str, int]:

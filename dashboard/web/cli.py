@@ -13,10 +13,16 @@ from collections.abc import Sequence
 
 from dashboard.serving.alerts import WebhookRefused, check_webhook
 from dashboard.serving.hosts import AddressRefused, check_host_names, check_prefix
-from dashboard.serving.settings import Settings
+from dashboard.serving.settings import Settings, is_loopback
 from dashboard.web.app import page_names
 from dashboard.web.server import Server
-from dashboard.web.tokens import VARIABLE, TokenRefused, find_token
+from dashboard.web.tokens import (
+    VARIABLE,
+    VIEWER_VARIABLE,
+    TokenRefused,
+    find_token,
+    find_viewer_token,
+)
 from storage.errors import StoreError
 from storage.reader import open_reader
 
@@ -83,9 +89,11 @@ def read_settings(arguments: Sequence[str]) -> Settings:
     options = build_parser().parse_args(arguments)
     if options.replay:
         open_reader(options.store).close()  # nothing is left beside a file that is no recording
+    token, is_open = find_token(options.store, os.environ), not is_loopback(options.host)
     return Settings(
         store_url=options.store,
-        token=find_token(options.store, os.environ),
+        token=token,
+        viewer_token=find_viewer_token(os.environ, token, is_open),
         host=options.host,
         port=options.port,
         allow_control=not (options.read_only or options.replay),
@@ -135,6 +143,8 @@ def greeting(settings: Settings, port: int) -> str:
     elif not settings.loopback or not settings.why_no_control:
         use = "to change things from scripts" if settings.loopback else "to log in"
         lines.append(f"Token {use}: {settings.token}")
+    if settings.viewer_token:
+        lines.append(f"Token to look on only: the one in {VIEWER_VARIABLE}")
     return "\n".join(lines)
 
 

@@ -40,7 +40,8 @@ button {{ background: #1c5fb8; color: #fff; border-color: #1c5fb8; cursor: point
 <label for="token">Token</label>
 <input id="token" name="token" type="password" autocomplete="current-password" required autofocus
  aria-describedby="where">
-<p id="where">It was printed when the dashboard started, and is kept beside its store.</p>
+<p id="where">It was printed when the dashboard started, and is kept beside its store. The
+viewer's token lets you look and change nothing.</p>
 <button type="submit">Log in</button>
 </form>
 </main>
@@ -58,13 +59,14 @@ def install(server: Flask, guard: Guard) -> None:
 
     @server.post(PATH)
     def log_in() -> Response:
-        if not guard.is_token(request.form.get("token", "")[:_LONGEST_TOKEN]):
+        role = guard.role_of(request.form.get("token", "")[:_LONGEST_TOKEN])
+        if role is None:
             page = _page(_next_path(), "That is not the token.")
             page.status_code = 401
             return page
         there = {"Location": below(_next_path()), "Cache-Control": "no-store"}
         response = Response("", 303, there)
-        guard.remember(response, guard.new_session("reader"), request)
+        guard.remember(response, guard.new_session(role), request)
         return response
 
 

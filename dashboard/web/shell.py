@@ -29,9 +29,8 @@ from dashboard.pages.contract import Page, layout_mark
 from dashboard.panels import knob_cards
 from dashboard.panels.facts import read_facts
 from dashboard.serving.services import Services
-from dashboard.serving.settings import Settings
 from dashboard.views.book import SYSTEM, Book
-from dashboard.views.ends import with_ends
+from dashboard.views.ends import harm_commands, with_ends
 from dashboard.views.events import titled
 from dashboard.views.pace import build_pace
 from dashboard.views.shell import Snapshot, build_snapshot
@@ -137,6 +136,7 @@ def _header() -> Component:
             *_plan_items(),
             _pace_buttons(),
             html.Span(className="pw-spacer"),
+            html.Span(id="pw-present", className="pw-head-item pw-present", hidden=True),
             _alert_badge(),
             html.Span(
                 [
@@ -299,7 +299,7 @@ def register_shell(app: Dash, services: Services) -> None:
             context = contexts.of(now.reader, news)
             facts = read_facts(context, now.reader) if context.run is not None else None
             pages = [page.path for page in all_pages() if page.has_records(facts)]
-            snapshot = read_snapshot(now.reader, context, pages, now.settings)
+            snapshot = read_snapshot(now, context, pages)
             told_at = now.reader.now_of(context.run) if context.run is not None else None
             mark = layout_mark(context, now.reader)
             return asdict(replace(snapshot, told_at=told_at, layout=mark))
@@ -320,14 +320,11 @@ def register_shell(app: Dash, services: Services) -> None:
         page.register(app, services)
 
 
-def read_snapshot(
-    reader: Reader, context: Context, pages: list[str], settings: Settings
-) -> Snapshot:
+def read_snapshot(services: Services, context: Context, pages: list[str]) -> Snapshot:
     """The snapshot of the run of a context; pages: paths worth showing."""
-    runs = reader.runs()
-    opening = build_opening(
-        runs, lambda run_id: reader.last_batch(run_id) is not None, settings.awaits_since
-    )
+    reader = services.reader
+    runs, since = reader.runs(), services.settings.awaits_since
+    opening = build_opening(runs, lambda run_id: reader.last_batch(run_id) is not None, since)
     if context.run is None:
         return build_snapshot(context, runs, (), (), None, pages, opening=opening)
     run = context.run.id
@@ -339,11 +336,13 @@ def read_snapshot(
     units = reader.units(run)
     titles = {unit.id: unit.title for unit in units} if len(units) > 1 else {}
     backlog = reader.values(run).get(SYSTEM, {}).get("backlog_tuples")
-    pace = build_pace(reader.entities(run), reader.knobs(run), settings.why_no_control)
+    pace = build_pace(reader.entities(run), reader.knobs(run), services.why_no_control)
     snapshot = build_snapshot(
         context, runs, plans, events, cost, pages, inputs, titles, backlog, pace, opening
     )
-    return replace(snapshot, works=_works(reader, run))
+    is_demo = services.settings.awaits_since is not None and not services.why_no_control
+    harm = harm_commands(context.run, reader.where) if is_demo else {}
+    return replace(snapshot, works=_works(reader, run), harm=harm)
 
 
 def _works(reader: Reader, run: str) -> list[tuple[str, str, str]]:

@@ -14,6 +14,7 @@ from storage.tables.database import parse_url
 
 LOGGER = logging.getLogger(__name__)
 VARIABLE = "PLANWATCH_TOKEN"
+VIEWER_VARIABLE = "PLANWATCH_VIEWER_TOKEN"
 _BYTES = 32
 _SHORTEST = 8
 
@@ -30,10 +31,8 @@ def find_token(store_url: str, environ: Mapping[str, str], folder: Path | None =
     Raises TokenRefused when PLANWATCH_TOKEN is shorter than 8 characters, NotAStore for an
     address that is none.
     """
-    given = environ.get(VARIABLE, "").strip()
+    given = _given(environ, VARIABLE)
     if given:
-        if len(given) < _SHORTEST:
-            raise TokenRefused(f"{VARIABLE} is too short: at least {_SHORTEST} characters")
         return given
     path = token_path(store_url, folder or Path.cwd())
     try:
@@ -41,6 +40,28 @@ def find_token(store_url: str, environ: Mapping[str, str], folder: Path | None =
     except OSError as error:
         LOGGER.warning("The token is not kept for the next start: %s", error)
         return secrets.token_urlsafe(_BYTES)
+
+
+def find_viewer_token(environ: Mapping[str, str], token: str, is_open: bool) -> str:
+    """PLANWATCH_VIEWER_TOKEN, '' without one. token: the one that changes; is_open: others can
+    connect. Raises TokenRefused where it would protect nothing."""
+    given = _given(environ, VIEWER_VARIABLE)
+    if given and not is_open:
+        raise TokenRefused(
+            f"{VIEWER_VARIABLE} protects nothing here: on this machine everybody may turn knobs. "
+            "Open the dashboard to the network with --host, or leave it out."
+        )
+    if given and given == token:
+        raise TokenRefused(f"{VIEWER_VARIABLE} is the token that changes things: take another one")
+    return given
+
+
+def _given(environ: Mapping[str, str], variable: str) -> str:
+    """The token of a variable, '' without one. Raises TokenRefused for a short one."""
+    given = environ.get(variable, "").strip()
+    if given and len(given) < _SHORTEST:
+        raise TokenRefused(f"{variable} is too short: at least {_SHORTEST} characters")
+    return given
 
 
 def token_path(store_url: str, folder: Path) -> Path:

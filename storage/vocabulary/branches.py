@@ -46,6 +46,16 @@ def branch_of(run: Run) -> BranchOf | None:
     return None if origin is None else BranchOf(**origin)
 
 
+def asked_words(run: str, at: int, knob: str, value: Json) -> str:
+    """A branch that is asked for, as its engine names it."""
+    return f"the branch of {run} at batch {at} with {knob} = {value}"
+
+
+def failed_words(asked: str) -> str:
+    """The title of the event that tells it has failed; its detail says why."""
+    return f"{asked} has failed"
+
+
 def branch_words(run: str, at: int, scope: str, store: str, setting: str) -> list[str]:
     """The words behind 'run.py' that have a branch computed. setting: KNOB=VALUE. Values stand
     with their options and the run behind them all: they may begin with a dash."""

@@ -20,6 +20,7 @@ PLACES = {"run_id": "r1", "seq": "1", "number": "1", "name": "regions:dep_delay"
 QUERIES = {
     "/api/v1/runs/{run_id}/samples": "?entity=system&property=visits_per_tuple",
     "/live/poll": "?run=r1",
+    "/api/v1/runs/{run_id}/if-not": "?unit=asc.Flights&decision=1",
     "/api/v1/runs/{run_id}/preview": "?knob=mu&value=0.3",
     "/api/v1/runs/{run_id}/market": "?knob=run_pool_bytes&value=4096",
     "/api/v1/runs/{run_id}/notes": "?kind=note",

@@ -246,3 +246,22 @@ def test_the_inspector_holds_the_knobs_of_its_node(open_page: OpenPage) -> None:
     inspector = page.locator("#plan-inspector")
     expect(inspector.locator("[data-knob=rate]")).to_be_visible()
     assert inspector.locator("[data-knob]").count() == 1
+
+
+def test_news_count_with_the_batch_that_is_drawn_for_them(open_page: OpenPage, site: Site) -> None:
+    """A panel that is drawn for the news of a batch is drawn as of that one, or would stay so."""
+    page = open_page("/knobs?run=r2")
+    expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "live")
+    page.evaluate(
+        """() => {
+          const { on, known } = window.planwatch;
+          window.toldAt = [];
+          const drawn = () => known.ahead ?? known.now;
+          on("told", ({ b }) => queueMicrotask(() => window.toldAt.push([b, drawn()])));
+        }"""
+    )
+    order = list(site.recording.order)
+    for place in range(8):
+        site.feed(2, 0.1, order=order[::-1] if place % 2 else order)
+    until(page, "window.toldAt.length >= 4")
+    assert [told for told, drawn in page.evaluate("window.toldAt") if told != drawn] == []

@@ -206,7 +206,7 @@ def _controls(context: Context, services: Services) -> list[Component]:
         "batch in which the query has new answers; the query runs with the run and is in its list."
     )
     words = ("Alert when a CQL query answers", about, "Register and alert")
-    example, locked = ("full_queue", EXAMPLE), services.settings.why_no_control
+    example, locked = ("full_queue", EXAMPLE), services.why_no_control
     return [asking(ASK, words, example, locked=locked, choice=("webhook", "webhook, too"))]
 
 

@@ -13,7 +13,7 @@ from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge
 from dashboard.components.formats import Format, show, stamp
 from dashboard.components.kinds import tone_of
-from dashboard.components.links import jump
+from dashboard.components.links import if_not_button, jump
 from dashboard.components.names import is_listed, term
 from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.views.decision_costs import digits, number_of
@@ -261,7 +261,8 @@ def _basis(cost: CostBar) -> str:
 
 def _saved(card: DecisionCard) -> list[Component]:
     tone = _saved_tone(card.saved)
-    return [html.P(card.saved_words, className=f"pw-saved pw-ink-{tone}")]
+    words = html.P(card.saved_words, className=f"pw-saved pw-ink-{tone}")
+    return [words, html.P(if_not_button(card.unit_id, card.seq))]
 
 
 def _saved_tone(saved: Measured) -> str:

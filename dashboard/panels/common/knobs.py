@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from dash import html
@@ -17,12 +19,15 @@ from dashboard.components.names import term
 from dashboard.components.rows import CellData, RowTable, TableColumn, drawn
 from dashboard.components.states import empty
 from dashboard.panels import knob_cards, records
+from dashboard.panels.common.market import read_market
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.panels.turns import effects
 from dashboard.serving.services import Services
 from dashboard.views.book import SYSTEM, Book
 from dashboard.views.effects import KnobEffect
-from dashboard.views.knobs import AuditRow, KnobGroup, audit, group_knobs, on_page
+from dashboard.views.idle import idle_knobs
+from dashboard.views.knobs import AuditRow, KnobGroup, audit, group_knobs, on_page, ranked
+from dashboard.views.market import RUN_KNOB
 from storage.reader import Reader
 
 _MOST_COMMANDS: Final = 500
@@ -38,18 +43,54 @@ def groups(context: Context, services: Services) -> list[Component]:
     titles = {**{source.id: f"Input {source.name}" for source in book.of("source")}, **units}
     locked = knob_cards.is_locked(services, context)
     several = len({knob.scope for knob in knobs}) > 1
+    idle = idle_knobs(knobs, _published(reader, context, units, book), _unbid(reader, context))
+    draw = partial(knob_cards.draw_cards, reader, context, locked=locked, place="page")
     sections: list[Component] = [
         html.Section(
             [
                 html.H2(_title(group, several), className="pw-group-title"),
-                *knob_cards.folded(
-                    knob_cards.draw_cards(reader, context, group.knobs, locked, "page"), "pw-knobs"
-                ),
+                *knob_cards.folded(draw(group.knobs), "pw-knobs"),
             ]
         )
-        for group in group_knobs(knobs, book, titles)
+        for group in group_knobs(
+            [knob for knob in knobs if (knob.scope, knob.name) not in idle], book, titles
+        )
     ]
+    resting = [knob for knob in ranked(knobs) if (knob.scope, knob.name) in idle]
+    sections += _resting(draw(resting), [idle[knob.scope, knob.name] for knob in resting])
     return sections or [empty("No knobs", "This run published no knobs.")]
+
+
+def _resting(cards: Sequence[Component], whys: Sequence[str]) -> list[Component]:
+    """Knobs without effect behind a line, each under the reason it has none."""
+    if not cards:
+        return []
+    by_why: dict[str, list[Component]] = {}
+    for card, why in zip(cards, whys, strict=True):
+        by_why.setdefault(why, []).append(card)
+    n = len(cards)
+    words = f"{n} knob{'' if n == 1 else 's'} without effect on this run"
+    parts: list[Component] = [html.Summary(words)]
+    for why, own in by_why.items():
+        parts += [html.P(f"As {why}:"), html.Div(own, className="pw-knobs")]
+    return [html.Details(parts, className="pw-resting")]
+
+
+def _published(
+    reader: Reader, context: Context, units: Mapping[str, str], book: Book
+) -> dict[str, frozenset[str]]:
+    """Unit -> the properties its parts have."""
+    names: dict[str, set[str]] = {unit: set() for unit in units}
+    for id, own in reader.values(context.run_id, context.batch).items():
+        if id in book and book[id].unit_id in names:
+            names[book[id].unit_id].update(own)
+    return {unit: frozenset(own) for unit, own in names.items()}
+
+
+def _unbid(reader: Reader, context: Context) -> frozenset[str]:
+    """The run's pool, where nobody bids for its memory."""
+    market = read_market(reader, context.run_id, context.batch)
+    return frozenset() if market is not None and market.view.bids else frozenset({RUN_KNOB})
 
 
 def _title(group: KnobGroup, several: bool) -> list[Component | str]:

@@ -156,7 +156,7 @@ def _asking(services: Services) -> Component:
         "column of what is new in the answer. The query runs with the run and is in its list."
     )
     words = ("Draw what a query answers", about, "Register and draw")
-    locked = services.settings.why_no_control
+    locked = services.why_no_control
     return asking(ASK, words, ("longest_queue", EXAMPLE), {"id": "pw-query-said"}, locked)
 
 

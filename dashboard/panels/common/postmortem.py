@@ -128,7 +128,7 @@ def _forget(sentence: Sentence, locked: str) -> Component:
 
 
 def _controls(context: Context, services: Services) -> list[Component]:
-    locked = services.settings.why_no_control
+    locked = services.why_no_control
     box = html.Textarea(
         id="pw-note-text",
         name="text",

@@ -88,7 +88,7 @@ def draw(view: SqlView, sheet: Sheet) -> Drawing:
 
 
 def _controls(context: Context, services: Services) -> list[Component]:
-    locked = services.settings.why_no_control
+    locked = services.why_no_control
     box = html.Textarea(
         context.moment.show or "",
         id="pw-sql-text",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import NodeKind
+from dashboard.base.face import HeldPlan, KeptCost, KnobNeed, NodeKind
 from dashboard.views.gain import Ratio, ratio_source
+from dashboard.views.if_not import turned_to
 from dashboard.views.inspector import COST, STORE
 from dashboard.views.unreplayed import BRANCH, SAMPLING
 
@@ -81,3 +82,27 @@ ORDER: Final = Ratio(
     "of the cost of the first order",
 )
 GAINS: Final = (ratio_source(ORDER),)
+#: A branch holds the order; what it costs is told at the times of filters on record.
+_TIME: Final = KeptCost("reached_tuples", "of filters", form="ms", scale=1e-3, weight="cost_us")
+KEPT: Final = dict.fromkeys(
+    (
+        "greedy invariant",
+        "sweep invariant",
+        "independent invariant",
+        "local swaps invariant",
+        "cheapest order",
+    ),
+    HeldPlan(turned_to("filter_algorithm", "static"), _TIME),
+)
+_BY_AGE: Final = KnobNeed("the profile window is not by age", "window_by", frozenset({"seconds"}))
+#: Without what knobs have no effect.
+NEEDS: Final = {
+    "stage_tuples": KnobNeed("no sweep is made", "filter_algorithm", frozenset({"sweep"})),
+    "window_s": _BY_AGE,
+    "window_tuples": KnobNeed(
+        "the profile window is not by number", "window_by", frozenset({"tuples"})
+    ),
+    "boost_prob": KnobNeed(
+        "profiling is fixed", "profile_policy", frozenset({"boost", "boost and flush"})
+    ),
+}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import HeldMemory, NodeKind
+from dashboard.base.face import HeldMemory, HeldPlan, KeptCost, KnobNeed, NodeKind
+from dashboard.views.if_not import turned_to
 from dashboard.views.inspector import COST, QUALITY, SPEED, STORE
 from dashboard.views.unreplayed import BRANCH, MARKET
 
@@ -101,3 +102,29 @@ GROUPS: Final[Mapping[str, str]] = {
 FIRST: Final = ("router", "access", "index_bits", "tuning_schedule", "selection", "migration")
 #: What holds memory without a bid for it.
 HOLDS: Final = {"stem": HeldMemory("state_tuples", "tuples")}
+#: Routes stay by one knob, bits by another.
+KEPT: Final = {
+    "route": HeldPlan(turned_to("router", "fixed"), KeptCost("search_requests", "search requests")),
+    "index bits": HeldPlan(
+        turned_to("selection", "off"), KeptCost("wasted_comparisons", "comparisons in vain")
+    ),
+}
+_FOLDED: Final = KnobNeed(
+    "patterns are counted exactly", "assessment", frozenset({"csria", "cdia"})
+)
+_CDIA: Final = KnobNeed("no pattern is folded", "assessment", frozenset({"cdia"}))
+_HASH: Final = KnobNeed("states are not searched by hash", "access", frozenset({"hash"}))
+_PERIODIC: Final = KnobNeed(
+    "states are not assessed in turns", "tuning_schedule", frozenset({"periodic", "hybrid"})
+)
+_TRIGGERED: Final = KnobNeed(
+    "no change of requests is looked for", "tuning_schedule", frozenset({"triggered", "hybrid"})
+)
+#: Without what knobs have no effect.
+NEEDS: Final = {
+    **dict.fromkeys(("epsilon", "theta"), _FOLDED),
+    **dict.fromkeys(("combine", "fold_scope"), _CDIA),
+    **dict.fromkeys(("hash_indexes", "hash_adapts"), _HASH),
+    "period_requests": _PERIODIC,
+    "trigger_requests": _TRIGGERED,
+}

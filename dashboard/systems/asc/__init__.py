@@ -29,6 +29,8 @@ FACE: Final = Face(
         regret.PANEL,
     ),
     words=words.WORDS,
+    needs=words.NEEDS,
+    kept=words.KEPT,
     nodes=words.NODES,
     groups=words.GROUPS,
     first=words.FIRST,

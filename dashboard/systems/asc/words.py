@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import NodeKind, WatchedNumber, Watching
+from dashboard.base.face import HeldPlan, KeptCost, KnobNeed, NodeKind, WatchedNumber, Watching
+from dashboard.views.if_not import turned_to
 from dashboard.views.inspector import COST
 from dashboard.views.unreplayed import NOTHING, RECORD, TRIED, WINDOW
 
@@ -84,4 +85,19 @@ WATCHING: Final = Watching(
         "dropping_ratio": WatchedNumber("d_window", "d_init", "dropping ratio"),
         "visits_per_tuple": WatchedNumber("visits_window", "visits_init", "visits"),
     },
+)
+#: A branch holds the plan where nothing else is ever cheaper by enough.
+_VISITS: Final = KeptCost("reached_tuples", "visits")
+KEPT: Final = {
+    "rearrangement": HeldPlan(turned_to("min_gain", 1.0), _VISITS),
+    "initial order": HeldPlan(
+        lambda decision, knobs: None,
+        _VISITS,
+        "It is the first order that was built on a sample; the one before was guessed.",
+    ),
+}
+#: Without what knobs have no effect.
+NEEDS: Final = dict.fromkeys(
+    ("hybrid_compare", "min_support"),
+    KnobNeed("no micro-arrows are decided", "ordering", frozenset({"hybrid"})),
 )

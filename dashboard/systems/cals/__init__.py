@@ -34,6 +34,7 @@ FACE: Final = Face(
         lanes.LANES,
     ),
     words=words.WORDS,
+    needs=words.NEEDS,
     nodes=words.NODES,
     holds=words.HOLDS,
     marks=words.MARKS,

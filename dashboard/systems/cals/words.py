@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import CardMark, HeldMemory, NodeKind
+from dashboard.base.face import CardMark, HeldMemory, KnobNeed, NodeKind
 from dashboard.views.inspector import QUALITY, STORE
 from dashboard.views.unreplayed import BRANCH, MARKET
 
@@ -100,3 +100,7 @@ GROUPS: Final[Mapping[str, str]] = {
 FIRST: Final = ("memory_tuples", "shed_algorithm", "state_form")
 #: What holds memory without a bid for it.
 HOLDS: Final = {"shed": HeldMemory("limited_tuples", "tuples", "memory_tuples")}
+#: Without what knobs have no effect.
+NEEDS: Final = {
+    "audit_groups": KnobNeed("accuracy is not sampled", "audit", frozenset({"sampled"})),
+}

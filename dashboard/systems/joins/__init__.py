@@ -28,6 +28,8 @@ FACE: Final = Face(
         lanes.PANEL,
     ),
     words=words.WORDS,
+    needs=words.NEEDS,
+    kept=words.KEPT,
     first=words.FIRST,
     unreplayed=words.UNREPLAYED,
     chosen=words.CHOSEN,

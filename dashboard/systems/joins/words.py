@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from dashboard.base.face import HeldPlan, KeptCost, KnobNeed
 from dashboard.views.gain import Ratio, ratio_source
+from dashboard.views.if_not import by_names, turned_to
 from dashboard.views.saved import RECENT
 from dashboard.views.unreplayed import MARKET, SAME, SAMPLING, WINDOW
 
@@ -64,3 +66,44 @@ CACHES: Final = Ratio(
     RECENT,
 )
 GAINS: Final = (ratio_source(CACHES),)
+_PROBES: Final = KeptCost("probes", "look-ups")
+_CACHES: Final = HeldPlan(
+    by_names("pinned_caches", "forbidden_caches"),
+    _PROBES,
+    "It took one cache for another; a branch turns one knob, and two lists would have to change.",
+)
+#: Orders stay by a knob; a cache that came is forbidden, one that went is pinned.
+KEPT: Final = {
+    **dict.fromkeys(
+        ("probe order", "join tree"), HeldPlan(turned_to("join_order", "fixed"), _PROBES)
+    ),
+    **dict.fromkeys(("cache selection", "cache monitor"), _CACHES),
+}
+_NO_JOIN: Final = KnobNeed("no join has three inputs", property="pipeline_cost")
+_NO_CACHE: Final = KnobNeed("no join has a candidate for a cache", property="cache_state")
+#: Without what knobs have no effect.
+NEEDS: Final = {
+    **dict.fromkeys(
+        (
+            "join_order",
+            "caching",
+            "candidates",
+            "join_profile_prob",
+            "join_costs",
+            "window_observations",
+            "two_phase",
+        ),
+        _NO_JOIN,
+    ),
+    **dict.fromkeys(
+        (
+            "pool_bytes",
+            "pinned_caches",
+            "forbidden_caches",
+            "interval_tuples",
+            "cache_ways",
+            "bitmap_alpha",
+        ),
+        _NO_CACHE,
+    ),
+}

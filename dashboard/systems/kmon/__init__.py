@@ -24,6 +24,8 @@ FACE: Final = Face(
     ),
     panels=(ledger.PANEL, whatif.PANEL, kept.PANEL, synopses.PANEL, lanes.PANEL, bids.PANEL),
     words=words.WORDS,
+    needs=words.NEEDS,
+    kept=words.KEPT,
     nodes=words.NODES,
     marks=words.MARKS,
     groups=words.GROUPS,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import CardMark, NodeKind, SynopsisPart
+from dashboard.base.face import CardMark, HeldPlan, KeptCost, KnobNeed, NodeKind, SynopsisPart
+from dashboard.views.if_not import by_names
 from dashboard.views.inspector import COST, QUALITY, STORE
 from dashboard.views.unreplayed import SAMPLING, WINDOW
 
@@ -110,3 +111,19 @@ HUSHED: Final = (
     *("k_observations", "k_window_observations", "k_evicted_tuples", "k_saved_tuples"),
     *("k_lost_tuples", "k_returned_tuples", "k_worth_bytes", "k_cost_bytes"),
 )
+#: A constraint that came is forbidden, one that went is pinned.
+KEPT: Final = {
+    "constraint choice": HeldPlan(
+        by_names("pinned_constraints", "forbidden_constraints"),
+        KeptCost("held_bytes", "", form="bytes", is_level=True),
+        "It took one constraint for another; a branch turns one knob, and two lists would have to "
+        "change.",
+    )
+}
+#: Without what knobs have no effect.
+NEEDS: Final = {
+    "loss_budget": KnobNeed("nothing may be lost", "loss", frozenset({"budget"})),
+    "k_threshold": KnobNeed(
+        "constraints are chosen by cost", "constraint_choice", frozenset({"threshold"})
+    ),
+}

@@ -12,6 +12,7 @@ FACE: Final = Face(
     folder=Path(__file__).parent,
     panels=(losses.PANEL,),
     words=words.WORDS,
+    needs=words.NEEDS,
     marks=words.MARKS,
     groups=words.GROUPS,
     follows=words.FOLLOWS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import CardMark
+from dashboard.base.face import CardMark, KnobNeed
 from dashboard.views.inspector import QUALITY, STORE
 from dashboard.views.unreplayed import BRANCH
 
@@ -48,4 +48,12 @@ GROUPS: Final[Mapping[str, str]] = {
         ),
         QUALITY,
     ),
+}
+#: What is kept is told by all joins that can keep less.
+_KEEPS: Final = frozenset({"universe", "rand", "oldest", "prob", "life"})
+_OFF: Final = KnobNeed("joins keep all", "retention", _KEEPS)
+#: Without what knobs have no effect.
+NEEDS: Final = {
+    "retention": KnobNeed("no join could keep less", property="join_selectivity"),
+    **dict.fromkeys(("retained_share", "retained_bytes", "retained_queries"), _OFF),
 }

@@ -12,6 +12,7 @@ FACE: Final = Face(
     folder=Path(__file__).parent,
     panels=(curves.PANEL, chains.PANEL),
     words=words.WORDS,
+    kept=words.KEPT,
     nodes=words.NODES,
     groups=words.GROUPS,
     first=words.FIRST,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dashboard.base.face import NodeKind
+from dashboard.base.face import HeldPlan, KeptCost, NodeKind
 from dashboard.views.inspector import COST, SPEED
 from dashboard.views.unreplayed import FIXED, PACE, STATE
 
@@ -47,3 +47,12 @@ GROUPS: Final[Mapping[str, str]] = {
 }
 #: Turned most.
 FIRST: Final = ("scheduler",)
+#: No knob holds chains.
+KEPT: Final = {
+    "chains": HeldPlan(
+        lambda decision, knobs: None,
+        KeptCost("queue_mean_tuples", "tuples", is_level=True),
+        "Chains follow what operators are measured to let through, and no knob holds those of "
+        "before. Turn the scheduler in Branch from here to compare whole policies.",
+    )
+}

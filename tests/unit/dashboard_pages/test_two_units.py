@@ -170,7 +170,7 @@ def test_events_of_another_unit_are_named_after_it(services: Services) -> None:
 
 def test_a_failed_input_says_so_in_the_header_and_in_the_table(services: Services) -> None:
     context = contexts.resolve(services.reader, Moment(run=RUN))
-    snapshot = read_snapshot(services.reader, context, [], services.settings)
+    snapshot = read_snapshot(services, context, [])
     assert snapshot.run is not None
     assert snapshot.run["stream"] == "Flights, Packets (failed)"
     text = text_of(RUNS, services)

@@ -199,3 +199,31 @@ def test_asking_for_the_head_of_a_stream_keeps_no_place(site: Site) -> None:
     with site.browser().head("/live?run=r1") as answer:
         assert answer.status_code == 200
     assert site.services.live.n_clients == 0
+
+
+def test_who_else_looks_is_told_by_name_each_browser_once(hub: Hub) -> None:
+    ann, _ = hub.join("r1", browser="a", name="Ann")
+    assert (ann.has_met(), ann.has_met()) == (True, False)
+    assert hub.others(ann) == []
+    other, _ = hub.join("r1", browser="b", name="Bo")
+    again, _ = hub.join("r1", browser="b", name="Bo")
+    assert (ann.has_met(), hub.others(ann), hub.others(again)) == (True, ["Bo"], ["Ann"])
+    hub.leave(again)
+    assert (ann.has_met(), hub.others(ann)) == (True, ["Bo"])
+    hub.leave(other)
+    assert (ann.has_met(), hub.others(ann)) == (True, [])
+
+
+def test_own_tabs_and_those_without_a_name(hub: Hub) -> None:
+    one, _ = hub.join("r1", browser="a", name="Ann")
+    hub.join("r1", browser="a", name="Ann")
+    hub.join("r1")
+    assert hub.others(one) == [""]
+
+
+def test_the_stream_says_who_else_looks(hub: Hub) -> None:
+    one, first = hub.join("r1", browser="a")
+    hub.join("r1", browser="b", name="Bo")
+    events = hub.stream(one, first)
+    told = [next(events) for _ in range(3)]
+    assert told[2] == b'event: present\ndata: ["Bo"]\n\n'

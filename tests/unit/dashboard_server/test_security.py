@@ -183,6 +183,56 @@ class TestBoundWider:
         assert answer.headers["Location"] == "/"
 
 
+VIEWER = "a-token-to-look-on"
+LOOKS_ON = {"Authorization": f"Bearer {VIEWER}"}
+
+
+class TestViewers:
+    """A second token reads all and changes nothing."""
+
+    @pytest.fixture
+    def guarded(self, tmp_path: Path) -> Iterator[Site]:
+        with open_site(tmp_path, host="0.0.0.0", viewer_token=VIEWER) as opened:
+            yield opened
+
+    def test_by_header(self, guarded: Site) -> None:
+        browser = guarded.browser()
+        assert browser.get("/api/v1/runs", headers=LOOKS_ON).status_code == 200
+        refused = browser.post(COMMANDS, json=KNOB, headers=LOOKS_ON)
+        assert (refused.status_code, refused.get_json()["error"]["code"]) == (403, "viewer")
+        assert browser.post(COMMANDS, json=KNOB, headers=BEARER).status_code == 202
+
+    def test_by_login(self, guarded: Site) -> None:
+        browser = guarded.browser()
+        assert browser.post("/login", data={"token": VIEWER}).status_code == 303
+        assert browser.get("/api/v1/runs").status_code == 200
+        refused = browser.post(COMMANDS, json=KNOB, headers=csrf(browser))
+        assert refused.status_code == 403
+        assert "You look on as a viewer" in refused.get_json()["error"]["message"]
+        assert guarded.services.reader.commands("r1") == ()
+        browser.post("/login", data={"token": TOKEN})
+        assert browser.post(COMMANDS, json=KNOB, headers=csrf(browser)).status_code == 202
+
+    def test_a_cookie_cannot_be_made_more_of(self, guarded: Site) -> None:
+        browser = guarded.browser()
+        browser.post("/login", data={"token": VIEWER})
+        cookie = only_cookie(browser)
+        browser.set_cookie(cookie.key, cookie.value.replace("viewer", "reader"))
+        assert browser.get("/api/v1/runs").status_code == 401
+
+    def test_controls_say_why(self, guarded: Site) -> None:
+        server = guarded.app.server
+        with server.test_request_context("/", headers=LOOKS_ON):
+            assert guarded.services.why_no_control.startswith("You look on as a viewer")
+        with server.test_request_context("/", headers=BEARER):
+            assert guarded.services.why_no_control == ""
+        assert guarded.services.why_no_control == ""
+
+    def test_without_such_a_token_an_empty_one_is_none(self, wide: Site) -> None:
+        empty = {"Authorization": "Bearer "}
+        assert wide.browser().get("/api/v1/runs", headers=empty).status_code == 401
+
+
 def inline_scripts(html: str) -> list[str]:
     """Bodies of the scripts a browser would run from the page itself."""
     found = re.findall(r"<script([^>]*)>(.*?)</script>", html, re.DOTALL)

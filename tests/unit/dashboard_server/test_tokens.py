@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.web.tokens import TokenRefused, find_token, token_path
+from dashboard.web.tokens import TokenRefused, find_token, find_viewer_token, token_path
 
 
 def test_the_environment_wins(tmp_path: Path) -> None:
@@ -61,3 +61,15 @@ def test_a_place_that_cannot_be_written_gives_a_token_for_this_process(tmp_path:
     (tmp_path / "file").write_text("")
     url = f"sqlite:///{tmp_path}/file/runs.db"
     assert find_token(url, {}, tmp_path) != find_token(url, {}, tmp_path)
+
+
+def test_a_viewers_token_protects_what_is_open_to_others() -> None:
+    given = {"PLANWATCH_VIEWER_TOKEN": "only-looking"}
+    assert find_viewer_token(given, "may-turn-it", True) == "only-looking"
+    assert find_viewer_token({}, "may-turn-it", False) == ""
+    with pytest.raises(TokenRefused, match="protects nothing here"):
+        find_viewer_token(given, "may-turn-it", False)
+    with pytest.raises(TokenRefused, match="take another one"):
+        find_viewer_token(given, "only-looking", True)
+    with pytest.raises(TokenRefused, match="at least 8"):
+        find_viewer_token({"PLANWATCH_VIEWER_TOKEN": "abc"}, "may-turn-it", True)

@@ -208,7 +208,7 @@ def test_the_inspector_of_a_construct() -> None:
     moved = [decision(3, 20, ["origin", "delay"], ["delay", "origin"])]
     rows = plans.steps(plan(), plans.plan_nodes(plan()), VALUES, ENTITIES)
     view = build_inspector("asc:delay", ENTITIES, VALUES, rows)
-    assert view.summary.startswith("Construct 1 of 2: drops 60.0")
+    assert "".join(map(str, view.summary)).startswith("Construct 1 of 2: drops 60.0")
     assert view.history == ("drop_prob", "pct", "")
     by_name = {item.name: item for item in view.properties}
     assert by_name["drop_prob"].live == "asc:delay|drop_prob"
@@ -221,7 +221,7 @@ def test_the_inspector_of_a_construct() -> None:
     ("entity", "words"),
     [
         ("op:source", "400 tuples/s are filtered"),
-        ("op:output", "10.0"),
+        ("op:output", "of the batch's"),
         ("system", "The engine as a whole"),
         ("asc:idle", "not part of the plan"),
         ("nonsense", "has nothing called nonsense"),
@@ -229,7 +229,7 @@ def test_the_inspector_of_a_construct() -> None:
 )
 def test_every_entity_has_a_summary(entity: str, words: str) -> None:
     view = build_inspector(entity, ENTITIES, VALUES, [])
-    assert words in view.summary
+    assert words in "".join(map(str, view.summary))
 
 
 @pytest.mark.parametrize(("n_groups", "words"), [(100.0, " 38 of 100 row groups"), (0.0, "")])
@@ -237,7 +237,7 @@ def test_a_source_says_what_it_did_not_read(n_groups: float, words: str) -> None
     values = VALUES | {"op:source": {"refuted_groups": 38.0, "row_groups": n_groups}}
     summary = build_inspector("op:source", ENTITIES, values, []).summary
     ending = f"{words} refuted by their statistics, not read." if words else ""
-    assert summary == f"400 tuples/s are filtered.{ending}"
+    assert "".join(map(str, summary)) == f"400 tuples/s are filtered.{ending}"
 
 
 def test_the_system_lists_what_operators_ask_first() -> None:

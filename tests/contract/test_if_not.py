@@ -1,0 +1,152 @@
+"""What if a decision had not changed the plan: a real run, its branch, and what both come to."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dashboard.base import face
+from dashboard.panels.if_not import IfNotAnswer, read_if_not
+from dashboard.systems import FACES
+from storage.store import Reader, open_reader
+from storage.vocabulary.records import Decision, Run
+from tests.contract.test_branches import WORKLOAD, Recorded
+
+EAGER = "[knobs]\nmu = 0\nmin_gain = 0\ncooldown_tuples = 0"
+PHASES = """phases = [
+  { distribution = "uniform", n_tuples = 2800, selective = ["a1"] },
+  { distribution = "uniform", n_tuples = 2600, selective = ["a3"] },
+  { distribution = "uniform", n_tuples = 2600, selective = ["a2"] },
+]"""
+
+
+def drifting(folder: Path) -> Recorded:
+    """A run whose filtering attribute moves twice, and whose plan follows at once."""
+    face.use(FACES)
+    eager = WORKLOAD.replace("[knobs]", EAGER)
+    return Recorded(folder, re.sub(r"phases = \[.*?\}\]", PHASES, eager, flags=re.DOTALL))
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return drifting(tmp_path_factory.mktemp("kept"))
+
+
+@pytest.fixture
+def reader(recorded: Recorded) -> Iterator[Reader]:
+    with open_reader(recorded.store) as found:
+        yield found
+
+
+def changes(reader: Reader, run: str) -> list[Decision]:
+    """Decisions that put another plan in the place of one, oldest first."""
+    rows = reader.decisions(run, verdicts=("switched",), limit=1000, unit="asc.S")
+    return sorted((r.decision for r in rows if r.decision.old), key=lambda one: one.seq)
+
+
+def run_of(reader: Reader, id: str) -> Run:
+    run = reader.run(id)
+    assert run is not None
+    return run
+
+
+def ask(reader: Reader, recorded: Recorded, decision: Decision) -> IfNotAnswer:
+    return read_if_not(reader, run_of(reader, recorded.id), decision, "")
+
+
+def visits(reader: Reader, run: str, first: int, last: int) -> float:
+    """Every visit of every construct, batch by batch."""
+    total = 0.0
+    for entity in reader.entities(run, last):
+        series = (
+            reader.series(run, entity.id, "reached_tuples") if entity.kind == "operator" else None
+        )
+        if series is not None and entity.unit_id == "asc.S":
+            pairs = zip(series.batch.tolist(), series.value.tolist(), strict=True)
+            total += sum(value for batch, value in pairs if first <= batch <= last)
+    return total
+
+
+def test_the_plan_of_before_is_kept_and_both_runs_are_counted(
+    recorded: Recorded, reader: Reader
+) -> None:
+    decision = changes(reader, recorded.id)[0]
+    before = ask(reader, recorded, decision)
+    assert (before.state, before.ask) == ("offered", None)
+    assert before.words[0].startswith("No engine is at work here. Typed in a terminal")
+    words = shlex.split(before.line)[2:]
+    assert recorded.branch(*[word for word in words[1:-2] if not word.startswith("--store")]) == 0
+
+    after = ask(reader, recorded, decision)
+    assert after.state == "ready"
+    kept = changes(reader, after.branch)
+    assert [one.batch for one in kept if one.batch >= decision.batch] == []
+    plans = (
+        reader.plan_at(after.branch, 10_000, "asc.S"),
+        reader.plan_at(recorded.id, decision.batch, "asc.S"),
+    )
+    assert plans[0] is not None
+    assert plans[1] is not None
+    assert plans[0].order == plans[1].order
+
+    assert after.last is not None
+    stretch = decision.batch + 1, after.last
+    ran, other = (visits(reader, run, *stretch) for run in (recorded.id, after.branch))
+    numbers = [float(part[1]) for part in after.recorded if stretch[0] <= part[0] <= stretch[1]]
+    assert sum(numbers) == pytest.approx(ran)
+    verb = "saved nothing" if ran == other else "saved" if ran < other else "cost"
+    assert f"This change {verb}" in after.words[0]
+    assert f"in batches {stretch[0]} to {stretch[1]}" in after.words[0]
+
+
+def test_the_last_change_is_measured_to_the_end_and_the_first_plan_replaced_none(
+    recorded: Recorded, reader: Reader
+) -> None:
+    rows = reader.decisions(recorded.id, verdicts=("switched",), limit=1000, unit="asc.S")
+    first = min((row.decision for row in rows), key=lambda one: one.seq)
+    answer = ask(reader, recorded, first)
+    assert answer.state == "impossible"
+    assert "none was in force before" in answer.words[0]
+
+
+def test_what_changed_nothing_has_no_other_future(recorded: Recorded, reader: Reader) -> None:
+    rows = reader.decisions(recorded.id, limit=1000, unit="asc.S")
+    quiet = next(row.decision for row in rows if row.decision.verdict != "switched")
+    assert ask(reader, recorded, quiet).words == [
+        "It changed nothing: there is no other future to try."
+    ]
+
+
+def test_every_kind_that_is_kept_names_a_knob_of_its_system() -> None:
+    from backend.engine.knobs import KNOBS
+
+    face.use(FACES)
+    names = {spec.name for spec in KNOBS}
+    for own in FACES:
+        for kind, rule in own.kept.items():
+            decision = Decision(
+                seq=1,
+                batch=1,
+                algorithm="a",
+                kind=kind,
+                verdict="switched",
+                metric="m",
+                lhs=None,
+                relation="<",
+                rhs=None,
+                n=1,
+                n_sample=1,
+                knob_version=0,
+                explanation="",
+                old={"order": ["x"]},
+                new={"order": ["x", "y"]},
+            )
+            turn = rule.setting(decision, {})
+            assert rule.why if turn is None else turn[0] in names
+    needs = {name: need for own in FACES for name, need in own.needs.items()}
+    assert needs.keys() <= names
+    assert {need.knob for need in needs.values() if need.knob} <= names
