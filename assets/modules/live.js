@@ -89,6 +89,7 @@ function stream(run) {
     receive(JSON.parse(event.data));
   });
   source.onerror = () => {
+    emit("present", []);
     failures += 1;
     if (source.readyState === EventSource.CLOSED || failures >= PATIENCE) fallBack(run);
   };

@@ -49,10 +49,10 @@ class Client:
         self._queue: deque[Delta] = deque()
         self._ready = threading.Condition()
         self._closed = self._gap = False
-        self._has_met = True
+        self._has_met = False
 
     def meet(self) -> None:
-        """Somebody else has come or gone."""
+        """Somebody else is there, has come or gone."""
         with self._ready:
             self._has_met = True
             self._ready.notify()
@@ -177,9 +177,11 @@ class Hub:
                 raise HubFull
             feed = self._feed(run_id)
             first = self._since(run_id, feed, since)
+            feed.meet()
+            if feed.clients:
+                client.meet()
             feed.clients.add(client)
             self._n_clients += 1
-            feed.meet()
         self._wake.set()
         return client, first
 

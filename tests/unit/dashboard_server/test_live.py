@@ -203,9 +203,9 @@ def test_asking_for_the_head_of_a_stream_keeps_no_place(site: Site) -> None:
 
 def test_who_else_looks_is_told_by_name_each_browser_once(hub: Hub) -> None:
     ann, _ = hub.join("r1", browser="a", name="Ann")
-    assert (ann.has_met(), ann.has_met()) == (True, False)
-    assert hub.others(ann) == []
+    assert (ann.has_met(), hub.others(ann)) == (False, [])
     other, _ = hub.join("r1", browser="b", name="Bo")
+    assert (other.has_met(), other.has_met()) == (True, False)
     again, _ = hub.join("r1", browser="b", name="Bo")
     assert (ann.has_met(), hub.others(ann), hub.others(again)) == (True, ["Bo"], ["Ann"])
     hub.leave(again)
