@@ -154,16 +154,10 @@ def test_no_change_without_a_token(quiet: Site, route: Route) -> None:
 @pytest.mark.parametrize("route", [r for r in ROUTES if r.places], ids=lambda r: r.name)
 def test_an_unknown_run_is_a_404_as_documented(quiet: Site, route: Route) -> None:
     path = route.path.format(run_id="nowhere", name="x", number="1", seq="1")
-    if route.path.endswith("/samples"):
-        path += "?entity=a&property=b"
-    if route.path.endswith("/taps") and route.method == "GET":
-        path += "?entity=a"
-    if route.path.endswith(("/preview", "/market")):
-        path += "?knob=mu&value=1"
+    if route.method == "GET":
+        path += QUERIES.get(route.path, "")
     if route.path.endswith("/queries") and route.method == "DELETE":
         path += "?name=x"
-    if route.path.endswith("/taps") and route.method == "GET":
-        path += "?entity=x"
     answer = quiet.browser().open(
         path, method=route.method, json=BODIES.get(route.path), headers=BEARER
     )
