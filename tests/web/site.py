@@ -30,6 +30,7 @@ STALLED = "r3"
 N_ENDED = 200
 N_RUNNING = 120
 _BEAT_S = 5.0
+_STOPS_WITHIN_S = 20.0
 
 
 @dataclass
@@ -92,6 +93,27 @@ def _past_runs() -> Path:
 
 
 @contextmanager
+def serving(settings: Settings) -> Iterator[Server]:
+    """A dashboard that answers meanwhile, and stops."""
+    server = Server(settings)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+        thread.join(_STOPS_WITHIN_S)
+        assert not thread.is_alive()
+
+
+@contextmanager
+def served(store: str | Path, **more: Any) -> Iterator[str]:
+    """The address of a dashboard on a store. more: further settings."""
+    with serving(Settings(str(store), "a-token-for-tests", port=0, **more)) as server:
+        yield f"http://127.0.0.1:{server.port}"
+
+
+@contextmanager
 def serve(
     folder: Path, *, empty: bool = False, awaits: bool = False, **more: Any
 ) -> Iterator[Site]:
@@ -113,17 +135,13 @@ def serve(
             recording = record(writer, RUNNING, N_RUNNING, started_at, end=False)
         awaited = now if awaits else None
         settings = Settings(path, "a-token-for-tests", port=0, awaits_since=awaited, **more)
-        server = Server(settings)
-        thread = threading.Thread(target=server.run, daemon=True)
-        thread.start()
         ended = threading.Event()
         beating = threading.Thread(target=_beat, args=(path, ended), daemon=True)
         beating.start()
         try:
-            url = f"http://127.0.0.1:{server.port}"
-            yield Site(url, Path(path), server.services.reader, recording, writer)
+            with serving(settings) as server:
+                url = f"http://127.0.0.1:{server.port}"
+                yield Site(url, Path(path), server.services.reader, recording, writer)
         finally:
-            server.stop()
             ended.set()
-            thread.join(timeout=10)
             beating.join(timeout=10)

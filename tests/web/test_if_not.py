@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -11,12 +10,11 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import expect
 
-from dashboard.serving.settings import Settings
-from dashboard.web.server import Server
 from storage.store import open_reader
 from tests.contract.test_branches import Recorded
 from tests.contract.test_if_not import changes, drifting
 from tests.web.conftest import OpenPage, until
+from tests.web.site import served
 
 pytestmark = pytest.mark.web
 
@@ -37,12 +35,8 @@ def replayed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replayed]:
     recorded = drifting(Path(tmp_path_factory.mktemp("if-not")))
     with open_reader(recorded.store) as reader:
         decision = changes(reader, recorded.id)[0]
-    server = Server(Settings(recorded.store, "a-token-for-tests", port=0))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    yield Replayed(f"http://127.0.0.1:{server.port}", recorded, decision.seq, decision.batch)
-    server.stop()
-    thread.join(timeout=10)
+    with served(recorded.store) as url:
+        yield Replayed(url, recorded, decision.seq, decision.batch)
 
 
 def test_a_decision_is_replayed_with_the_plan_before_kept(

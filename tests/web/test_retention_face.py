@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import expect
 
-from dashboard.serving.settings import Settings
-from dashboard.web.server import Server
 from tests.engine_runs import RUN_ID
 from tests.unit.engine.test_retained_joins import RULES, RetainedRun
 from tests.web.axe import violations
 from tests.web.conftest import OpenPage
+from tests.web.site import served
 
 pytestmark = pytest.mark.web
 
@@ -24,12 +22,8 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     run = RetainedRun(tmp_path_factory.mktemp("retained") / "run", turns=RULES)
     for _ in range(6):
         run.step()
-    server = Server(Settings(run.path, "a-token-for-tests", port=0))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.port}"
-    server.stop()
-    thread.join(timeout=10)
+    with served(run.path) as address:
+        yield address
     run.close()
 
 

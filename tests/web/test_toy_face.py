@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import expect
 
-from dashboard.serving.settings import Settings
-from dashboard.web.server import Server
 from tests.engine_runs import RUN_ID
 from tests.systems.registered import lines_of
 from tests.systems.test_toy_core import UNIT, started
 from tests.systems.toy_core import face, panel
 from tests.systems.toy_core.vocabulary import TURNING
 from tests.web.conftest import OpenPage
+from tests.web.site import served
 
 pytestmark = pytest.mark.web
 
@@ -25,12 +23,8 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A dashboard on a run of the turning core."""
     with lines_of(TURNING, face.FACE):
         run = started(tmp_path_factory.mktemp("face"))
-        server = Server(Settings(str(run.path), "a-token-for-tests", port=0))
-        thread = threading.Thread(target=server.run, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.port}"
-        server.stop()
-        thread.join(timeout=10)
+        with served(run.path) as address:
+            yield address
         run.close()
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import random
 import re
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -17,8 +16,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from dashboard.serving.settings import Settings
-from dashboard.web.server import Server
 from tests.engine_runs import EngineRun
 from tests.shipped_runs import demo
 from tests.unit.asc.stream import a_filters, b_filters
@@ -26,7 +23,7 @@ from tests.web.conftest import OpenPage, painted, until
 from tests.web.engine_run import SelectionRun
 from tests.web.joins_run import JoinsRun
 from tests.web.recorded_filters import FilterRecording
-from tests.web.site import RUNNING, Site
+from tests.web.site import RUNNING, Site, served
 from tests.web.stream_run import StreamRun
 from tests.web.truth import Mismatch, mismatches, stepping, watched
 
@@ -100,19 +97,6 @@ def living(kind: str, path: Path, period_s: float = 0.5) -> Iterator[str]:
         run.close()
 
 
-@contextmanager
-def dashboard(store: Path) -> Iterator[str]:
-    """A dashboard of its own on a store; its address."""
-    server = Server(Settings(str(store), "a-token-for-tests", port=0, threads=32))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.port}"
-    finally:
-        server.stop()
-        thread.join(timeout=10)
-
-
 def opened(open_page: OpenPage, run: str, more: str = "", site: str | None = None) -> Page:
     """The Plan page of the run, drawn. site: address of another dashboard."""
     page = open_page(f"/plan?run={run}{more}", motion="reduce", site_url=site)
@@ -154,7 +138,7 @@ def test_a_live_plan_page_of_a_demo_is_true(
     open_page: OpenPage, tmp_path: Path, workload: str
 ) -> None:
     store, rng = tmp_path / "demo.db", random.Random(workload)
-    with demo(workload, store) as (run, _), dashboard(store) as url:
+    with demo(workload, store) as (run, _), served(store) as url:
         page = opened(open_page, run, site=url)
         samples = watched(page, N_LONG, rng, nodes_of(page))
         page.context.close()
@@ -178,7 +162,7 @@ def test_what_rests_is_not_left_a_batch_behind(
     """Also where the last batch is the first under another plan."""
     store = tmp_path / "rests.db"
     run, step = KINDS[kind](store)
-    with dashboard(store) as url:
+    with served(store) as url:
         step()
         page = opened(open_page, run.run_id, site=url)
         _agrees(page)
@@ -203,7 +187,7 @@ def test_what_came_before_the_stream_is_drawn_as_well(open_page: OpenPage, tmp_p
     """Also where nothing comes after it, and no panel appears, which has all drawn anyway."""
     store, held = tmp_path / "late.db", list[Route]()
     run, step = KINDS["selections"](store)
-    with dashboard(store) as url:
+    with served(store) as url:
         for _ in range(16):
             step()
         page = opened(open_page, run.run_id, site=url)

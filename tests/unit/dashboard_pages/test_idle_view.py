@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dashboard.base import face
-from dashboard.systems import FACES
 from dashboard.views.idle import idle_knobs
 from storage.vocabulary.records import Knob
 
@@ -16,7 +14,6 @@ def knob(name: str, value: Any, scope: str = "u") -> Knob:
 
 
 def idle(*knobs: Knob, published: Mapping[str, set[str]] | None = None) -> set[str]:
-    face.use(FACES)
     names = {unit: frozenset(own) for unit, own in (published or {"u": set()}).items()}
     return {name for _, name in idle_knobs(knobs, names, frozenset({"run_pool_bytes"}))}
 
@@ -37,7 +34,6 @@ def test_what_another_knob_turns_off() -> None:
 
 def test_the_same_name_in_another_unit_is_told_apart() -> None:
     both = knob("pool_bytes", 1, "a"), knob("pool_bytes", 1, "b")
-    face.use(FACES)
     published = {"a": frozenset({"cache_state"}), "b": frozenset[str]()}
     assert list(idle_knobs(both, published, frozenset())) == [("b", "pool_bytes")]
 

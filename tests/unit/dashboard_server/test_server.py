@@ -24,21 +24,9 @@ from dashboard.web.server import Server
 from storage.store import open_engine_writer
 from tests.unit.dashboard_server.site import TOKEN
 from tests.web.recorded import Recording
+from tests.web.site import serving
 
 PATIENCE_S = 20.0
-
-
-@contextmanager
-def serving(settings: Settings) -> Iterator[Server]:
-    server = Server(settings)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.stop()
-        thread.join(PATIENCE_S)
-        assert not thread.is_alive()
 
 
 @pytest.fixture
