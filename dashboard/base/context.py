@@ -134,6 +134,12 @@ class Context:
         return "frozen" if self.moment.frozen else "replay"
 
     @property
+    def whole_until(self) -> int | None:
+        """The last batch of a history that is shown whole: None = its newest; while frozen, the
+        frozen moment."""
+        return self.batch if self.mode == "frozen" else None
+
+    @property
     def why_no_control(self) -> str:
         """Why knobs and queries cannot be changed at this moment; '' when they can."""
         if self.run is None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from dash.development.base_component import Component
 
 from dashboard.base.context import Context
 from dashboard.components.drawn import NAMESPACE, Drawn
-from dashboard.components.formats import UNKNOWN, Format
+from dashboard.components.formats import UNKNOWN, Format, clock
 from dashboard.components.links import moved
 from dashboard.components.static import tree_of
 
@@ -33,6 +33,10 @@ class TableColumn:
     form: Format | None = None
     unit: str = ""
     hint: str = ""
+
+
+#: The first columns of a table of moments, see :func:`when`.
+WHEN: Final = (TableColumn("Batch", "int"), TableColumn("Time", "text", "UTC"))
 
 
 class RowTable(Drawn):
@@ -106,6 +110,11 @@ def jump_to(
     given = {"path": path, "at": at, "node": node, "run": run, "unit": unit, "show": show}
     target = {key: str(value) for key, value in given.items() if value is not None}
     return {"href": context.href(path or "", **changes) or "?", **target}
+
+
+def when(context: Context, batch: int, time: float) -> tuple[CellData, CellData]:
+    """The first cells of a moment: its batch, which the page goes to, and its time (Unix s)."""
+    return {"text": batch, "jump": jump_to(context, at=batch)}, {"text": clock(time), "sort": time}
 
 
 def known(value: float | int | None, reason: str) -> CellData:

@@ -11,8 +11,8 @@ from dash.development.base_component import Component
 from dashboard.base.context import Context
 from dashboard.base.face import watching
 from dashboard.components.badges import badge
-from dashboard.components.formats import clock, show
-from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
+from dashboard.components.formats import show
+from dashboard.components.rows import WHEN, CellData, RowTable, TableColumn, jump_to, known, when
 from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet
 from dashboard.panels.facts import knobs_of
@@ -26,8 +26,7 @@ MAX_PLANS: Final = 200
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> list[FlipLoop] | None:
     """The loops; while frozen, only what was known at the frozen moment."""
-    run = context.run_id
-    until = context.batch if context.mode == "frozen" else None
+    run, until = context.run_id, context.whole_until
     plans = reader.plans(run, until, scope.only)[-MAX_PLANS:]
     switched = ("switched",)
     entries = reader.decisions(
@@ -104,8 +103,7 @@ def advice(loop: FlipLoop) -> str:
 
 def _flips(loop: FlipLoop, context: Context) -> Component:
     columns = (
-        TableColumn("Batch", "int"),
-        TableColumn("Time", "text", "UTC"),
+        *WHEN,
         TableColumn("Plan", "int"),
         *(_TESTED if _by_threshold(loop) else ()),
         TableColumn("Since last flip", "int", "tuples"),
@@ -136,8 +134,7 @@ def _flip(flip: Flip, context: Context, tested: bool) -> list[CellData]:
         target = jump_to(context, "/decisions", at=flip.batch, node=str(flip.decision))
         why = {"text": "decision", "jump": target}
     return [
-        {"text": flip.batch, "jump": jump_to(context, at=flip.batch)},
-        {"text": clock(flip.time), "sort": flip.time},
+        *when(context, flip.batch, flip.time),
         flip.plan,
         *((flip.change, flip.mu) if tested else ()),
         known(flip.waited, "the first flip of the loop"),

@@ -12,7 +12,7 @@ from dashboard.base.face import watching
 from dashboard.components.charts import scale_choice
 from dashboard.components.formats import clock, show
 from dashboard.components.kinds import event_kind
-from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
+from dashboard.components.rows import WHEN, CellData, RowTable, TableColumn, jump_to, when
 from dashboard.figures.timeline import draw_timeline, timeline_height
 from dashboard.panels import records
 from dashboard.panels.common import loops
@@ -50,8 +50,7 @@ class WholeRun(NamedTuple):
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> WholeRun:
     """The whole recorded history; while frozen, only what was known at the frozen moment."""
-    run = context.run_id
-    until = context.batch if context.mode == "frozen" else None
+    run, until = context.run_id, context.whole_until
     keys = Book(reader.entities(run, until), scope.unit).owners(properties())
     series = reader.many_series(run, keys, until_batch=until, max_points=MAX_POINTS)
     knobs = {name: knob.value for name, knob in knobs_of(reader, run, until, scope).items()}
@@ -103,8 +102,7 @@ def draw(shown: WholeRun, sheet: Sheet) -> Drawing:
 
 def _events(view: TimelineView, context: Context) -> Component:
     columns = (
-        TableColumn("Batch", "int"),
-        TableColumn("Time", "text", "UTC"),
+        *WHEN,
         TableColumn("Kind"),
         TableColumn("What happened"),
         TableColumn("Detail"),
@@ -140,8 +138,7 @@ def _when(batch: int, time: float, kind: str, context: Context) -> list[CellData
     """The first cells of an event: batch, time, kind."""
     sign, word, tone, _ = event_kind(kind)
     return [
-        {"text": batch, "jump": jump_to(context, at=batch)},
-        {"text": clock(time), "sort": time},
+        *when(context, batch, time),
         {"parts": [[sign, f"pw-glyph pw-ink-{tone}"], [word, ""]], "sort": kind},
     ]
 
@@ -149,14 +146,12 @@ def _when(batch: int, time: float, kind: str, context: Context) -> list[CellData
 def _numbers(view: TimelineView, context: Context) -> Component:
     numbers = build_numbers(view)
     columns = [
-        TableColumn("Batch", "int"),
-        TableColumn("Time", "text", "UTC"),
+        *WHEN,
         *(TableColumn(words, form, unit) for _, words, unit, form in numbers.columns),
     ]
     rows: list[list[CellData]] = [
         [
-            {"text": batch, "jump": jump_to(context, at=batch)},
-            {"text": clock(time), "sort": time},
+            *when(context, batch, time),
             *values,
         ]
         for batch, time, values in zip(numbers.batches, numbers.times, numbers.rows, strict=True)

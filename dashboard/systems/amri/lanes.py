@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from dashboard.base.context import Context
-from dashboard.components.formats import clock
-from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
+from dashboard.components.rows import WHEN, CellData, RowTable, TableColumn, when
 from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.systems.amri.bits_view import STATE
@@ -21,7 +20,7 @@ MOST_READ: Final = 2000
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> list[BitsLane] | None:
     """The whole recorded history; while frozen, only what was known at the frozen moment."""
-    run, until = context.run_id, context.batch if context.mode == "frozen" else None
+    run, until = context.run_id, context.whole_until
     ends = reader.batches(run, 0, 0), reader.batches(run, until=until, limit=1)
     if not all(ends):
         return None
@@ -39,8 +38,7 @@ def draw(lanes: list[BitsLane], sheet: Sheet) -> Drawing:
 
 
 _COLUMNS: Final = (
-    TableColumn("Batch", "int"),
-    TableColumn("Time", "text", "UTC"),
+    *WHEN,
     TableColumn("State"),
     TableColumn("Why"),
 )
@@ -51,8 +49,7 @@ def _table(lanes: list[BitsLane], context: Context) -> RowTable:
     moved.sort(key=lambda pair: -(pair[1].seq or 0))
     rows: list[list[CellData]] = [
         [
-            {"text": point.batch, "jump": jump_to(context, at=point.batch)},
-            {"text": clock(point.time), "sort": point.time},
+            *when(context, point.batch, point.time),
             lane.state,
             point.why,
         ]

@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 from dashboard.base.context import Context
 from dashboard.components.badges import badge
 from dashboard.components.formats import clock, show
-from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
+from dashboard.components.rows import WHEN, CellData, RowTable, TableColumn, jump_to, known, when
 from dashboard.panels.contract import Drawing, Sheet
 from dashboard.panels.turns import MAX_DECISIONS
 from dashboard.systems.asc.ghost_view import (
@@ -111,8 +111,7 @@ def _undecided(compared: GhostComparison) -> list[str]:
 def ghost_table(steps: list[GhostStep], context: Context) -> Component:
     """Both runs evaluation by evaluation."""
     columns = (
-        TableColumn("Batch", "int"),
-        TableColumn("Time", "text", "UTC"),
+        *WHEN,
         TableColumn("Effect"),
         TableColumn("As recorded"),
         TableColumn("Ghost"),
@@ -131,8 +130,7 @@ def _row(step: GhostStep, context: Context) -> list[CellData]:
     link = jump_to(context, "/decisions", at=trial.batch, node=str(trial.seq))
     why = "the plan was not costed on this sample"
     return [
-        {"text": trial.batch, "jump": jump_to(context, at=trial.batch)},
-        {"text": clock(trial.time), "sort": trial.time},
+        *when(context, trial.batch, trial.time),
         _EFFECTS.get(effect(step) or "", ""),
         step.real.replace("_", " "),
         "not decidable" if step.ghost == UNKNOWN else step.ghost.replace("_", " "),

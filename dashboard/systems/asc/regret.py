@@ -9,8 +9,8 @@ from dash.development.base_component import Component
 from dashboard.base.context import Context
 from dashboard.base.face import VerdictSource
 from dashboard.components.badges import badge
-from dashboard.components.formats import clock, show
-from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
+from dashboard.components.formats import show
+from dashboard.components.rows import WHEN, CellData, RowTable, TableColumn, when
 from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.systems.asc.regret_figure import HEIGHT, draw_regret
@@ -25,9 +25,9 @@ MAX_ROWS: Final = 200
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> RegretView | None:
     """The ledger; while frozen, only what was known at the frozen moment."""
-    until = context.batch if context.mode == "frozen" else None
-    keys = Book(reader.entities(context.run_id, until), scope.unit).owners(PROPERTIES)
-    series = reader.many_series(context.run_id, keys, until_batch=until, max_points=MAX_POINTS)
+    run, until = context.run_id, context.whole_until
+    keys = Book(reader.entities(run, until), scope.unit).owners(PROPERTIES)
+    series = reader.many_series(run, keys, until_batch=until, max_points=MAX_POINTS)
     view = build_regret(by_property(series))
     return view if view.rows else None
 
@@ -54,8 +54,7 @@ def _apart(gap: float) -> str:
 
 def _table(view: RegretView, context: Context) -> Component:
     columns = (
-        TableColumn("Batch", "int"),
-        TableColumn("Time", "text", "UTC"),
+        *WHEN,
         *(TableColumn(words.capitalize(), "f3", "visits/tuple") for words in LINES.values()),
         TableColumn("Saved", "si", "visits", "against the first order, since the run began"),
         TableColumn("95 % from", "si", "visits"),
@@ -64,8 +63,7 @@ def _table(view: RegretView, context: Context) -> Component:
     entries = view.entries
     rows: list[list[CellData]] = [
         [
-            {"text": row.batch, "jump": jump_to(context, at=row.batch)},
-            {"text": clock(row.time), "sort": row.time},
+            *when(context, row.batch, row.time),
             *(row.costs[name] for name in LINES),
             row.saved,
             row.low,

@@ -54,8 +54,7 @@ class GhostRun(NamedTuple):
 def build(reader: Reader, context: Context, scope: PanelScope) -> GhostRun | None:
     """The ghost run; while frozen, of what was known at the frozen moment. The μ tried is in the
     URL: ``show=0.3``."""
-    run = context.run_id
-    until = context.batch if context.mode == "frozen" else None
+    run, until = context.run_id, context.whole_until
     knob = knobs_of(reader, run, until, scope).get(KNOB)
     trials = trials_of(reader, run, until, scope.only)
     if knob is None or not trials:

@@ -7,8 +7,7 @@ from typing import Final
 from dash.development.base_component import Component
 
 from dashboard.base.context import Context
-from dashboard.components.formats import clock
-from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
+from dashboard.components.rows import WHEN, CellData, RowTable, TableColumn, jump_to, when
 from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.systems.cals.history import PAGE, WINDOW, turns_of
@@ -29,7 +28,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> LanesView | No
 
 def build_whole(reader: Reader, context: Context, scope: PanelScope) -> LanesView | None:
     """The whole recorded history; while frozen, only what was known at the frozen moment."""
-    return _until(reader, context, scope, context.batch if context.mode == "frozen" else None)
+    return _until(reader, context, scope, context.whole_until)
 
 
 def _until(
@@ -59,8 +58,7 @@ def _drawn(view: LanesView, sheet: Sheet, tupled: bool) -> Drawing:
 
 
 _COLUMNS: Final = (
-    TableColumn("Batch", "int"),
-    TableColumn("Time", "text", "UTC"),
+    *WHEN,
     TableColumn("Query"),
     TableColumn("Expected", "f3"),
     TableColumn("Measured", "f3"),
@@ -86,8 +84,7 @@ def _table(view: LanesView, context: Context) -> Component:
             decision = {"text": turn.words, "jump": jump_to(context, "/decisions", node=node)}
         rows.append(
             [
-                {"text": point.batch, "jump": jump_to(context, at=point.batch)},
-                {"text": clock(point.time), "sort": point.time},
+                *when(context, point.batch, point.time),
                 lane.title,
                 *point[2:],
                 decision,

@@ -7,8 +7,7 @@ from typing import Final
 from dash.development.base_component import Component
 
 from dashboard.base.context import Context
-from dashboard.components.formats import clock
-from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
+from dashboard.components.rows import WHEN, CellData, RowTable, TableColumn, when
 from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.systems.joins.lanes_figure import draw_lanes, lanes_height
@@ -21,8 +20,7 @@ MAX_POINTS: Final = 2000
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> list[CacheLane] | None:
     """The whole recorded history; while frozen, only what was known at the frozen moment."""
-    run = context.run_id
-    until = context.batch if context.mode == "frozen" else None
+    run, until = context.run_id, context.whole_until
     book = Book(reader.entities(run, until), scope.unit)
     keys = [(cache, STATE) for cache in caches_of(book)]
     series = reader.many_series(run, keys, until_batch=until, max_points=MAX_POINTS)
@@ -37,8 +35,7 @@ def draw(lanes: list[CacheLane], sheet: Sheet) -> Drawing:
 
 _NOTE: Final = "caches longest in use on top; hatched: being profiled"
 _COLUMNS: Final = (
-    TableColumn("Batch", "int"),
-    TableColumn("Time", "text", "UTC"),
+    *WHEN,
     TableColumn("Cache"),
     TableColumn("Join"),
     TableColumn("State"),
@@ -50,8 +47,7 @@ def _table(lanes: list[CacheLane], context: Context) -> Component:
     stretches = [(stretch, lane) for lane in lanes for stretch in lane.stretches]
     rows: list[list[CellData]] = [
         [
-            {"text": stretch.first, "jump": jump_to(context, at=stretch.first)},
-            {"text": clock(stretch.since), "sort": stretch.since},
+            *when(context, stretch.first, stretch.since),
             lane.name,
             lane.join,
             stretch.state,

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 from dashboard.base.context import Context
 from dashboard.components.badges import badge
-from dashboard.components.formats import clock
-from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
+from dashboard.components.rows import WHEN, CellData, RowTable, TableColumn, when
 from dashboard.components.states import empty
 from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
@@ -23,7 +22,7 @@ MAX_ROWS: Final = 200
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> list[CachingView] | None:
     """All joins; while frozen, only what was known at the frozen moment."""
-    run, until = context.run_id, context.batch if context.mode == "frozen" else None
+    run, until = context.run_id, context.whole_until
     book = Book(reader.entities(run, until), scope.unit)
     pools, knobs = book.of(POOL), reader.knobs(run, until)
     keys = [(pool.id, name) for pool in pools for name in PROPERTIES]
@@ -57,8 +56,7 @@ def _note(joins: list[CachingView]) -> list[Any]:
 
 
 _COLUMNS: Final = (
-    TableColumn("Batch", "int"),
-    TableColumn("Time", "text", "UTC"),
+    *WHEN,
     TableColumn("Join"),
     TableColumn("Elements", "int", "", "of the join since the run began"),
     TableColumn("Spent", "si", "", "with the caches in force at the time"),
@@ -73,8 +71,7 @@ def _table(joins: list[CachingView], context: Context) -> RowTable:
     pairs.sort(key=lambda pair: -pair[0].batch)
     rows: list[list[CellData]] = [
         [
-            {"text": row.batch, "jump": jump_to(context, at=row.batch)},
-            {"text": clock(row.time), "sort": row.time},
+            *when(context, row.batch, row.time),
             join.name,
             row.elements,
             row.spent,

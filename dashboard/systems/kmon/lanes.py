@@ -7,8 +7,7 @@ from typing import Final
 from dash.development.base_component import Component
 
 from dashboard.base.context import Context
-from dashboard.components.formats import clock
-from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
+from dashboard.components.rows import WHEN, CellData, RowTable, TableColumn, when
 from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.systems.kmon.history import CONSTRAINT
@@ -25,8 +24,7 @@ NOTE: Final = "logarithmic, ∞ on top: nothing is let go; ✖ distances above k
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> list[KLane] | None:
     """The whole recorded history; while frozen, only what was known at the frozen moment."""
-    run = context.run_id
-    until = context.batch if context.mode == "frozen" else None
+    run, until = context.run_id, context.whole_until
     book = Book(reader.entities(run, until), scope.unit)
     series = reader.many_series(
         run, keys_of(book), until_batch=until, max_points=MAX_POINTS, sampled=True
@@ -41,8 +39,7 @@ def draw(lanes: list[KLane], sheet: Sheet) -> Drawing:
 
 
 _COLUMNS: Final = (
-    TableColumn("Batch", "int"),
-    TableColumn("Time", "text", "UTC"),
+    *WHEN,
     TableColumn("Constraint"),
     TableColumn("k in use", "int", "tuples"),
     TableColumn("Estimate", "int", "tuples"),
@@ -60,8 +57,7 @@ def _table(lanes: list[KLane], context: Context) -> Component:
     changes.sort(key=lambda pair: -pair[1].batch)
     rows: list[list[CellData]] = [
         [
-            {"text": point.batch, "jump": jump_to(context, at=point.batch)},
-            {"text": clock(point.time), "sort": point.time},
+            *when(context, point.batch, point.time),
             lane.name,
             endless(point.used),
             point.estimate,
