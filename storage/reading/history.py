@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from operator import eq, ge, le
 from typing import Any
 
 from sqlalchemy import Connection, Result, and_, func, select
 
 from storage.tables import decode
 from storage.tables.allowed import WHOLE_OR_NONE, hold
+from storage.tables.narrowed import among, narrowed
 from storage.tables.rows import (
     Change,
     Cursor,
@@ -115,14 +117,9 @@ def input_batches(
     limit: int,
 ) -> tuple[StoredInputBatch, ...]:
     """As Reader.input_batches()."""
-    statement = select(_INPUT_BATCHES).where(_INPUT_BATCHES.c.run_id == run_id)
-    if name is not None:
-        statement = statement.where(_INPUT_BATCHES.c.input == name)
-    if since is not None:
-        statement = statement.where(_INPUT_BATCHES.c.batch_id >= since)
-    if until is not None:
-        statement = statement.where(_INPUT_BATCHES.c.batch_id <= until)
-    newest = statement.order_by(_INPUT_BATCHES.c.batch_id.desc(), _INPUT_BATCHES.c.input.desc())
+    c, of_run = _INPUT_BATCHES.c, select(_INPUT_BATCHES).where(_INPUT_BATCHES.c.run_id == run_id)
+    asked = (c.input, eq, name), (c.batch_id, ge, since), (c.batch_id, le, until)
+    newest = narrowed(of_run, *asked).order_by(c.batch_id.desc(), c.input.desc())
     rows = connection.execute(newest.limit(limit)).all()
     return tuple(decode.input_batch(row) for row in reversed(rows))
 
@@ -140,10 +137,8 @@ def all_units(connection: Connection, run_id: str) -> tuple[Unit, ...]:
 
 def entities(connection: Connection, run_id: str, at: int | None) -> tuple[Entity, ...]:
     """As Reader.entities()."""
-    statement = select(_ENTITIES).where(_ENTITIES.c.run_id == run_id)
-    if at is not None:
-        statement = statement.where(_ENTITIES.c.batch_id <= at)
-    rows = connection.execute(statement.order_by(_ENTITIES.c.batch_id))
+    of_run, batch = select(_ENTITIES).where(_ENTITIES.c.run_id == run_id), _ENTITIES.c.batch_id
+    rows = connection.execute(narrowed(of_run, (batch, le, at)).order_by(batch))
     versions = (decode.entity(row) for row in rows)  # some are for the batch after
     newest = {
         version.id: version for version in versions if at is None or version.since_batch <= at
@@ -171,12 +166,9 @@ def batches(
     connection: Connection, run_id: str, since_id: int | None, until: int | None, limit: int
 ) -> tuple[Batch, ...]:
     """As Reader.batches()."""
-    statement = select(_BATCHES).where(_BATCHES.c.run_id == run_id)
-    if since_id is not None:
-        statement = statement.where(_BATCHES.c.id >= since_id)
-    if until is not None:
-        statement = statement.where(_BATCHES.c.id <= until)
-    rows = connection.execute(statement.order_by(_BATCHES.c.id.desc()).limit(limit)).all()
+    of_run, id = select(_BATCHES).where(_BATCHES.c.run_id == run_id), _BATCHES.c.id
+    asked = narrowed(of_run, (id, ge, since_id), (id, le, until))
+    rows = connection.execute(asked.order_by(id.desc()).limit(limit)).all()
     return tuple(decode.batch(row) for row in reversed(rows))
 
 
@@ -203,16 +195,10 @@ def events(
     unit: str | None,
 ) -> tuple[StoredEvent, ...]:
     """As Reader.events()."""
-    statement = select(_EVENTS).where(_EVENTS.c.run_id == run_id)
-    if since is not None:
-        statement = statement.where(_EVENTS.c.batch_id >= since)
-    if until is not None:
-        statement = statement.where(_EVENTS.c.batch_id <= until)
-    if kinds is not None:
-        statement = statement.where(_EVENTS.c.kind.in_(list(kinds)))
-    if unit is not None:
-        statement = statement.where(_EVENTS.c.unit_id == unit)
-    newest = statement.order_by(_EVENTS.c.batch_id.desc(), _EVENTS.c.id.desc()).limit(limit)
+    c, of_run = _EVENTS.c, select(_EVENTS).where(_EVENTS.c.run_id == run_id)
+    within = (c.batch_id, ge, since), (c.batch_id, le, until)
+    asked = narrowed(of_run, *within, (c.kind, among, kinds), (c.unit_id, eq, unit))
+    newest = asked.order_by(c.batch_id.desc(), c.id.desc()).limit(limit)
     return tuple(decode.event(row) for row in reversed(connection.execute(newest).all()))
 
 
@@ -230,13 +216,9 @@ def knob_history(
     connection: Connection, run_id: str, name: str | None, scope: str | None
 ) -> tuple[Knob, ...]:
     """As Reader.knob_history()."""
-    statement = select(_KNOBS).where(_KNOBS.c.run_id == run_id)
-    if name is not None:
-        statement = statement.where(_KNOBS.c.name == name)
-    if scope is not None:
-        statement = statement.where(_KNOBS.c.scope == scope)
-    order = (_KNOBS.c.version, _KNOBS.c.scope, _KNOBS.c.name)
-    rows = connection.execute(statement.order_by(*order))
+    c, of_run = _KNOBS.c, select(_KNOBS).where(_KNOBS.c.run_id == run_id)
+    asked = narrowed(of_run, (c.name, eq, name), (c.scope, eq, scope))
+    rows = connection.execute(asked.order_by(c.version, c.scope, c.name))
     return tuple(decode.knob(row) for row in rows)
 
 
@@ -248,8 +230,7 @@ def results(
     if query is not None:
         link = and_(_LINKS.c.run_id == _RESULTS.c.run_id, _LINKS.c.result_id == _RESULTS.c.id)
         statement = statement.join_from(_RESULTS, _LINKS, link).where(_LINKS.c.query == query)
-    if until is not None:
-        statement = statement.where(_RESULTS.c.batch_id <= until)
+    statement = narrowed(statement, (_RESULTS.c.batch_id, le, until))
     rows = connection.execute(statement.order_by(_RESULTS.c.id.desc()).limit(limit))
     return tuple(decode.result(row) for row in rows)
 
@@ -258,12 +239,9 @@ def misfits(
     connection: Connection, run_id: str, limit: int, until: int | None, name: str | None
 ) -> tuple[StoredMisfit, ...]:
     """As Reader.misfits()."""
-    statement = select(_MISFITS).where(_MISFITS.c.run_id == run_id)
-    if name is not None:
-        statement = statement.where(_MISFITS.c.input == name)
-    if until is not None:
-        statement = statement.where(_MISFITS.c.batch_id <= until)
-    rows = connection.execute(statement.order_by(_MISFITS.c.id.desc()).limit(limit))
+    c, of_run = _MISFITS.c, select(_MISFITS).where(_MISFITS.c.run_id == run_id)
+    asked = narrowed(of_run, (c.input, eq, name), (c.batch_id, le, until))
+    rows = connection.execute(asked.order_by(c.id.desc()).limit(limit))
     return tuple(decode.misfit(row) for row in rows)
 
 
@@ -275,8 +253,6 @@ def log_lines(
     recorded = func.coalesce(select(func.max(BatchRow.id)).where(of_run).scalar_subquery(), -1)
     later = select(func.min(BatchRow.id)).where(of_run, BatchRow.time >= _LOG.c.time)
     batch = func.coalesce(later.scalar_subquery(), recorded + 1).label("batch")
-    statement = select(_LOG, batch).where(_LOG.c.run_id == run_id)
-    if until is not None:
-        statement = statement.where(batch <= until)
+    statement = narrowed(select(_LOG, batch).where(_LOG.c.run_id == run_id), (batch, le, until))
     rows = connection.execute(statement.order_by(_LOG.c.id.desc()).limit(limit))
     return tuple(decode.log_line(row) for row in rows)[::-1]

@@ -6,11 +6,13 @@ A look that kept the plan has a row in plan_log_looks alone; its decision is mad
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import le, lt
 
 from sqlalchemy import Connection, func, select
 
 from storage.tables.allowed import WHOLE, hold
 from storage.tables.looks import KeptLook, PlanLogs, kept_look, record_in
+from storage.tables.narrowed import among, narrowed
 from storage.tables.rows import DecisionEntry
 from storage.tables.schema import LookRow
 from storage.vocabulary.planlog import SHORT_OF, SURE_SAVING
@@ -30,14 +32,9 @@ def kept_looks(
 ) -> list[KeptLook]:
     """The newest looks of some logs, newest first. shorts: of those whose decision has no row,
     which verdicts; None: all looks. subject: of a log; None: of all."""
-    statement = select(_LOOKS)
-    if until is not None:
-        statement = statement.where(_LOOKS.c.batch <= until)
-    if before_seq is not None:
-        statement = statement.where(_LOOKS.c.seq < before_seq)
-    if shorts is not None:
-        statement = statement.where(_LOOKS.c.short.in_(list(shorts)))
-    newest = statement.order_by(_LOOKS.c.seq.desc()).limit(limit)
+    c = _LOOKS.c
+    asked = (c.batch, le, until), (c.seq, lt, before_seq), (c.short, among, shorts)
+    newest = narrowed(select(_LOOKS), *asked).order_by(c.seq.desc()).limit(limit)
     rows = [
         row
         for id in logs.ids(subject=subject)
@@ -92,9 +89,7 @@ def look_of(logs: PlanLogs, connection: Connection, unit: str, seq: int) -> Kept
 
 def last_seq(connection: Connection, run_id: str, until: int | None, unit: str) -> int:
     """The number of the unit's last look of batches <= until, 0 without one."""
-    own = select(_LOOKS.c.seq)
-    if until is not None:
-        own = own.where(_LOOKS.c.batch <= until)
+    own = narrowed(select(_LOOKS.c.seq), (_LOOKS.c.batch, le, until))
     own = own.order_by(_LOOKS.c.seq.desc()).limit(1)
     ids = PlanLogs(connection, run_id, unit).ids()
     rows = [row for id in ids for row in connection.execute(own.where(_LOOKS.c.log_id == id))]
@@ -107,8 +102,7 @@ def counts(logs: PlanLogs, connection: Connection, until: int | None) -> dict[st
     by_verdict: dict[str, int] = {}
     for verdict, short in SHORT_OF.items():
         own = select(func.count()).where(_LOOKS.c.short == short)
-        if until is not None:
-            own = own.where(_LOOKS.c.batch <= until)
+        own = narrowed(own, (_LOOKS.c.batch, le, until))
         of_logs = [own.where(_LOOKS.c.log_id == id) for id in logs.ids()]
         n = sum(connection.execute(each).scalar_one() for each in of_logs)
         by_verdict |= {verdict: n} if n else {}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import eq, le, lt
 from typing import Any
 
 from sqlalchemy import (
@@ -28,6 +29,7 @@ from storage.reading.looks import kept_looks, look_of, put_back, with_looks
 from storage.tables import decode
 from storage.tables.allowed import TEXT, WHOLE, hold
 from storage.tables.looks import PlanLogs
+from storage.tables.narrowed import among, narrowed
 from storage.tables.rows import (
     DecisionCounts,
     DecisionEntry,
@@ -51,13 +53,14 @@ def plans(
     connection: Connection, run_id: str, until: int | None, unit: str | None
 ) -> tuple[PlanVersion, ...]:
     """As Reader.plans()."""
-    statement = select(_PLANS).where(_PLANS.c.run_id == run_id)
-    if unit is not None:
-        statement = statement.where(_PLANS.c.unit_id == unit)
-    if until is not None:
-        statement = statement.where(_PLANS.c.batch <= until)
+    statement = _plans(run_id, until, unit)
     order = (_PLANS.c.batch, _PLANS.c.unit_id, _PLANS.c.version)
     return tuple(decode.plan(row) for row in connection.execute(statement.order_by(*order)))
+
+
+def _plans(run_id: str, until: int | None, unit: str | None) -> Select[Any]:
+    of_run, c = select(_PLANS).where(_PLANS.c.run_id == run_id), _PLANS.c
+    return narrowed(of_run, (c.unit_id, eq, unit), (c.batch, le, until))
 
 
 def plans_at(connection: Connection, run_id: str, at: int | None) -> dict[str, PlanVersion]:
@@ -74,12 +77,7 @@ def plan_at(
     connection: Connection, run_id: str, at: int | None, unit: str | None
 ) -> PlanVersion | None:
     """As Reader.plan_at()."""
-    statement = select(_PLANS).where(_PLANS.c.run_id == run_id)
-    if at is not None:
-        statement = statement.where(_PLANS.c.batch <= at)
-    if unit is not None:
-        statement = statement.where(_PLANS.c.unit_id == unit)
-    newest = statement.order_by(_PLANS.c.batch.desc(), _PLANS.c.version.desc())
+    newest = _plans(run_id, at, unit).order_by(_PLANS.c.batch.desc(), _PLANS.c.version.desc())
     row = connection.execute(newest.limit(1)).first()
     return None if row is None else decode.plan(row)
 
@@ -118,11 +116,8 @@ def _in_decisions(
         own.metric == SURE_SAVING,
         type_coerce(own.detail, Text).contains(f'"{RECORD}":'),
     )
-    if unit is not None:
-        statement = statement.where(own.unit_id == unit)
-    if until is not None:
-        statement = statement.where(own.batch <= until)
-    newest = statement.order_by(own.batch.desc(), own.unit_id, own.seq.desc()).limit(limit)
+    asked = narrowed(statement, (own.unit_id, eq, unit), (own.batch, le, until))
+    newest = asked.order_by(own.batch.desc(), own.unit_id, own.seq.desc()).limit(limit)
     rows: list[Row[Any]] = list(connection.execute(newest))
     kept = [look for row in rows if (look := decode.look(row)) is not None]
     return _spelt_out(connection, run_id, sorted(kept, key=lambda look: (look.unit_id, look.seq)))
@@ -207,18 +202,14 @@ def decisions(
     brief: bool,
 ) -> tuple[DecisionEntry, ...]:
     """As Reader.decisions()."""
-    detail = _brief(connection) if brief else _DECISIONS.c.detail
-    statement = _with_outcomes(run_id, until, detail)
-    if unit is not None:
-        statement = statement.where(_DECISIONS.c.unit_id == unit)
-    if verdicts is not None:
-        statement = statement.where(_DECISIONS.c.verdict.in_(list(verdicts)))
-    if before_seq is not None:
-        statement = statement.where(_DECISIONS.c.seq < before_seq)
-    if until is not None:
-        statement = statement.where(_DECISIONS.c.batch <= until)
-    order = [c.desc() for c in (_DECISIONS.c.batch, _DECISIONS.c.seq, _DECISIONS.c.unit_id)]
-    rows = connection.execute(statement.order_by(*order).limit(limit))
+    c, detail = _DECISIONS.c, _brief(connection) if brief else _DECISIONS.c.detail
+    before = (c.seq, lt, before_seq), (c.batch, le, until)
+    statement = narrowed(
+        _with_outcomes(run_id, until, detail),
+        *((c.unit_id, eq, unit), (c.verdict, among, verdicts), *before),
+    )
+    newest = statement.order_by(c.batch.desc(), c.seq.desc(), c.unit_id.desc())
+    rows = connection.execute(newest.limit(limit))
     entries = [decode.decision(row) for row in rows]
     asked = (run_id, until, verdicts, before_seq, limit, unit)
     return with_looks(connection, *asked, entries)
@@ -245,8 +236,7 @@ def last_seq(connection: Connection, run_id: str, until: int | None, unit: str) 
     mine = select(_DECISIONS.c.seq).where(
         _DECISIONS.c.run_id == run_id, _DECISIONS.c.unit_id == unit
     )
-    if until is not None:
-        mine = mine.where(_DECISIONS.c.batch <= until)
+    mine = narrowed(mine, (_DECISIONS.c.batch, le, until))
     newest = mine.order_by(_DECISIONS.c.batch.desc(), _DECISIONS.c.seq.desc())
     seq = connection.execute(newest.limit(1)).scalar() or 0
     hold([(seq,)], WHOLE)
@@ -257,12 +247,10 @@ def decision_counts(
     connection: Connection, run_id: str, until: int | None, unit: str | None
 ) -> DecisionCounts:
     """As Reader.decision_counts()."""
-    statement = select(_DECISIONS.c.verdict, func.count()).where(_DECISIONS.c.run_id == run_id)
-    if until is not None:
-        statement = statement.where(_DECISIONS.c.batch <= until)
-    if unit is not None:
-        statement = statement.where(_DECISIONS.c.unit_id == unit)
-    grouped = statement.group_by(_DECISIONS.c.verdict).order_by(_DECISIONS.c.verdict)
+    c = _DECISIONS.c
+    statement = select(c.verdict, func.count()).where(c.run_id == run_id)
+    asked = narrowed(statement, (c.batch, le, until), (c.unit_id, eq, unit))
+    grouped = asked.group_by(c.verdict).order_by(c.verdict)
     rows = connection.execute(grouped).all()
     hold(rows, TEXT, WHOLE)
     counts = {row[0]: row[1] for row in rows}
@@ -278,8 +266,7 @@ def matrix_keys(connection: Connection, run_id: str, unit: str | None) -> tuple[
     """As Reader.matrix_keys(); hops from name to name in the key, past their history."""
     key = (_MATRICES.c.unit_id, _MATRICES.c.name)
     first = select(*key, _MATRICES.c.kind).where(_MATRICES.c.run_id == run_id)
-    if unit is not None:
-        first = first.where(_MATRICES.c.unit_id == unit)
+    first = narrowed(first, (_MATRICES.c.unit_id, eq, unit))
     first = first.order_by(*key, _MATRICES.c.batch_id).limit(1)
     keys: list[MatrixKey] = []
     row = connection.execute(first).first()
@@ -295,8 +282,7 @@ def matrix(
 ) -> StoredMatrix | None:
     """As Reader.matrix()."""
     named = select(_MATRICES).where(_MATRICES.c.run_id == run_id, _MATRICES.c.name == name)
-    if at is not None:
-        named = named.where(_MATRICES.c.batch_id <= at)
+    named = narrowed(named, (_MATRICES.c.batch_id, le, at))
     newest = named.order_by(_MATRICES.c.batch_id.desc()).limit(1)
     for unit_id in units_in(connection, _MATRICES, run_id, unit):
         row = connection.execute(newest.where(_MATRICES.c.unit_id == unit_id)).first()

@@ -6,11 +6,13 @@ import struct
 import zlib
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import eq
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Row, select
 
 from storage.tables.allowed import RowCheck
+from storage.tables.narrowed import narrowed
 from storage.tables.packed import LogHead, PackedFacts, unpack_look, unpack_plan
 from storage.tables.rows import DecisionEntry, StoredLook
 from storage.tables.schema import LoggedPlanRow, LookRow, PlanLogRow
@@ -107,9 +109,8 @@ class PlanLogs:
 
     def __init__(self, connection: Connection, run_id: str, unit: str | None) -> None:
         self._connection = connection
-        statement = select(_LOGS).where(_LOGS.c.run_id == run_id)
-        if unit is not None:
-            statement = statement.where(_LOGS.c.unit_id == unit)
+        of_run = select(_LOGS).where(_LOGS.c.run_id == run_id)
+        statement = narrowed(of_run, (_LOGS.c.unit_id, eq, unit))
         self._rows: dict[int, Row[Any]] = {}
         self._read: dict[int, KeptLog] = {}
         for row in connection.execute(statement.order_by(_LOGS.c.unit_id, _LOGS.c.began)):

@@ -48,8 +48,7 @@ from storage.vocabulary.records import (
 from storage.writing.checks import check_sample
 from storage.writing.last_results import LastResults
 from storage.writing.looks import KnownLogs, LookWriter
-from storage.writing.newest import write_misfits
-from storage.writing.taps import write_taps
+from storage.writing.newest import write_misfits, write_taps
 from storage.writing.upsert import add_once, put, put_numbers
 
 #: The position of rows recorded before the first batch.

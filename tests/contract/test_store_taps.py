@@ -9,14 +9,14 @@ import pytest
 from storage.errors import BadRecord
 from storage.store import EngineWriter, Reader
 from storage.vocabulary.taps import TapSample
-from storage.writing import taps
+from storage.writing import newest
 from tests.contract.store_builders import begin, record
 
 
 def test_a_run_keeps_the_batches_of_its_last_taps(
     writer: EngineWriter, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(taps, "TAPS_PER_RUN", 5)
+    monkeypatch.setattr(newest, "TAPS_PER_RUN", 5)
     begin(writer)
     for number in range(5):
         rows = [[number, 1, 1, "a"]]
