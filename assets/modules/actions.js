@@ -1,5 +1,5 @@
 /* Buttons of the header: freeze, theme, share, help, now. */
-import { announce, byId, on, setAttr, toast } from "./core.js";
+import { announce, byId, on, openDialog, setAttr, toast } from "./core.js";
 import { setProps } from "./dash.js";
 import { permalink, resume, toggleFreeze } from "./moment.js";
 import { holdOrGoOn, step } from "./pace.js";
@@ -23,9 +23,7 @@ export function toggleHelp() {
   const dialog = byId("pw-help");
   if (!dialog) return;
   if (dialog.open) return dialog.close();
-  dialog.showModal();
-  dialog.querySelector("h2").focus({ preventScroll: true }); // not at its first button, far below
-  dialog.scrollTop = 0;
+  openDialog(dialog);
 }
 
 export function nextTheme() {

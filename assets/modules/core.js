@@ -16,9 +16,15 @@ export function emit(name, detail) {
 
 export const byId = (id) => document.getElementById(id);
 
+export const SVG = "http://www.w3.org/2000/svg";
+
 /** An element with attributes (on* are listeners, null leaves out) and children. */
-export function el(tag, attributes, ...children) {
-  const node = document.createElement(tag);
+export const el = (tag, attributes, ...children) => filled(document.createElement(tag), attributes, children);
+
+/** One of a drawing. */
+export const drawn = (tag, attributes, ...children) => filled(document.createElementNS(SVG, tag), attributes, children);
+
+function filled(node, attributes, children) {
   for (const [key, value] of Object.entries(attributes || {})) {
     if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
     else if (value !== null && value !== undefined) node.setAttribute(key, value);
@@ -43,6 +49,27 @@ export const still = () => window.matchMedia("(prefers-reduced-motion: reduce)")
 /** Tell screen readers, politely. */
 export function announce(text) {
   setText("pw-announce", text);
+}
+
+/** Open a dialog at its begin: its first button may be far below. */
+export function openDialog(dialog) {
+  dialog.showModal();
+  dialog.querySelector("h2").focus({ preventScroll: true });
+  dialog.scrollTop = 0;
+}
+
+/** Escape puts something away, before it means anything else. close: says whether it did. */
+export function onEscape(close) {
+  document.addEventListener("keydown", (event) => event.key === "Escape" && close() && event.stopPropagation(), true);
+}
+
+const GAP_PX = 6;
+
+/** Put a box below what it speaks of, or above where there is no room. */
+export function placeBy(box, { left, top, bottom }) {
+  const below = bottom + GAP_PX + box.offsetHeight < window.innerHeight;
+  box.style.top = `${below ? bottom + GAP_PX : top - GAP_PX - box.offsetHeight}px`;
+  box.style.left = `${Math.max(GAP_PX, Math.min(left, window.innerWidth - box.offsetWidth - GAP_PX))}px`;
 }
 
 const TOAST_MS = 8000;

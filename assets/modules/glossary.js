@@ -2,7 +2,7 @@
    w all words of the page. The text is docs/glossary.md, asked once a run. What Dash drew is not
    touched: the browser paints the ranges of text (CSS.highlights). */
 import { callApi } from "./api.js";
-import { announce, byId, el, on } from "./core.js";
+import { announce, byId, el, on, onEscape, openDialog, placeBy } from "./core.js";
 import { known } from "./moment.js";
 
 /* Where words are underlined, and within what each is only once. */
@@ -11,7 +11,6 @@ const PLACE = ".pw-panel, .pw-headline, .pw-about";
 const NOT_IN = "a, button, summary, svg, .pw-term, [role=button]";
 const LOOK_MS = 1500; // so often at most the page is gone through
 const SHORTEST = 3; // Latin letters: shorter ones are words of every sentence
-const GAP_PX = 6;
 
 let words = []; // {words, text, part} of the run
 let entries = new Map(); // form of a word -> entry
@@ -77,10 +76,11 @@ function at(x, y) {
 }
 
 function hide() {
-  if (!box) return;
+  if (!box) return false;
   box.remove();
   box = null;
   if (cameFrom && cameFrom.isConnected) cameFrom.focus({ preventScroll: true });
+  return true;
 }
 
 function show({ range, entry }) {
@@ -89,10 +89,7 @@ function show({ range, entry }) {
   const more = el("button", { type: "button", class: "pw-go", onclick: openWords }, "All words of this page (w)");
   box = el("div", { class: "pw-term-tip pw-word", role: "note", tabindex: "-1", "aria-label": entry.words[0] }, el("span", {}, entry.text), more);
   document.body.append(box);
-  const word = range.getBoundingClientRect();
-  const below = word.bottom + GAP_PX + box.offsetHeight < window.innerHeight;
-  box.style.top = `${below ? word.bottom + GAP_PX : word.top - GAP_PX - box.offsetHeight}px`;
-  box.style.left = `${Math.max(GAP_PX, Math.min(word.left, window.innerWidth - box.offsetWidth - GAP_PX))}px`;
+  placeBy(box, range.getBoundingClientRect());
   box.focus({ preventScroll: true });
   announce(entry.text);
 }
@@ -112,10 +109,7 @@ function list() {
 export function openWords() {
   hide();
   byId("pw-words-list").replaceChildren(...list());
-  const dialog = byId("pw-words");
-  dialog.showModal();
-  dialog.querySelector("h2").focus({ preventScroll: true });
-  dialog.scrollTop = 0;
+  openDialog(byId("pw-words"));
 }
 
 const soon = () => (timer = timer || window.setTimeout(mark, LOOK_MS));
@@ -140,12 +134,4 @@ document.addEventListener("pointermove", ({ target, clientX, clientY }) => {
   const own = target instanceof Element && target.closest(SPOKEN);
   if (own) own.style.cursor = at(clientX, clientY) ? "help" : "";
 });
-document.addEventListener(
-  "keydown",
-  (event) => {
-    if (event.key !== "Escape" || !box) return;
-    event.stopPropagation();
-    hide();
-  },
-  true
-);
+onEscape(hide);

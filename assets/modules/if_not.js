@@ -2,7 +2,7 @@
    replayed with the plan of before, begins that, follows it, and shows both costs with the area between.
    A ▲ of the strip opens it; the button of a decision begins at once. */
 import { apiError, callApi } from "./api.js";
-import { announce, el, emit, on } from "./core.js";
+import { announce, drawn, el, emit, on } from "./core.js";
 import { show } from "./format.js";
 import { addressOf } from "./home.js";
 import { known } from "./moment.js";
@@ -11,7 +11,6 @@ import { linePoints, scale } from "./paths.js";
 const LOOK_MS = 700;
 const WIDTH = 372;
 const HEIGHT = 92;
-const SVG = "http://www.w3.org/2000/svg";
 const GOING = ["asked", "running"];
 let box = null;
 let asked = null; // {run, unit, seq} of the change that is looked at
@@ -106,22 +105,14 @@ function lines() {
   const top = Math.max(...all.map((point) => point[1])) || 1;
   const x = scale(ends, [1, WIDTH - 1]);
   const y = scale([0, top], [HEIGHT - 2, 4]);
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
-  svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", `${unit} a batch, as recorded and with the plan before kept`);
-  const drawn = [
-    ["polygon", "pw-ifnot-area", linePoints([...kept, ...recorded.slice().reverse()], x, y)],
-    ["polyline", "pw-line", linePoints(recorded, x, y)],
-    ["polyline", "pw-ifnot-line", linePoints(kept, x, y)],
-    ["polyline", "pw-ifnot-next", last < ends[1] ? `${x(last)},0 ${x(last)},${HEIGHT}` : ""],
-  ];
-  for (const [tag, name, points] of drawn) {
-    const node = document.createElementNS(SVG, tag);
-    node.setAttribute("class", name);
-    node.setAttribute("points", points);
-    svg.append(node);
-  }
+  const svg = drawn(
+    "svg",
+    { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `${unit} a batch, as recorded and with the plan before kept` },
+    drawn("polygon", { class: "pw-ifnot-area", points: linePoints([...kept, ...recorded.slice().reverse()], x, y) }),
+    drawn("polyline", { class: "pw-line", points: linePoints(recorded, x, y) }),
+    drawn("polyline", { class: "pw-ifnot-line", points: linePoints(kept, x, y) }),
+    drawn("polyline", { class: "pw-ifnot-next", points: last < ends[1] ? `${x(last)},0 ${x(last)},${HEIGHT}` : "" })
+  );
   const legend = [el("span", { class: "pw-ifnot-key" }, "as recorded"), el("span", { class: "pw-ifnot-key", "data-kept": "1" }, "plan before kept")];
   const scaled = `${unit} a batch, 0 to ${show(top, "si")} · batches ${ends[0]} to ${ends[1]}`;
   return el("figure", {}, svg, el("figcaption", {}, ...legend, el("span", { class: "pw-dim" }, scaled)));

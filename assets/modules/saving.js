@@ -1,6 +1,6 @@
 /* Files of what is on screen: the tables of a section as CSV or Parquet, its drawing as SVG or PNG. */
 import { apiError, callForFile } from "./api.js";
-import { announce, el } from "./core.js";
+import { SVG, announce, drawn, el, onEscape } from "./core.js";
 import { known, shownBatch } from "./moment.js";
 import { tablesOf } from "./twins.js";
 
@@ -80,9 +80,9 @@ const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width
 const paper = () => getComputedStyle(document.documentElement).getPropertyValue("--pw-card").trim();
 
 /* A copy of a drawing of ours with its looks inside, so that it is the same anywhere. */
-function copyOf(drawn) {
-  const copy = /** @type {SVGElement} */ (drawn.cloneNode(true));
-  const originals = [drawn, ...drawn.querySelectorAll("*")];
+function copyOf(chart) {
+  const copy = /** @type {SVGElement} */ (chart.cloneNode(true));
+  const originals = [chart, ...chart.querySelectorAll("*")];
   for (const [i, node] of [copy, ...copy.querySelectorAll("*")].entries()) {
     const looks = getComputedStyle(originals[i]);
     node.setAttribute("style", LOOKS.map((name) => `${name}:${looks.getPropertyValue(name)}`).join(";"));
@@ -90,17 +90,15 @@ function copyOf(drawn) {
   return copy;
 }
 
-const SVG = "http://www.w3.org/2000/svg";
-
 function written(copy, width, height) {
   copy.setAttribute("xmlns", SVG);
   copy.style.background = paper();
   return { svg: new XMLSerializer().serializeToString(copy), width, height };
 }
 
-function drawingOf(drawn) {
-  const { width, height } = drawn.getBoundingClientRect();
-  return written(copyOf(drawn), width, height);
+function drawingOf(chart) {
+  const { width, height } = chart.getBoundingClientRect();
+  return written(copyOf(chart), width, height);
 }
 
 const LEAST = 60; // pixels: smaller ones are icons
@@ -108,32 +106,28 @@ const HEADINGS = ".pw-monitor-graph h3, .pw-history-title, .pw-history-value";
 
 function headingOf(node, left, top) {
   const { color, fontSize, fontWeight, fontFamily } = getComputedStyle(node);
-  const [box, text] = [node.getBoundingClientRect(), document.createElementNS(SVG, "text")];
-  text.setAttribute("x", String(box.left - left));
-  text.setAttribute("y", String(box.bottom - top - 0.25 * box.height));
+  const box = node.getBoundingClientRect();
+  const text = drawn("text", { x: box.left - left, y: box.bottom - top - 0.25 * box.height }, node.innerText);
   Object.assign(text.style, { fill: color, fontSize, fontWeight, fontFamily });
-  text.textContent = node.innerText;
   return text;
 }
 
 /* Several charts of a section as one drawing: each where it stands, with its heading. */
 function drawingsOf(figure) {
   const seen = (query) => [...figure.querySelectorAll(query)].filter((one) => one.checkVisibility());
-  const drawn = seen("svg").filter((one) => one.getBoundingClientRect().width >= LEAST);
-  if (drawn.length < 2) return drawn.length ? drawingOf(drawn[0]) : null;
+  const charts = seen("svg").filter((chart) => chart.getBoundingClientRect().width >= LEAST);
+  if (charts.length < 2) return charts.length ? drawingOf(charts[0]) : null;
   const heads = seen(HEADINGS);
-  const boxes = [...drawn, ...heads].map((one) => one.getBoundingClientRect());
+  const boxes = [...charts, ...heads].map((part) => part.getBoundingClientRect());
   const [left, top] = [Math.min(...boxes.map((box) => box.left)), Math.min(...boxes.map((box) => box.top))];
   const [width, height] = [Math.max(...boxes.map((box) => box.right)) - left, Math.max(...boxes.map((box) => box.bottom)) - top];
-  const whole = document.createElementNS(SVG, "svg");
-  const copies = drawn.map((one, i) => {
-    const copy = copyOf(one);
+  const copies = charts.map((chart, i) => {
+    const copy = copyOf(chart);
     for (const [name, value] of Object.entries({ x: boxes[i].left - left, y: boxes[i].top - top, width: boxes[i].width, height: boxes[i].height })) copy.setAttribute(name, String(value));
     return copy;
   });
-  whole.append(...copies, ...heads.map((one) => headingOf(one, left, top)));
-  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) whole.setAttribute(name, String(value));
-  return written(whole, width, height);
+  const headings = heads.map((head) => headingOf(head, left, top));
+  return written(drawn("svg", { width, height, viewBox: `0 0 ${width} ${height}` }, copies, headings), width, height);
 }
 
 async function figureOf(plot) {
@@ -179,14 +173,10 @@ const opened = () => /** @type {HTMLDetailsElement[]} */ ([...document.querySele
 document.addEventListener("click", ({ target }) => {
   for (const menu of opened()) if (!(target instanceof Element && menu.querySelector("summary").contains(target))) menu.open = false;
 });
-document.addEventListener(
-  "keydown",
-  (event) => {
-    const [menu] = opened();
-    if (event.key !== "Escape" || !menu) return;
-    event.stopPropagation();
-    menu.open = false;
-    menu.querySelector("summary").focus();
-  },
-  true
-);
+onEscape(() => {
+  const [menu] = opened();
+  if (!menu) return false;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+  return true;
+});

@@ -4,7 +4,7 @@
    extend it while LIVE. A frozen strip does not move. It shows the span that brush.js chooses; turns of
    knobs have a row of their own, so that nothing hides what one did oneself. */
 import { brush, drawBrush } from "./brush.js";
-import { announce, byId, el, on, setAttr, setText, still } from "./core.js";
+import { SVG, announce, byId, el, on, setAttr, setText, still } from "./core.js";
 import { clock, show } from "./format.js";
 import { currentShell, timeAt } from "./header.js";
 import { otherFuture, ringOf, tryIfNot } from "./if_not.js";
@@ -21,7 +21,6 @@ const HEIGHT = 28;
 const TURNS = ["knob", "algorithm"];
 const NEAR = 12; // pixels within which events share a glyph
 const REDRAW_MS = 2000; // the whole run changes slowly; the cursor follows at once
-const SVG = "http://www.w3.org/2000/svg";
 let parts = null;
 let cost = [];
 let range = { first: 0, last: 0 }; // the batches on screen

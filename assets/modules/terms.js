@@ -1,9 +1,8 @@
 /* What a word stands for: the name of the record and its meaning, beside the word on hover and on
    keyboard focus; Escape puts it away. */
-import { el, on } from "./core.js";
+import { el, on, placeBy } from "./core.js";
 import { meaningOf } from "./glossary.js";
 
-const GAP_PX = 6;
 /* Until a page that is drawn anew stands, ms. */
 const DRAWN_MS = 300;
 let tip = null;
@@ -25,10 +24,7 @@ function show(word) {
   tip = el("div", { class: "pw-term-tip", role: "tooltip", id: "pw-term-tip" }, el("code", {}, raw), meaning ? el("span", {}, meaning) : null);
   document.body.append(tip);
   word.setAttribute("aria-describedby", "pw-term-tip");
-  const at = word.getBoundingClientRect();
-  const below = at.bottom + GAP_PX + tip.offsetHeight < window.innerHeight;
-  tip.style.top = `${below ? at.bottom + GAP_PX : at.top - GAP_PX - tip.offsetHeight}px`;
-  tip.style.left = `${Math.max(GAP_PX, Math.min(at.left, window.innerWidth - tip.offsetWidth - GAP_PX))}px`;
+  placeBy(tip, word.getBoundingClientRect());
 }
 
 const wordOf = (event) => event.target instanceof Element && event.target.closest(".pw-term");

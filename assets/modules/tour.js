@@ -190,7 +190,7 @@ function turned({ back, value, times }, knob, was) {
   if (back) return was ?? knob.default;
   if (value !== undefined) return value;
   const more = Math.min(knob.high ?? Infinity, knob.value * times);
-  return knob.type === "int" ? Math.round(more) : more;
+  return knob.kind === "int" ? Math.round(more) : more;
 }
 
 const KEYS = { PageDown: () => step(1), PageUp: () => step(-1), Escape: leave, Enter: () => byId("pw-tour-turn").hidden || act() };
