@@ -72,18 +72,8 @@ class CorrelatedSource:
         regimes: int = 0,
     ) -> None:
         self.seed, self.selectivities = seed, tuple(selectivities)
-        self.gamma, self.period, self._n_tuples = gamma, period, n_tuples
-        self.regimes = regimes
-
-    @property
-    def schema(self) -> Schema:
-        """The attributes of its tuples."""
-        return correlated_schema(len(self.selectivities))
-
-    @property
-    def n_tuples(self) -> int:
-        """Tuples there are."""
-        return self._n_tuples
+        self.gamma, self.period, self.n_tuples = gamma, period, n_tuples
+        self.regimes, self.schema = regimes, correlated_schema(len(selectivities))
 
     def selectivities_at(self, position: int) -> tuple[float, ...]:
         """The selectivity of each filter for the tuple at ``position``."""
@@ -111,7 +101,7 @@ class CorrelatedSource:
 
     def slice(self, start: int, count: int) -> pa.Table:
         """Tuples ``start`` .. ``start + count - 1``, drawn anew at each call."""
-        count = max(0, min(count, self._n_tuples - start))
+        count = max(0, min(count, self.n_tuples - start))
         passes = self.passes(start, count)
         places = np.arange(start, start + count)[:, None] * 31 + np.arange(passes.shape[1]) * 977
         keys = places % INDEX_ENTRIES + np.where(passes, 0, INDEX_ENTRIES)

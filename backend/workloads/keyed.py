@@ -103,7 +103,7 @@ class KeyedSource:
         self, seed: int, keys: Sequence[KeyOf], per_day: int, bursts: Sequence[Burst] = ()
     ) -> None:
         self.seed, self.keys, self.per_day = seed, tuple(keys), per_day
-        self.bursts = tuple(bursts)
+        self.bursts, self.schema = tuple(bursts), keyed_schema(keys)
 
     @classmethod
     def of(cls, seed: int, options: Mapping[str, str]) -> KeyedSource:
@@ -111,11 +111,6 @@ class KeyedSource:
         keys, bursts = keys_from_json(options["keys"]), options.get("bursts", "[]")
         per_day = int(options.get("per_day", DEFAULT_PER_DAY))
         return cls(seed, keys, per_day, bursts_from_json(bursts))
-
-    @property
-    def schema(self) -> Schema:
-        """The attributes of its tuples."""
-        return keyed_schema(self.keys)
 
     @property
     def n_tuples(self) -> int:

@@ -52,6 +52,8 @@ def accidents_from_text(text: str) -> float:
 class CarSource:
     """Reports of all cars in order of time, then of the car."""
 
+    schema = CAR_SCHEMA
+
     def __init__(
         self,
         seed: int,
@@ -59,11 +61,6 @@ class CarSource:
         accidents: float = DEFAULT_ACCIDENTS,
     ) -> None:
         self.seed, self.n_tuples, self.accidents = seed, n_tuples, accidents
-
-    @property
-    def schema(self) -> Schema:
-        """The attributes of its tuples."""
-        return CAR_SCHEMA
 
     def slice(self, start: int, count: int) -> pa.Table:
         """Reports ``start`` .. ``start + count - 1``, fewer at the end."""

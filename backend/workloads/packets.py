@@ -78,22 +78,14 @@ def attacks_from_json(text: str) -> tuple[Attack, ...]:
 class PacketSource:
     """The packets; the same position always gives the same packet."""
 
+    schema = PACKETS_SCHEMA
+
     def __init__(self, seed: int, attacks: Sequence[Attack], n_tuples: int) -> None:
-        self.seed, self.attacks, self._n_tuples = seed, tuple(attacks), n_tuples
-
-    @property
-    def schema(self) -> Schema:
-        """The attributes of its tuples."""
-        return PACKETS_SCHEMA
-
-    @property
-    def n_tuples(self) -> int:
-        """Packets there are."""
-        return self._n_tuples
+        self.seed, self.attacks, self.n_tuples = seed, tuple(attacks), n_tuples
 
     def slice(self, start: int, count: int) -> pa.Table:
         """Packets ``start`` .. ``start + count - 1``, drawn anew at each call."""
-        return _sliced(start, min(count, self._n_tuples - start), PACKETS_SCHEMA, self._block)
+        return _sliced(start, min(count, self.n_tuples - start), PACKETS_SCHEMA, self._block)
 
     def _block(self, block: int) -> list[pa.Array[Any]]:
         rng = np.random.Generator(np.random.Philox(key=[self.seed, block]))
@@ -123,18 +115,11 @@ class PacketSource:
 class SuspectSource:
     """Addresses reported as suspicious: mostly the attackers', some of anybody."""
 
+    schema = SUSPECTS_SCHEMA
+    n_tuples: int | None = None
+
     def __init__(self, seed: int) -> None:
         self.seed = seed
-
-    @property
-    def schema(self) -> Schema:
-        """The attributes of its tuples."""
-        return SUSPECTS_SCHEMA
-
-    @property
-    def n_tuples(self) -> None:
-        """There is no end."""
-        return None
 
     def slice(self, start: int, count: int) -> pa.Table:
         """Reports ``start`` .. ``start + count - 1``, drawn anew at each call."""

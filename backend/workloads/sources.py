@@ -86,13 +86,8 @@ class ArrowTableSource:
     """Any Arrow table, fitted to a schema. Raises MisfitError when it lacks one of the columns."""
 
     def __init__(self, table: pa.Table, schema: Schema) -> None:
-        self._schema = schema
+        self.schema = schema
         self._table = fit_table(table, schema).combine_chunks()
-
-    @property
-    def schema(self) -> Schema:
-        """The attributes of its tuples."""
-        return self._schema
 
     @property
     def n_tuples(self) -> int:
@@ -108,7 +103,7 @@ class MemorySource(ArrowTableSource):
     """Rows written in the workload file; those that do not fit the schema are misfits."""
 
     def __init__(self, rows: Iterable[Any], schema: Schema) -> None:
-        self._schema = schema
+        self.schema = schema
         self._table = fit_rows(rows, schema)
 
 
@@ -116,7 +111,7 @@ class FlightsSource(ArrowTableSource):
     """The flights of 2013 in scheduled-departure order. Raises DataMissing."""
 
     def __init__(self, cache: Path, schema: Schema = FLIGHTS_SCHEMA) -> None:
-        self._schema = schema
+        self.schema = schema
         table = flights_table(cache)
         self._table = table.select([*schema.names, CORRUPT]).combine_chunks()
 
@@ -125,19 +120,14 @@ class FittedSource(ArrowTableSource):
     """A table that has been fitted to its schema."""
 
     def __init__(self, table: pa.Table, schema: Schema) -> None:
-        self._schema, self._table = schema, table.combine_chunks()
+        self.schema, self._table = schema, table.combine_chunks()
 
 
 class Chosen:
     """Some of the attributes of another source, in the order of ``schema``."""
 
     def __init__(self, source: ReplaySource, schema: Schema) -> None:
-        self._source, self._schema = source, schema
-
-    @property
-    def schema(self) -> Schema:
-        """The attributes of its tuples."""
-        return self._schema
+        self._source, self.schema = source, schema
 
     @property
     def n_tuples(self) -> int | None:
@@ -146,32 +136,22 @@ class Chosen:
 
     def slice(self, start: int, count: int) -> pa.Table:
         """Tuples ``start`` .. ``start + count - 1`` of the source."""
-        return self._source.slice(start, count).select(arrow_schema(self._schema).names)
+        return self._source.slice(start, count).select(arrow_schema(self.schema).names)
 
 
 class DriftSource:
     """The synthetic stream, as long as its schedule of phases. Raises DriftError."""
 
     def __init__(self, seed: int, phases: Sequence[Phase], schema: Schema = DRIFT_SCHEMA) -> None:
-        self._schema, self.seed, self.phases = schema, seed, tuple(phases)
-        self._n_tuples = sum(phase.n_tuples for phase in self.phases)
-
-    @property
-    def schema(self) -> Schema:
-        """The attributes of its tuples."""
-        return self._schema
-
-    @property
-    def n_tuples(self) -> int:
-        """Tuples of all phases together."""
-        return self._n_tuples
+        self.schema, self.seed, self.phases = schema, seed, tuple(phases)
+        self.n_tuples = sum(phase.n_tuples for phase in self.phases)
 
     def slice(self, start: int, count: int) -> pa.Table:
         """Tuples ``start`` .. ``start + count - 1``, drawn anew at each call."""
-        count = max(0, min(count, self._n_tuples - start))
+        count = max(0, min(count, self.n_tuples - start))
         table = drift_table(self.seed, self.phases, start, count)
         table = table.append_column(CORRUPT, pa.nulls(count, pa.string()))
-        return table.select(arrow_schema(self._schema).names)
+        return table.select(arrow_schema(self.schema).names)
 
 
 class LaterSource:
