@@ -53,6 +53,10 @@ class Book(Mapping[str, Entity]):
         """(entity, property) keys of properties of the whole."""
         return [(entity, name) for name in names for entity in self.systems()]
 
+    def keys(self, role: str, names: Iterable[str]) -> list[tuple[str, str]]:
+        """(entity, property) keys of properties of the entities with the role."""
+        return [(entity.id, name) for entity in self.of(role) for name in names]
+
     def of(self, *roles: str) -> list[Entity]:
         """The entities with one of the roles."""
         return [entity for entity in self._by_id.values() if entity.role in roles]

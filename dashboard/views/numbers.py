@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
@@ -41,6 +41,21 @@ FORMS: dict[str, Format] = {
 def known(value: float | None) -> bool:
     """Whether there is a value at all."""
     return value is not None and not math.isnan(value)
+
+
+def points_of(
+    series: Mapping[tuple[str, str], SeriesData], entity: str
+) -> Iterator[tuple[int, float, dict[str, float]]]:
+    """Batch by batch, oldest first, its time and the known values of an entity by property."""
+    times: dict[int, float] = {}
+    values: dict[int, dict[str, float]] = {}
+    own = {name: data for (id, name), data in series.items() if id == entity}
+    for name, data in own.items():
+        columns = data.batch.tolist(), data.time.tolist(), data.value.tolist()
+        for batch, time, value in zip(*columns, strict=True):
+            times[batch], there = time, values.setdefault(batch, {})
+            there |= {name: value} if known(value) else {}
+    return ((batch, times[batch], values[batch]) for batch in sorted(times))
 
 
 def mean_of(values: NDArray[np.float64]) -> float:

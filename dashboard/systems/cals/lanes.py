@@ -12,7 +12,7 @@ from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.systems.cals.history import PAGE, WINDOW, turns_of
 from dashboard.systems.cals.lanes_figure import draw_lanes, lanes_height
-from dashboard.systems.cals.lanes_view import LanesView, build_lanes, keys_of
+from dashboard.systems.cals.lanes_view import NUMBERS, LanesView, build_lanes
 from dashboard.views.book import Book
 from storage.reader import Reader
 
@@ -36,9 +36,8 @@ def _until(
 ) -> LanesView | None:
     run = context.run_id
     book = Book(reader.entities(run, until), scope.unit)
-    series = reader.many_series(
-        run, keys_of(book), until_batch=until, max_points=MAX_POINTS, sampled=True
-    )
+    keys = book.keys(WINDOW, NUMBERS)
+    series = reader.many_series(run, keys, until_batch=until, max_points=MAX_POINTS, sampled=True)
     return build_lanes(book, series, turns_of(reader, run, until, scope))
 
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from dashboard.systems.cals.history import WINDOW
 from dashboard.views.book import Book
-from dashboard.views.numbers import known
+from dashboard.views.numbers import points_of
 from storage.tables.rows import DecisionEntry, SeriesData
 
 EXPECTED: Final = "expected_accuracy"
@@ -75,11 +75,6 @@ class LanesView(NamedTuple):
     turns: tuple[ShedTurn, ...]
 
 
-def keys_of(book: Book) -> list[Key]:
-    """Series that lanes are made of."""
-    return [(entity.id, name) for entity in book.of(WINDOW) for name in NUMBERS]
-
-
 def build_lanes(
     book: Book, series: Mapping[Key, SeriesData], turns: Sequence[DecisionEntry]
 ) -> LanesView | None:
@@ -87,7 +82,7 @@ def build_lanes(
     lanes = [
         ShedLane(entity.id, book.title(entity.id), points)
         for entity in book.of(WINDOW)
-        if (points := _points({name: series.get((entity.id, name)) for name in NUMBERS}))
+        if (points := _points(series, entity.id))
     ]
     if not lanes:
         return None
@@ -96,22 +91,12 @@ def build_lanes(
     return LanesView(tuple(drawn), tuple(map(_turn, turns)))
 
 
-def _points(series: Mapping[str, SeriesData | None]) -> tuple[ShedPoint, ...]:
-    times: dict[int, float] = {}
-    columns: dict[str, dict[int, float]] = {name: {} for name in series}
-    for name, data in series.items():
-        if data is not None:
-            times |= dict(zip(data.batch.tolist(), data.time.tolist(), strict=True))
-            pairs = zip(data.batch.tolist(), data.value.tolist(), strict=True)
-            columns[name] = {batch: value for batch, value in pairs if known(value)}
+def _points(series: Mapping[Key, SeriesData], window: str) -> tuple[ShedPoint, ...]:
     points = []
-    for batch in sorted(times):
-        expected, measured, low, high, resident, kept, shed = (
-            columns[name].get(batch) for name in NUMBERS
-        )
+    for batch, time, values in points_of(series, window):
+        *accuracy, resident, kept, shed = map(values.get, NUMBERS)
         lacking = resident / kept - resident if resident is not None and kept else None
-        point = batch, times[batch], expected, measured, low, high, resident, lacking, shed
-        points.append(ShedPoint(*point))
+        points.append(ShedPoint(batch, time, *accuracy, resident, lacking, shed))
     return tuple(points)
 
 

@@ -12,7 +12,7 @@ from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.systems.kmon.history import CONSTRAINT
 from dashboard.systems.kmon.lanes_figure import draw_lanes, lanes_height
-from dashboard.systems.kmon.lanes_view import KLane, build_lanes, keys_of
+from dashboard.systems.kmon.lanes_view import NUMBERS, KLane, build_lanes
 from dashboard.systems.kmon.ledger import endless
 from dashboard.views.book import Book
 from storage.reader import Reader
@@ -26,9 +26,8 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> list[KLane] | 
     """The whole recorded history; while frozen, only what was known at the frozen moment."""
     run, until = context.run_id, context.whole_until
     book = Book(reader.entities(run, until), scope.unit)
-    series = reader.many_series(
-        run, keys_of(book), until_batch=until, max_points=MAX_POINTS, sampled=True
-    )
+    keys = book.keys(CONSTRAINT, NUMBERS)
+    series = reader.many_series(run, keys, until_batch=until, max_points=MAX_POINTS, sampled=True)
     return build_lanes(book, series) or None
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from dashboard.systems.kmon.history import CONSTRAINT
 from dashboard.systems.kmon.ledger_view import USED
 from dashboard.views.book import Book
-from dashboard.views.numbers import known
+from dashboard.views.numbers import points_of
 from storage.tables.rows import SeriesData
 
 ESTIMATE: Final = "k_estimate_tuples"
@@ -51,33 +52,21 @@ def build_lanes(book: Book, series: dict[tuple[str, str], SeriesData]) -> list[K
     lanes = [
         KLane(entity.id, entity.name, points)
         for entity in book.of(CONSTRAINT)
-        if (points := _points({name: series.get((entity.id, name)) for name in NUMBERS}))
+        if (points := _points(series, entity.id))
     ]
     lanes.sort(key=lambda lane: (-lane.n_changes, lane.name))
     return sorted(lanes[:MOST_LANES], key=lambda lane: lane.name)
 
 
-def _points(series: dict[str, SeriesData | None]) -> tuple[KPoint, ...]:
-    times: dict[int, float] = {}
-    columns: dict[str, dict[int, float]] = {name: {} for name in series}
-    for name, data in series.items():
-        if data is not None:
-            times |= dict(zip(data.batch.tolist(), data.time.tolist(), strict=True))
-            pairs = zip(data.batch.tolist(), data.value.tolist(), strict=True)
-            columns[name] = {batch: value for batch, value in pairs if known(value)}
+def _points(series: Mapping[tuple[str, str], SeriesData], constraint: str) -> tuple[KPoint, ...]:
     return tuple(
         KPoint(
-            batch,
-            times[batch],
-            columns[USED].get(batch),
-            columns[ESTIMATE].get(batch),
-            columns[VIOLATIONS].get(batch, 0.0),
-            columns[LARGEST].get(batch),
+            batch=batch,
+            time=time,
+            used=values.get(USED),
+            estimate=values.get(ESTIMATE),
+            violations=values.get(VIOLATIONS, 0.0),
+            largest=values.get(LARGEST),
         )
-        for batch in sorted(times)
+        for batch, time, values in points_of(series, constraint)
     )
-
-
-def keys_of(book: Book) -> list[tuple[str, str]]:
-    """Series that lanes are made of."""
-    return [(entity.id, name) for entity in book.of(CONSTRAINT) for name in NUMBERS]
