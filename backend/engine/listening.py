@@ -24,11 +24,11 @@ class RunsListening(Protocol):
         self,
         batch_id: int,
         jobs: Mapping[str, NetworkJob],
-        told: Mapping[str, pa.Table],
+        arrived: Mapping[str, pa.Table],
         taps: Mapping[str, frozenset[str]],
     ) -> dict[str, UnitResult]:
-        """A batch: what each unit did, its answers published. told: unit -> the tuples that are new
-        to it; taps: as ``BatchPlan`` has them. A batch that comes again replaces what it did
+        """A batch: what each unit did, its answers published. arrived: unit -> the tuples that are
+        new to it; taps: as ``BatchPlan`` has them. A batch that comes again replaces what it did
         before."""
 
 

@@ -42,8 +42,8 @@ class MisfitNews:
         """At most one of tuples kept aside in the batch, and one of those missed by queries."""
         inputs, batch = result.inputs.values(), result.batch_id
         n_missed = sum(input.n_missed for input in inputs)
-        missed = [one for input in inputs for one in input.missed]
-        misfits = [_with_file(input, one) for input in inputs for one in input.misfits]
+        missed = [aside for input in inputs for aside in input.missed]
+        misfits = [_with_file(input, aside) for input in inputs for aside in input.misfits]
         aside = self._aside.events(batch, result.n_misfits, misfits)
         return aside + self._missed.events(batch, n_missed, missed)
 
@@ -66,7 +66,7 @@ class _SeenErrors:
 
     def events(self, batch: int, n: int, shown: Iterable[KeptAside]) -> list[Event]:
         """At most one event. shown: the first of the n tuples of the batch."""
-        errors = dict.fromkeys(one.error for one in shown)
+        errors = dict.fromkeys(aside.error for aside in shown)
         news = [text for text in errors if self._is_news(text, batch)]
         for text in errors:
             self._seen.pop(text, None)
@@ -144,11 +144,11 @@ class _SaidByInput:
         self.n[name] += n
         known = self._reasons.setdefault(name, [])
         said: list[str] = []
-        for reason in dict.fromkeys(one.error for one in shown):
+        for reason in dict.fromkeys(aside.error for aside in shown):
             if reason in known or len(known) >= REASONS_TOLD:
                 continue
             known.append(reason)
-            raws = [one.raw for one in shown if one.error == reason]
+            raws = [aside.raw for aside in shown if aside.error == reason]
             said += [f"stream {name}: tuples are {self._became}: {reason}"]
             said += [f"    {_short(raw)}" for raw in raws[:TUPLES_SHOWN]]
         if said:

@@ -151,8 +151,8 @@ def batch_matrices(result: BatchResult) -> tuple[Matrix, ...]:
     """How the tuples of a batch were spread over its tasks, nothing of one task; what became of the
     files of its inputs."""
     load = load_matrix([{"tuples": n} for n in result.partitions])
-    told = ((name, input.files) for name, input in result.inputs.items())
-    return (*load, *(_files(name, files) for name, files in told if files is not None))
+    files_of = ((name, input.files) for name, input in result.inputs.items())
+    return (*load, *(_files(name, files) for name, files in files_of if files is not None))
 
 
 def _files(name: str, files: FilesRead) -> Matrix:
@@ -161,8 +161,8 @@ def _files(name: str, files: FilesRead) -> Matrix:
         for file, count in files.counts.items()
     }
     waiting = {file: (None, None, None) for file in files.waiting if file not in counts}
-    told: Mapping[str, Sequence[int | None]] = {**counts, **waiting}
-    return Matrix(f"{FILES}:{name}", FILES, tuple(told), COLUMNS, tuple(told.values()))
+    rows: Mapping[str, Sequence[int | None]] = {**counts, **waiting}
+    return Matrix(f"{FILES}:{name}", FILES, tuple(rows), COLUMNS, tuple(rows.values()))
 
 
 def framed(job: RunJob, held: str) -> tuple[Entity, ...]:

@@ -37,20 +37,20 @@ class Listener:
         self,
         batch_id: int,
         jobs: Mapping[str, NetworkJob],
-        told: Mapping[str, pa.Table],
+        arrived: Mapping[str, pa.Table],
         taps: Mapping[str, frozenset[str]],
     ) -> dict[str, UnitResult]:
-        """A batch: what each unit did. told: unit -> the tuples that are new to it; taps: as
-        ``BatchPlan`` has them."""
+        """A batch: what each unit did. arrived: unit -> the tuples that are new to it; taps:
+        as ``BatchPlan`` has them."""
         self.ran = tuple(jobs)
         self._shards = {key: shard for key, shard in self._shards.items() if key[0] in jobs}
         tasks = self._networks.tasks(batch_id, jobs, taps)
         reports = []
         for task in tasks:
-            new = told.get(task.unit)
-            arrived = {name: [] if new is None else [Arrived(new)] for name in task.job.streams}
+            new = [Arrived(arrived[task.unit])] if task.unit in arrived else []
+            inputs = {name: [*new] for name in task.job.streams}
             for shard in range(task.job.n_shards):
-                reports.append(run_shard(task, shard, self._home(task, shard), arrived, _NOTHING))
+                reports.append(run_shard(task, shard, self._home(task, shard), inputs, _NOTHING))
         networks = self._networks.merge(reports)
         self._networks.publish(tasks, networks)
         return {unit: network.result for unit, network in networks.items()}

@@ -79,7 +79,7 @@ class FileCounts:
     def told(self, n_waiting: int, waiting: Sequence[str]) -> FilesRead:
         """All of it. waiting: the first of the files that are listed and were not begun."""
         bad = dict(self._with_misfits)
-        newest = islice(reversed(list(self._counts.items())), MOST_FILES)
+        newest = islice(reversed(self._counts.items()), MOST_FILES)
         most = sorted(bad.items(), key=lambda item: (not item[1].is_refused, -item[1].n_misfits))
         return FilesRead(
             n_read=len(self._counts),

@@ -102,15 +102,15 @@ class MarketAnswer:
 def market(call: ApiCall) -> MarketAnswer:
     """The recorded bids, divided again."""
     run, asked = find_run(call), call.query
-    found = read_market(call.services.reader, run.id, asked["at"])
-    if found is None:
+    record = read_market(call.services.reader, run.id, asked["at"])
+    if record is None:
         return MarketAnswer("Nobody bids for memory here.", {})
-    told = found.tried(asked["knob"], asked["scope"], asked["value"])
-    if told is None:
+    tried = record.tried(asked["knob"], asked["scope"], asked["value"])
+    if tried is None:
         return MarketAnswer(
-            "The knob neither limits nor prices a bid.", by_bid(found.market), found.view.price
+            "The knob neither limits nor prices a bid.", by_bid(record.market), record.view.price
         )
-    return MarketAnswer(told.words, dict(told.granted), told.price)
+    return MarketAnswer(tried.words, dict(tried.granted), tried.price)
 
 
 def _json(text: str) -> Any:

@@ -203,7 +203,7 @@ def _is_kept(reader: Reader, asked: _KeptBranch, branch: str, decision: Decision
     unit, batch = asked.unit, asked.batch
     switched = reader.decisions(branch, until=batch, verdicts=("switched",), limit=9, unit=unit)
     made = [entry.decision for entry in switched if entry.decision.batch == batch]
-    if any((one.kind, str(one.new)) == (decision.kind, str(decision.new)) for one in made):
+    if any((change.kind, str(change.new)) == (decision.kind, str(decision.new)) for change in made):
         return False
     before, kept = (
         reader.plan_at(run, at, unit) for run, at in ((asked.run.id, batch), (branch, batch + 1))

@@ -114,9 +114,9 @@ def _of_all(
     state = state_forecast(
         {key[0]: (limited[key][0], known[key], limited[key][1]) for key in limited if key in known}
     )
-    told = [misfits(reader.batches(run_id, until=last, limit=RECENT))]
-    told += [] if state is None else [state]
-    return [dead_engine(run), *told] if last == reader.last_batch(run_id) else told
+    states = [misfits(reader.batches(run_id, until=last, limit=RECENT))]
+    states += [] if state is None else [state]
+    return [dead_engine(run), *states] if last == reader.last_batch(run_id) else states
 
 
 def alert_history(reader: Reader, run: str, at: int | None) -> list[tuple[AlertRule, Spell]]:

@@ -65,18 +65,18 @@ def misfits(batches: Sequence[Batch]) -> AlertState:
 
 def misfit_spells(batches: Sequence[Batch]) -> list[Spell]:
     """When misfits came. batches: oldest first; what is apart by less than the window is one."""
-    found: list[Spell] = []
+    when: list[Spell] = []
     newest = batches[-1].time if batches else 0.0
     for batch in batches:
         if not batch.n_misfits:
             continue
         n, lasts = float(batch.n_misfits), batch.time >= newest - MISFITS_S
-        if found and batch.time - found[-1].until <= MISFITS_S:
-            total = found[-1].worst + n
-            found[-1] = found[-1]._replace(until=batch.time, worst=total, lasts=lasts)
+        if when and batch.time - when[-1].until <= MISFITS_S:
+            total = when[-1].worst + n
+            when[-1] = when[-1]._replace(until=batch.time, worst=total, lasts=lasts)
         else:
-            found.append(Spell(batch.time, batch.time, batch.id or 0, n, lasts))
-    return found
+            when.append(Spell(batch.time, batch.time, batch.id or 0, n, lasts))
+    return when
 
 
 def state_forecast(

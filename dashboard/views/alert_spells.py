@@ -33,19 +33,19 @@ def spells(series: SeriesData, relation: str, threshold: float) -> list[Spell]:
     threshold counts; an unknown value ends a spell."""
     is_beyond, rises = RELATIONS[relation], relation[0] == ">"
     nearest, farthest = (series.low, series.high) if rises else (series.high, series.low)
-    found: list[Spell] = []
+    when: list[Spell] = []
     is_open = False
     points = zip(series.batch, series.time, nearest, farthest, strict=True)
     for batch, time, near, far in points:
         is_in = not math.isnan(near) and is_beyond(float(near), threshold)
         if is_in and is_open:
-            last = found[-1]
+            last = when[-1]
             worst = (max if rises else min)(last.worst, float(far))
-            found[-1] = last._replace(until=float(time), worst=worst)
+            when[-1] = last._replace(until=float(time), worst=worst)
         elif is_in:
-            found.append(Spell(float(time), float(time), int(batch), float(far), False))
+            when.append(Spell(float(time), float(time), int(batch), float(far), False))
         is_open = is_in
-    return [*found[:-1], found[-1]._replace(lasts=is_open)] if found else []
+    return [*when[:-1], when[-1]._replace(lasts=is_open)] if when else []
 
 
 def forecast_s(series: SeriesData, limit: float, over_s: float) -> float | None:

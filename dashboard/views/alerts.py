@@ -156,10 +156,10 @@ def property_of(rule: AlertRule, own: Mapping[str, float | None]) -> str:
 def lasting(state: AlertState, series: SeriesData | None) -> AlertState:
     """The state with since when it is true; it fires once that is long enough."""
     rule = state.rule
-    found = [] if series is None else spells(series, rule.relation, rule.threshold)
-    if not state.fires or not found or not found[-1].lasts:
+    when = [] if series is None else spells(series, rule.relation, rule.threshold)
+    if not state.fires or not when or not when[-1].lasts:
         return state if not rule.for_s else replace(state, fires=False)
-    last = found[-1]
+    last = when[-1]
     return replace(state, since=last.since, fires=last.until - last.since >= rule.for_s)
 
 

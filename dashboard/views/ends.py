@@ -75,18 +75,18 @@ class Ending(NamedTuple):
 
 def with_ends(run: Run, events: Sequence[StoredEvent], last: int | None) -> list[StoredEvent]:
     """The events with the ends among them. last: newest batch of the run, when it is on screen."""
-    told: list[StoredEvent] = []
+    story: list[StoredEvent] = []
     for stored in events:
         ref: Mapping[str, Any] = stored.event.ref or {}
         if "since" in ref and ref.get("state") in _ENDINGS:
             before = _end(ref["state"], ref.get("note", ""))
-            told.append(StoredEvent(stored.id, stored.batch, ref["since"], before))
-        told.append(stored)
+            story.append(StoredEvent(stored.id, stored.batch, ref["since"], before))
+        story.append(stored)
     if run.state in _ENDINGS and last is not None:
         id = events[-1].id + 1 if events else 1
         time = run.ended_at or run.heartbeat_at or run.started_at
-        told.append(StoredEvent(id, last, time, _end(run.state, run.note)))
-    return told
+        story.append(StoredEvent(id, last, time, _end(run.state, run.note)))
+    return story
 
 
 def _end(state: str, note: str) -> Event:

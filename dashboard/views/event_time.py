@@ -90,15 +90,15 @@ def _lags(
 
 def waiting_queries(entities: Iterable[Entity]) -> list[WaitingQuery]:
     """Queries that wait for a stream, by name."""
-    told = []
+    waiting = []
     for entity in entities:
         facts: dict[str, Any] = entity.properties or {}
         streams = tuple(map(str, facts.get("waits_for") or ()))
         if entity.role == "query" and streams:
             since = facts.get("waits_since")
             since = since if isinstance(since, int) else None
-            told.append(WaitingQuery(entity.id, entity.name, streams, since))
-    return sorted(told, key=lambda query: query.name)
+            waiting.append(WaitingQuery(entity.id, entity.name, streams, since))
+    return sorted(waiting, key=lambda query: query.name)
 
 
 def _clock(text: str) -> float | None:

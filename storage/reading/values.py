@@ -123,9 +123,9 @@ def _written_when_not_0() -> set[str]:
 
 
 def _values(rows: Iterable[Any]) -> list[_Value]:
-    found = [_Value(*row) for row in rows]
-    hold(found, TEXT, TEXT, WHOLE_OR_NONE, NUMBER)
-    return found
+    values = [_Value(*row) for row in rows]
+    hold(values, TEXT, TEXT, WHOLE_OR_NONE, NUMBER)
+    return values
 
 
 def last_batch(connection: Connection, run_id: str) -> int | None:

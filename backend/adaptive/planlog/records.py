@@ -50,9 +50,12 @@ class LogSchema:
 
     @classmethod
     def of(cls, form: Mapping[str, LogJson]) -> LogSchema:
-        """That of a form. Raises PlanLogRefused for another version."""
-        statistics = tuple(NamedStatistic(*each) for each in form["statistics"])
-        schema = cls(statistics, form["cost_unit"], form.get(SUBJECT, ""))
+        """That of a form. Raises PlanLogRefused for another version, or another form."""
+        try:
+            statistics = tuple(NamedStatistic(*each) for each in form["statistics"])
+            schema = cls(statistics, form["cost_unit"], form.get(SUBJECT, ""))
+        except (LookupError, TypeError) as error:
+            raise PlanLogRefused(f"the log's schema has another form: {error!r}") from error
         schema.check(form)
         return schema
 

@@ -76,14 +76,14 @@ class AnswersSoFar:
 
     def facts(self) -> dict[str, Json]:
         """As ``restore`` takes them; of the largest of many relations no rows."""
-        told = self._by_start.items()
-        rows = {start: so_far.rows for start, so_far in told if so_far.rows}
+        known = self._by_start.items()
+        rows = {start: so_far.rows for start, so_far in known if so_far.rows}
         kept, n_values = [], 0
         for start in sorted(rows, key=lambda start: len(rows[start])):
             n_values += sum(map(len, rows[start]))
             if n_values <= _MOST_VALUES:
                 kept.append([*start, [[list(row), n] for row, n in rows[start].items()]])
-        return {"sizes": [[*start, so_far.size] for start, so_far in told], "relations": kept}
+        return {"sizes": [[*start, so_far.size] for start, so_far in known], "relations": kept}
 
     def size(self, start: Start) -> int | None:
         """None: not known."""
@@ -92,14 +92,14 @@ class AnswersSoFar:
 
     def matrices(self, plan: NetworkPlan, starts: Iterable[Start]) -> list[Matrix]:
         """The rows of relations, for the record."""
-        found = []
+        matrices = []
         for start in starts:
             answer, so_far = plan.answers[start[0]], self._by_start.get(start)
             if not answer.is_stream:
                 columns = [field.name for field in plan.operator(answer.operator).fields]
                 rows = None if so_far is None else so_far.rows
-                found.append(relation_matrix(start[0], columns, rows))
-        return found
+                matrices.append(relation_matrix(start[0], columns, rows))
+        return matrices
 
 
 def _rows_of(listed: Any, size: int) -> Mapping[Row, int] | None:

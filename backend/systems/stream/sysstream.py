@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from backend.adaptive.planlog.logged import unit_of
 from backend.model.schema import Attribute, Schema
 from backend.operators.network.core.job import StreamTime
 from backend.workloads.sysstream import SYS_STREAMS, SYSSTREAM
@@ -63,8 +64,7 @@ def _evaluations(batch: RecordedBatch, without: str) -> Iterator[_Row]:
     """Looks of autopilots, then evaluations of other cores."""
     for look in batch.record.decisions:
         if RECORD in look.detail and look.unit_id != without:
-            unit = str(look.detail["cost_unit"]).replace(" per ", "/")
-            yield _row(look.unit_id, "", look.detail[RECORD], unit, batch.run_s)
+            yield _row(look.unit_id, "", look.detail[RECORD], unit_of(look), batch.run_s)
     for each in batch.record.logged:
         if each.unit_id != without:
             yield _row(each.unit_id, each.subject, each.record, each.cost_unit, batch.run_s)

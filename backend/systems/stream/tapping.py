@@ -19,13 +19,13 @@ def tapped(layout: NetworkLayout, entity: str) -> dict[str, str]:
     if place is None:
         return {}
     giver, readers = place
-    found = dict.fromkeys([giver, *readers])
+    passed = dict.fromkeys([giver, *readers])
     waiting = list(readers)
     for id in waiting:  # it grows as it is read
-        new = [reader for reader in _readers(layout, (id,)) if reader not in found]
-        found |= dict.fromkeys(new)
+        new = [reader for reader in _readers(layout, (id,)) if reader not in passed]
+        passed |= dict.fromkeys(new)
         waiting += new
-    return {id: layout.node(id) for id in list(found)[:MOST_OPERATORS]}
+    return {id: layout.node(id) for id in list(passed)[:MOST_OPERATORS]}
 
 
 def _place(layout: NetworkLayout, entity: str) -> tuple[str, list[str]] | None:

@@ -34,7 +34,8 @@ def draw(end: Ending, sheet: Sheet) -> Drawing:
     ]
     if end.lines:
         words = "\n".join(
-            f"{clock(one.line.time)}  batch {one.batch}  {one.line.text}" for one in end.lines
+            f"{clock(stored.line.time)}  batch {stored.batch}  {stored.line.text}"
+            for stored in end.lines
         )
         link = jump(context, "all lines", "/monitor", className="pw-link")
         body += [html.H3(["The engine's last lines ", link]), _code(words)]

@@ -94,22 +94,22 @@ def read_market(reader: Reader, run: str, at: int | None) -> MarketRecord | None
 def build(reader: Reader, context: Context, scope: PanelScope) -> MarketRecord | None:
     """The market as of the moment."""
     run, at = context.run_id, context.batch
-    found = read_market(reader, run, at)
-    return found and found._replace(turned=_turned(reader, run, found, at))
+    record = read_market(reader, run, at)
+    return record and record._replace(turned=_turned(reader, run, record, at))
 
 
-def _turned(reader: Reader, run: str, found: MarketRecord, at: int | None) -> dict[str, PoolTurn]:
+def _turned(reader: Reader, run: str, record: MarketRecord, at: int | None) -> dict[str, PoolTurn]:
     """The last turns of their knobs, judged as in the audit log."""
     turns = [c for c in reader.commands(run) if at is None or (c.applied_batch or 0) <= at]
-    judged, told = effects(reader, run, turns, at), dict[str, PoolTurn]()
+    judged, by_pool = effects(reader, run, turns, at), dict[str, PoolTurn]()
     for turn in turns:
-        for pool in found.view.pools if turn.id in judged else ():
+        for pool in record.view.pools if turn.id in judged else ():
             scope = turn.payload.get("scope", pool.knob.scope)
             is_its = (turn.payload.get("knob"), scope) == (pool.knob.name, pool.knob.scope)
-            if is_its and pool.id not in told:
+            if is_its and pool.id not in by_pool:
                 near = judged[turn.id].near.words
-                told[pool.id] = _pool_turn(found.market, pool, turn, near)
-    return told
+                by_pool[pool.id] = _pool_turn(record.market, pool, turn, near)
+    return by_pool
 
 
 def _pool_turn(market: Market, pool: MemoryPool, turn: Command, near: str) -> PoolTurn:
@@ -128,20 +128,20 @@ def _size(pool: MemoryPool, value: Any) -> str:
     return "no limit" if pool.endless and not value else show(float(value), "bytes")
 
 
-def draw(found: MarketRecord, sheet: Sheet) -> Drawing:
+def draw(record: MarketRecord, sheet: Sheet) -> Drawing:
     """Pools, bids and what does not bid; the table twin: all of them."""
     context = sheet.context
     return Drawing(
-        table=_table(found.view, context),
+        table=_table(record.view, context),
         note=NOTE,
-        sets=(context.run_id, _sent(found, context), sheet.locked),
+        sets=(context.run_id, _sent(record, context), sheet.locked),
     )
 
 
-def _sent(found: MarketRecord, context: Context) -> dict[str, Any]:
-    view, pools = found.view, []
+def _sent(record: MarketRecord, context: Context) -> dict[str, Any]:
+    view, pools = record.view, []
     for pool in view.pools:
-        turned = found.turned.get(pool.id)
+        turned = record.turned.get(pool.id)
         words = {"knob": knob_row(pool.knob), "turned": turned and turned._asdict()}
         pools.append({**pool._asdict(), **words})
     return {

@@ -145,8 +145,8 @@ def _step(step: FollowedStep, context: Context) -> Component:
 
 def _element(columns: Sequence[str], row: Sequence[Any]) -> str:
     values = zip(columns, row[LED:], strict=True)
-    told = ", ".join(f"{name} {cell_text(value) or 'NULL'}" for name, value in values)
-    return f"{'+' if row[1] > 0 else '−'} {told}{f' ({row[2]} times)' if row[2] > 1 else ''}"
+    listed = ", ".join(f"{name} {cell_text(value) or 'NULL'}" for name, value in values)
+    return f"{'+' if row[1] > 0 else '−'} {listed}{f' ({row[2]} times)' if row[2] > 1 else ''}"
 
 
 def _controls(context: Context, services: Services) -> list[Component]:

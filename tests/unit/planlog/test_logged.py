@@ -121,3 +121,6 @@ def test_logs_of_two_subjects_have_begins_of_their_own_and_one_unreadable_is_sai
     (said,) = PlanLogger().resume(records, {})
     assert said.title == f"the plan log of {SUBJECT} begins anew"
     assert "finite" in said.detail
+    later = {"version": 9, "columns": [], "subject": SUBJECT}
+    (said,) = PlanLogger().resume([{**records[0], "schema": later}], {})
+    assert "another form" in said.detail

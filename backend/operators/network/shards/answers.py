@@ -39,9 +39,9 @@ from storage.vocabulary.records import Json
 Give: TypeAlias = Callable[[Block], None]
 #: The net changes of whole ticks.
 Net: TypeAlias = Callable[[Block], Block]
-#: Opens a query's part of the sink.
 #: Elements whose changes are added up at once, at least.
 _TOGETHER: Final = 1024
+#: Opens a query's part of the sink.
 MakeParts: TypeAlias = Callable[[str, pa.Schema], Parts]
 
 
@@ -195,14 +195,14 @@ class NetworkAnswers:
 
 def accuracies(plan: NetworkPlan, report: NetworkReport) -> dict[str, float | None]:
     """Of each answer that of all it is made from in a shard, as if independent; None: not known."""
-    told: dict[str, float | None] = dict.fromkeys(plan.answers, 1.0)
+    by_query: dict[str, float | None] = dict.fromkeys(plan.answers, 1.0)
     readers = plan.readers()
     for id, counts in report.operators.items():
         own = counts.profile.accuracy if isinstance(counts.profile, ApproximateProfile) else 1.0
         for query in readers[id]:
-            so_far = told[query]
-            told[query] = None if own is None or so_far is None else so_far * own
-    return told
+            so_far = by_query[query]
+            by_query[query] = None if own is None or so_far is None else so_far * own
+    return by_query
 
 
 def answer_fields(plan: NetworkPlan, query: str) -> tuple[Attribute, ...]:
