@@ -161,9 +161,13 @@ def ask(blank: Page) -> Ask:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A served store with an ended and a running run, for one module."""
-    with serve(tmp_path_factory.mktemp("site")) as served:
+def site(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Site]:
+    """A served store with an ended and a running run, for one module; without any where the module
+    says ``IS_ALONE``."""
+    is_alone = getattr(request.module, "IS_ALONE", False)
+    with serve(tmp_path_factory.mktemp("site"), empty=is_alone) as served:
         yield served
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -12,9 +11,10 @@ from storage.vocabulary.amri import AS_IN_THE_PAPER
 from tests.web.axe import violations
 from tests.web.conftest import Ask, OpenPage, asking, until
 from tests.web.recorded_amri import MOVED, N_PARTITIONS, RUN, AmriRecording, record_amri
-from tests.web.site import Site, serve
+from tests.web.site import Site
 
 pytestmark = pytest.mark.web
+IS_ALONE = True
 PAGE = f"/index-bits?run={RUN}"
 N_BATCHES = 12
 VIEWS = [("dark", 1440, 900), ("light", 390, 844)]
@@ -27,13 +27,6 @@ CELLS = """[...document.querySelector('[data-state="s:S"]')
 SHOWN = """["bit-budget", "index-whatif", "bit-regret", "routes"].map((name) =>
 document.querySelector(`#pw-${name}-body`).innerText)"""
 PLOT = "document.querySelector('#pw-{}-graph .js-plotly-plot')"
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A store with the run alone."""
-    with serve(tmp_path_factory.mktemp("amri"), empty=True) as served:
-        yield served
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
@@ -11,9 +10,10 @@ from playwright.sync_api import Page, expect
 from tests.web.axe import violations
 from tests.web.conftest import OpenPage, until
 from tests.web.recorded_amri import MOVED, RUN, AmriRecording, record_amri
-from tests.web.site import Site, serve
+from tests.web.site import Site
 
 pytestmark = pytest.mark.web
+IS_ALONE = True
 PAGE = f"/plan?run={RUN}"
 VIEWS = [("dark", 1440, 900), ("light", 390, 844)]
 #: Of the ribbons of an origin, step by step and what comes out: widths, px.
@@ -22,13 +22,6 @@ WIDTHS = """(origin) => [...document.querySelectorAll(
 .map((path) => parseFloat(getComputedStyle(path).strokeWidth))"""
 PATHS = """[...document.querySelectorAll('#pw-eddy-hub svg [data-origin="S"] .pw-hub-ribbon')]
 .map((path) => getComputedStyle(path).d)"""
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A store with the run alone."""
-    with serve(tmp_path_factory.mktemp("hub"), empty=True) as served:
-        yield served
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import expect
 
 from tests.web.axe import violations
 from tests.web.conftest import OpenPage, until
 from tests.web.recorded_cals import BEGINS, RUN, TURNED, WINDOW, CalsRecording, record_cals
-from tests.web.site import Site, serve
+from tests.web.site import Site
 
 pytestmark = pytest.mark.web
+IS_ALONE = True
 PAGE = f"/shed?run={RUN}"
 N_BATCHES = 10
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A store with the run alone."""
-    with serve(tmp_path_factory.mktemp("cals"), empty=True) as served:
-        yield served
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -13,21 +13,15 @@ from dashboard.systems.cals.history import CURVE, RACE
 from tests.web.axe import violations
 from tests.web.cals_run import UNIT, CalsRun
 from tests.web.conftest import Ask, OpenPage, asking
-from tests.web.site import Site, serve
+from tests.web.site import Site
 
 pytestmark = pytest.mark.web
+IS_ALONE = True
 RUN = "cals-live"
 PAGE = f"/shed?run={RUN}"
 #: Tuples that the window may keep, of 400.
 LIMIT = 250
 SECTION = "#pw-shed-curve section[data-window]"
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A store with the run alone."""
-    with serve(tmp_path_factory.mktemp("cals-live"), empty=True) as served:
-        yield served
 
 
 @pytest.fixture(scope="module")

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import expect
 
 from dashboard.pages import PAGES
 from tests.web.conftest import OpenPage
-from tests.web.site import RUNNING, Site, serve
+from tests.web.site import RUNNING, Site
 
 pytestmark = pytest.mark.web
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A served store without runs."""
-    with serve(tmp_path_factory.mktemp("empty"), empty=True) as served:
-        yield served
+IS_ALONE = True
 
 
 @pytest.mark.parametrize("path", [page.path for page in PAGES])

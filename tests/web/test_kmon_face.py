@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -12,9 +11,10 @@ from playwright.sync_api import Page, expect
 from tests.web.axe import violations
 from tests.web.conftest import Ask, OpenPage, until, until_asked
 from tests.web.recorded_kmon import NAMES, OAC, RIDS, RUN, KMonRecording, record_kmon
-from tests.web.site import Site, serve
+from tests.web.site import Site
 
 pytestmark = pytest.mark.web
+IS_ALONE = True
 PAGE = f"/constraints?run={RUN}"
 N_BATCHES = 30
 #: The others are among those of test_accessibility.
@@ -22,13 +22,6 @@ VIEWS = [("dark", 1280, 720), ("light", 390, 844)]
 #: What is drawn and written of the ledger and of the what-if, but for what can be pressed.
 SHOWN = """[...document.querySelectorAll("#pw-k-ledger-drawing, #pw-k-whatif-drawing")]
 .map((one) => one.innerHTML.replace(/ disabled=""| title="[^"]*"/g, ""))"""
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A store with the run alone."""
-    with serve(tmp_path_factory.mktemp("kmon"), empty=True) as served:
-        yield served
 
 
 @pytest.fixture(scope="module", autouse=True)

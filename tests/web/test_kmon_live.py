@@ -12,21 +12,15 @@ from playwright.sync_api import Page, expect
 from dashboard.systems.kmon.history import DISTANCES, counted, recent
 from tests.web.conftest import OpenPage, until, until_asked
 from tests.web.kmon_run import UNIT, KMonRun
-from tests.web.site import Site, serve
+from tests.web.site import Site
 
 pytestmark = pytest.mark.web
+IS_ALONE = True
 RUN = "kmon-live"
 RIDS = "RIDS C → B"
 PAGE = f"/constraints?run={RUN}"
 ROW = f'.pw-k[data-constraint="{RIDS}"]'
 TRIED = f'.pw-k-whatif[data-constraint="{RIDS}"]'
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A store with the run alone."""
-    with serve(tmp_path_factory.mktemp("kmon"), empty=True) as served:
-        yield served
 
 
 @pytest.fixture(scope="module")

@@ -10,19 +10,13 @@ from playwright.sync_api import expect
 
 from backend.model.ids import unit_entity
 from tests.web.conftest import OpenPage, until_asked
-from tests.web.site import Site, serve
+from tests.web.site import Site
 from tests.web.stream_run import UNIT, StreamRun
 
 pytestmark = pytest.mark.web
+IS_ALONE = True
 RUN = "limited"
 KNOB = "state_limit_bytes"
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A store with the run alone."""
-    with serve(tmp_path_factory.mktemp("limited"), empty=True) as served:
-        yield served
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -17,20 +17,14 @@ from storage.vocabulary.memory import Bid, Tier
 from tests.web.axe import violations
 from tests.web.conftest import Ask, OpenPage, until
 from tests.web.joins_run import UNIT, JoinsRun
-from tests.web.site import Site, serve
+from tests.web.site import Site
 from tests.web.stream_run import StreamRun
 
 pytestmark = pytest.mark.web
+IS_ALONE = True
 RUN = "keys"
 VIEWS = [("dark", 1440, 900), ("light", 1280, 720)]
 KB = 1024
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A store with the run alone."""
-    with serve(tmp_path_factory.mktemp("memory"), empty=True) as served:
-        yield served
 
 
 @pytest.fixture(scope="module", autouse=True)

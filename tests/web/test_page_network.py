@@ -13,21 +13,15 @@ from backend.model.ids import source_id
 from dashboard.views.monitor import FIRST
 from tests.web.axe import violations
 from tests.web.conftest import OpenPage, asking, until
-from tests.web.site import Site, serve
+from tests.web.site import Site
 from tests.web.stream_run import SECONDS, UNIT, StreamRun, query_entity, trips
 
 pytestmark = pytest.mark.web
+IS_ALONE = True
 RUN = "trips"
 CROWD = "crowd"
 N_BATCHES = 6
 VIEWS = [("light", 1440, 900), ("dark", 1280, 720)]
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A store with the run alone."""
-    with serve(tmp_path_factory.mktemp("network"), empty=True) as served:
-        yield served
 
 
 @pytest.fixture(scope="module", autouse=True)

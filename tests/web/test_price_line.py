@@ -13,19 +13,13 @@ from tests.web.axe import violations
 from tests.web.cals_run import UNIT
 from tests.web.conftest import Ask, OpenPage, asking
 from tests.web.market_run import MarketRun
-from tests.web.site import Site, serve
+from tests.web.site import Site
 
 pytestmark = pytest.mark.web
+IS_ALONE = True
 RUN = "both"
 POOL = 81_920
 LINE = ".pw-market-price[data-knob=accuracy_price]"
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A store with the run alone."""
-    with serve(tmp_path_factory.mktemp("price"), empty=True) as served:
-        yield served
 
 
 @pytest.fixture(scope="module")

@@ -12,20 +12,14 @@ from playwright.sync_api import Page, expect
 from storage.reader import Reader
 from tests.web.axe import violations
 from tests.web.conftest import Ask, OpenPage
-from tests.web.site import Site, serve
+from tests.web.site import Site
 from tests.web.stream_run import UNIT, StreamRun
 
 pytestmark = pytest.mark.web
+IS_ALONE = True
 RUN = "trips"
 TAP = "#pw-tap"
 VIEWS = [("light", 1440, 900), ("dark", 1280, 720)]
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A store with the run alone."""
-    with serve(tmp_path_factory.mktemp("tap"), empty=True) as served:
-        yield served
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -10,9 +10,10 @@ from playwright.sync_api import Page, expect
 
 from tests.web.conftest import OpenPage, until, until_asked
 from tests.web.joins_run import UNIT, JoinsRun
-from tests.web.site import Site, serve
+from tests.web.site import Site
 
 pytestmark = pytest.mark.web
+IS_ALONE = True
 RUN = "toured"
 TITLES = (
     "The plan is a map",
@@ -23,13 +24,6 @@ TITLES = (
     "Do harm: silence a stream",
     "The story writes itself",
 )
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A store with the run alone."""
-    with serve(tmp_path_factory.mktemp("toured"), empty=True) as served:
-        yield served
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -13,18 +13,12 @@ from dashboard.components.names import words_of
 from tests.web.conftest import OpenPage, asking, drafted
 from tests.web.joins_run import JoinsRun
 from tests.web.recorded_filters import FilterRecording
-from tests.web.site import Site, serve
+from tests.web.site import Site
 
 pytestmark = pytest.mark.web
+IS_ALONE = True
 FILTERS, JOINS = "turns-filters", "turns-joins"
 BATCHES = 26
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A store with the two runs alone."""
-    with serve(tmp_path_factory.mktemp("turns"), empty=True) as served:
-        yield served
 
 
 @pytest.fixture(scope="module")
