@@ -264,8 +264,8 @@ class TellsPassed(Protocol):
         """Some tuples of the last batch, at the source and behind each operator."""
 
 
-class System(Protocol):
-    """One paper's way of running and adapting a part of a run."""
+class UnitKind(Protocol):
+    """What a unit has from its system, and from each kind of core in it."""
 
     @property
     def name(self) -> str:
@@ -276,20 +276,24 @@ class System(Protocol):
         """For people."""
 
     @property
+    def vocabulary(self) -> Vocabulary:
+        """The words of its own in what is published."""
+
+    @property
+    def knobs(self) -> tuple[KnobSpec, ...]:
+        """What may be turned, of each unit that has it."""
+
+
+class System(UnitKind, Protocol):
+    """One paper's way of running and adapting a part of a run."""
+
+    @property
     def leaves_when_empty(self) -> bool:
         """Whether a unit goes with its last query."""
 
     @property
     def is_default(self) -> bool:
         """Whether it is offered queries that name no system."""
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The words of its own in what its units publish."""
-
-    @property
-    def knobs(self) -> tuple[KnobSpec, ...]:
-        """What each of its units has."""
 
     def claim(self, query: ContinuousQuery) -> Claim | Refusal:
         """Whether it can run a query, and in which unit."""

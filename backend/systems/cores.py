@@ -20,10 +20,9 @@ from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.reports import NetworkReport
 from backend.operators.network.core.tuning import Tuning
 from backend.operators.network.core.work import OperatorTree
-from backend.systems.contract import Refusal, UnitState
+from backend.systems.contract import Refusal, UnitKind, UnitState
 from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.memory import Bid, Grant, MemoryUse
-from storage.vocabulary.properties import Vocabulary
 from storage.vocabulary.records import (
     Decision,
     DecisionOutcome,
@@ -183,24 +182,8 @@ class ChecksKnobs(Protocol):
         """Raises Refused, before anything is changed."""
 
 
-class CoreKind(Protocol):
+class CoreKind(UnitKind, Protocol):
     """A kind of core, of which every network of some systems has one."""
-
-    @property
-    def name(self) -> str:
-        """Short: 'joins'."""
-
-    @property
-    def title(self) -> str:
-        """For people."""
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The words of its own in what it publishes."""
-
-    @property
-    def knobs(self) -> tuple[KnobSpec, ...]:
-        """What may be turned, of a unit that has such a core."""
 
     def claims(self, plan: NetworkPlan) -> frozenset[str] | Refusal:
         """The operators it adapts, by id, which no other core of a unit may claim; or why it adapts
