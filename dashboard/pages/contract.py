@@ -33,7 +33,7 @@ Register: TypeAlias = Callable[[Dash, Services], None]
 class Page:
     """One page of the dashboard.
 
-    path: '/plan'. title: for the browser tab and the heading. label: in the navigation.
+    path: '/plan'. title: for the browser tab and the heading. label: in the navigation; '' = title.
     icon: SVG path data in a 24 x 24 box, drawn as a 1.75 px line in the text's colour.
     key: second letter of the 'g' shortcut ('p' for g p). missing: what a store without a run lacks,
     in a sentence; '' = the page is about the store, not about a run. nothing: said while no panel
@@ -43,14 +43,19 @@ class Page:
 
     path: str
     title: str
-    label: str
     icon: str
     key: str
     missing: str
+    label: str = ""
     nothing: str = ""
     columns: str = ""
     steady: bool = False
     own: tuple[Layout, Register] | None = None
+
+    @property
+    def nav_label(self) -> str:
+        """What it is called in the navigation."""
+        return self.label or self.title
 
     @property
     def panels(self) -> tuple[Panel[Any], ...]:
@@ -164,7 +169,7 @@ class Page:
         return [html.Nav(links, className="pw-chips pw-units", **attrs(aria_label="Units"))]
 
     def _id(self, name: str) -> str:
-        return f"pw-page-{self.label.lower()}-{name}"
+        return f"pw-page-{self.nav_label.lower()}-{name}"
 
 
 def layout_mark(context: Context, reader: Reader) -> str:

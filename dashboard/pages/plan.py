@@ -335,7 +335,6 @@ def _versions(batch: Batch) -> int | str | None:
 PAGE: Final = Page(
     path="/plan",
     title="Plan",
-    label="Plan",
     icon=_ICON,
     key="p",
     missing="The engine has not begun a run in this store; python3 run.py starts one.",

@@ -84,7 +84,7 @@ class PlanwatchDash(Dash):
         tags = (f'<meta name="{one["name"]}" content="{one["content"]}">' for one in metas)
         parts["metas"] = "\n".join((parts["metas"], *tags))
         with_figures = any(page.path == request.path and page.has_figures for page in self._pages)
-        parts["app_entry"] += skeleton(tuple(page.label for page in self._pages))
+        parts["app_entry"] += skeleton(tuple(page.nav_label for page in self._pages))
         parts["css"] = "\n".join((_font_tag(), self.bundle.head(with_figures), parts["css"]))
         parts["scripts"], parts["renderer"] = self.bundle.library(), self.bundle.start()
         html: str = super().interpolate_index(*args, **parts)  # type: ignore[no-untyped-call]  # Dash

@@ -225,10 +225,10 @@ def _icon_button(component_id: str, label: str, children: Any, **data: str) -> C
 def _navigation(pages: tuple[Page, ...]) -> Component:
     links = [
         html.A(
-            [Icon(page.icon), html.Span(page.label, className="pw-nav-label")],
+            [Icon(page.icon), html.Span(page.nav_label, className="pw-nav-label")],
             href=below(page.path),
             className="pw-nav-link",
-            title=f"{page.label} (g {page.key})",
+            title=f"{page.nav_label} (g {page.key})",
             **attrs(data_pw_path=page.path, data_key=page.key),
         )
         for page in pages
@@ -237,7 +237,7 @@ def _navigation(pages: tuple[Page, ...]) -> Component:
 
 
 def _help() -> Component:
-    jumps = tuple(((f"g {page.key}",), f"go to {page.label}") for page in all_pages())
+    jumps = tuple(((f"g {page.key}",), f"go to {page.nav_label}") for page in all_pages())
     entries: list[Component] = []
     for typed, words in HELP_KEYS + jumps:
         marks: list[Any] = [mark for key in typed for mark in (html.Kbd(key), " ")]

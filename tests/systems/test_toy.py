@@ -174,7 +174,7 @@ def text_of(page: contract.Page, services: Services, **moment: Any) -> str:
     return json.dumps(found, cls=plotly.utils.PlotlyJSONEncoder, ensure_ascii=False)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.label)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.nav_label)
 def test_every_page_lays_out_at_any_moment_for_any_unit(
     page: contract.Page, services: Services
 ) -> None:

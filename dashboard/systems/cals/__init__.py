@@ -17,7 +17,6 @@ FACE: Final = Face(
         Page(
             path=PAGE,
             title="Shedding",
-            label="Shedding",
             icon="M4 6h10v4H4zM4 14h5v4H4zM13 14h3M18 14h2M13 18h3M18 18h2M18 6h2M18 10h2",
             key="h",
             missing="Start one with python3 run.py demo cals; what its window sheds appears here.",

@@ -15,7 +15,6 @@ FACE: Final = Face(
         Page(
             path=ledger.PAGE,
             title="Constraints",
-            label="Constraints",
             icon="M3 5v14M21 5v14M3 12h18M8 9v6M13 10v4M16 8v8",
             key="x",
             missing="Start one with python3 run.py demo kmon; its constraints appear here.",

@@ -15,7 +15,6 @@ FACE: Final = Face(
         Page(
             path=panel.PAGE,
             title="Turning",
-            label="Turning",
             icon="M12 4a8 8 0 1 1-8 8M4 4v8h8",
             key="w",
             missing="Start a run with a turning query; its wheels appear here.",

@@ -35,7 +35,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
         yield Services(reader, None, Settings(str(path), "a-token-for-tests"), Hub(reader))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.label)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.nav_label)
 @pytest.mark.parametrize("at", [None, 3])
 @pytest.mark.parametrize("node", [None, id_of("filter", "busy"), id_of("queue", "rare")])
 def test_every_page_lays_out(
@@ -46,7 +46,7 @@ def test_every_page_lays_out(
     assert json.dumps(found, cls=plotly.utils.PlotlyJSONEncoder)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.label)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.nav_label)
 def test_every_figure_obeys_plotlys_schema(page: Any, recorded: Services) -> None:
     context = replace(contexts.resolve(recorded.reader, Moment(run=RUN_ID)), theme="dark")
     assert all(checked(figure) for figure in figures_in(page.layout(context, recorded)))

@@ -56,18 +56,18 @@ def laid_out(page: Any, services: Services, moment: Moment) -> str:
     return as_text(page.layout(contexts.resolve(services.reader, moment), services))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.label)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.nav_label)
 def test_a_store_without_a_run_says_how_to_get_one(page: Any, blank: Services) -> None:
     assert "python3 run.py" in laid_out(page, blank, Moment())
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.label)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.nav_label)
 def test_every_page_lays_out_at_any_moment(page: Any, recorded: Services) -> None:
     for at in (None, 0, 40):
         assert laid_out(page, recorded, Moment(run="r1", at=at))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.label)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.nav_label)
 def test_every_figure_obeys_plotlys_schema(page: Any, recorded: Services) -> None:
     for theme in ("light", "dark"):
         context = replace(contexts.resolve(recorded.reader, Moment(run="r1")), theme=theme)
@@ -76,7 +76,7 @@ def test_every_figure_obeys_plotlys_schema(page: Any, recorded: Services) -> Non
         assert page.has_figures or not figures
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.label)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.nav_label)
 def test_pages_with_records_are_in_the_navigation(page: Any, recorded: Services) -> None:
     context = contexts.resolve(recorded.reader, Moment(run="r1"))
     has_looks = page is not PLAN_LOG

@@ -38,7 +38,7 @@ def pages_before_and_after(
         yield before, services
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.label)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.nav_label)
 def test_every_page_lays_out(
     page: object, pages_before_and_after: tuple[dict[str, str], Services]
 ) -> None:

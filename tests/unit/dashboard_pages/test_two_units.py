@@ -67,7 +67,7 @@ def shown(page: Page, services: Services, **moment: Any) -> set[str]:
     return {panel.name for panel in page.panels if f'"pw-{panel.name}-box"' in text}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.label)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.nav_label)
 @pytest.mark.parametrize("unit", ["", FLIGHTS.id, PACKETS.id, "gone"])
 def test_every_page_lays_out_for_every_unit(page: Page, unit: str, services: Services) -> None:
     for at in (None, 0, 3):
