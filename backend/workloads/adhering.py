@@ -7,7 +7,6 @@ values: the attributes it is joined by, then one that filters look at. k is a fu
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from backend.model.schema import Schema
 from backend.workloads.contract import CORRUPT
+from backend.workloads.json_options import parsed
 from backend.workloads.keyed import START
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -231,10 +231,7 @@ def adhering_trace(seed: int, options: Mapping[str, str]) -> AdheringTrace:
 
 
 def _knots(text: str) -> tuple[tuple[float, float], ...]:
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError:
-        value = None
+    value = parsed(text)
     rows = value if isinstance(value, list) else [[0, value]]
     knots: list[tuple[float, float]] = []
     for row in rows or [None]:

@@ -7,7 +7,6 @@ for, changes with it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from itertools import combinations
 from typing import Any, Final, NamedTuple
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from backend.model.draws import draws, seed_of
 from backend.model.schema import Schema
 from backend.workloads.contract import CORRUPT
+from backend.workloads.json_options import parsed
 from backend.workloads.keyed import START
 
 MOST_STREAMS: Final = 6
@@ -86,10 +86,7 @@ def clique_stream(options: Mapping[str, str]) -> int:
 
 def _phases(text: str, n_streams: int) -> tuple[CliquePhase, ...]:
     n_pairs = n_streams * (n_streams - 1) // 2
-    try:
-        rows = json.loads(text)
-    except json.JSONDecodeError:
-        rows = None
+    rows = parsed(text)
     good = isinstance(rows, list) and rows and all(_is_phase(row, n_pairs) for row in rows)
     if not good:
         raise CliqueError(

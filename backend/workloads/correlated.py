@@ -9,7 +9,6 @@ b = s^2 + (1 - s)^2 is agreement by chance, else draws its own; it passes when t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from backend.model.schema import Schema
 from backend.workloads.contract import CORRUPT
+from backend.workloads.json_options import parsed
 from backend.workloads.library import INDEX_ENTRIES
 
 #: Tuples drawn from one random stream; any slice is made of whole blocks, cut.
@@ -39,10 +39,7 @@ def correlated_schema(n_filters: int) -> Schema:
 
 def selectivities_from_json(text: str) -> tuple[float, ...]:
     """The ``selectivities`` option: a list of numbers within 0..1. Raises CorrelatedError."""
-    try:
-        values = json.loads(text)
-    except json.JSONDecodeError:
-        values = None
+    values = parsed(text)
     numbers = isinstance(values, list) and all(isinstance(v, int | float) for v in values)
     if not numbers or not 1 <= len(values) <= MOST_FILTERS:
         raise CorrelatedError(f"selectivities must be a list of 1 to {MOST_FILTERS} numbers")

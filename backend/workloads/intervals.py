@@ -6,7 +6,6 @@ probability, the coalescing probability, so that runs of equal values are shorte
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from backend.model.draws import draws, seed_of
 from backend.model.schema import Schema
 from backend.workloads.contract import CORRUPT
+from backend.workloads.json_options import parsed
 from backend.workloads.keyed import START
 
 INTERVALS_SCHEMA: Final = Schema.parse("t timestamp, value int, since timestamp, until timestamp")
@@ -41,10 +41,7 @@ class IntervalPhase(NamedTuple):
 
 def intervals_from_json(text: str) -> tuple[IntervalPhase, ...]:
     """The phases of an option, [[tuples, probability, values], ...]. Raises IntervalsError."""
-    try:
-        rows = json.loads(text)
-    except json.JSONDecodeError:
-        rows = None
+    rows = parsed(text)
     if not isinstance(rows, list) or not rows or not all(map(_is_phase, rows)):
         raise IntervalsError(
             "phases must be a list of [tuples, coalescing probability below 1, values], "

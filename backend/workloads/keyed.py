@@ -8,7 +8,6 @@ for each key; a key has ``values`` of them, 0 upwards, the v-th in proportion to
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from backend.model.schema import Schema
 from backend.workloads.contract import CORRUPT
+from backend.workloads.json_options import is_number, parsed
 
 #: When the streams begin, and for how long they last.
 START: Final = np.datetime64("2013-01-01T05:00:00", "us")
@@ -54,7 +54,7 @@ class Burst(NamedTuple):
 
 def keys_from_json(text: str) -> tuple[KeyOf, ...]:
     """The ``keys`` option: ``{name: values}`` or ``{name: [values, skew]}``. Raises KeyedError."""
-    table = _parsed(text)
+    table = parsed(text)
     if not isinstance(table, dict) or not table:
         raise KeyedError("keys must be a table of attributes, each with how many values it has")
     keys = []
@@ -63,7 +63,7 @@ def keys_from_json(text: str) -> tuple[KeyOf, ...]:
             raise KeyedError(f"key {name!r}: a key is an attribute with another name than t")
         parts = value if isinstance(value, list) else [value]
         good = 1 <= len(parts) <= 2 and type(parts[0]) is int and 1 <= parts[0] <= MOST_VALUES
-        if not good or not all(_is_number(number) and 0 <= number <= 10 for number in parts[1:]):
+        if not good or not all(is_number(number) and 0 <= number <= 10 for number in parts[1:]):
             raise KeyedError(
                 f"key {name}: expected a number of values of 1..{MOST_VALUES}, or that and a skew"
                 f" of 0..10, not {value}"
@@ -75,12 +75,12 @@ def keys_from_json(text: str) -> tuple[KeyOf, ...]:
 def bursts_from_json(text: str) -> tuple[Burst, ...]:
     """The ``bursts`` option: ``[[start, stop, factor], …]`` in days from the beginning, one after
     the other. Raises KeyedError."""
-    rows = _parsed(text)
+    rows = parsed(text)
     if not isinstance(rows, list):
         raise KeyedError("bursts must be a list of [start day, stop day, factor]")
     bursts: list[Burst] = []
     for row in rows:
-        good = isinstance(row, list) and len(row) == 3 and all(map(_is_number, row))
+        good = isinstance(row, list) and len(row) == 3 and all(map(is_number, row))
         after = bursts[-1].stop if bursts else 0.0
         if not good or not after <= row[0] < row[1] <= DAYS or not 0 < row[2] <= MOST_FACTOR:
             raise KeyedError(
@@ -168,14 +168,3 @@ class KeyedSource:
             weights = np.arange(1, key.values + 1, dtype=np.float64) ** -key.skew
             quantiles.append((np.cumsum(weights) / weights.sum())[:-1])
         return quantiles
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return None
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -8,7 +8,6 @@ is what the k of a k-constraint follows, k = latency x rate of the next link.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from backend.model.schema import Schema
 from backend.workloads.contract import CORRUPT
+from backend.workloads.json_options import is_number, parsed
 from backend.workloads.keyed import START
 
 #: size: bytes; flow: which of 100 flows a packet belongs to, on all links the same.
@@ -112,8 +112,8 @@ def _numbers(
     text = options.get(name)
     if text is None:
         return usual
-    row = _parsed(text)
-    good = isinstance(row, list) and len(row) == len(usual) and all(map(_is_number, row))
+    row = parsed(text)
+    good = isinstance(row, list) and len(row) == len(usual) and all(map(is_number, row))
     if not good or not all(0 < number <= most for number in row):
         wanted = f"a list of {len(usual)} numbers, of {of}, above 0, at most {most:g}"
         raise LinksError(f"{name} must be {wanted}, not {text}")
@@ -121,8 +121,8 @@ def _numbers(
 
 
 def _jitter(text: str | None, usual: float) -> float:
-    jitter = usual if text is None else _parsed(text)
-    if not _is_number(jitter) or not 0 <= jitter <= 1:
+    jitter = usual if text is None else parsed(text)
+    if not is_number(jitter) or not 0 <= jitter <= 1:
         raise LinksError(f"jitter must be a share of the latency, 0..1, not {text}")
     return float(jitter)
 
@@ -130,12 +130,12 @@ def _jitter(text: str | None, usual: float) -> float:
 def _phases(text: str | None, usual: tuple[LatencyPhase, ...]) -> tuple[LatencyPhase, ...]:
     if text is None:
         return usual
-    rows = _parsed(text)
+    rows = parsed(text)
     if not isinstance(rows, list) or not rows:
         raise LinksError("latencies must be a list of [start second, C to B, B to O in seconds]")
     phases: list[LatencyPhase] = []
     for row in rows:
-        good = isinstance(row, list) and len(row) == 3 and all(map(_is_number, row))
+        good = isinstance(row, list) and len(row) == 3 and all(map(is_number, row))
         if not good or not _follows(row, phases) or not all(0 <= d <= 86_400 for d in row[1:]):
             raise LinksError(
                 f"latencies {row}: expected [start, C to B, B to O], the first start 0, then later "
@@ -147,17 +147,6 @@ def _phases(text: str | None, usual: tuple[LatencyPhase, ...]) -> tuple[LatencyP
 
 def _follows(row: list[float], phases: list[LatencyPhase]) -> bool:
     return row[0] > phases[-1].start if phases else row[0] == 0
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return None
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 class LinkSource:

@@ -8,7 +8,6 @@ During an attack both are in many packets, and where these are going drops most.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -18,6 +17,7 @@ import pyarrow.compute as pc
 
 from backend.model.schema import Schema
 from backend.workloads.contract import CORRUPT
+from backend.workloads.json_options import parsed
 
 PACKETS_SCHEMA: Final = Schema.parse(
     "source string, dest string, port int, n_bytes int, payload string"
@@ -60,10 +60,7 @@ class Attack(NamedTuple):
 
 def attacks_from_json(text: str) -> tuple[Attack, ...]:
     """The ``attacks`` option: ``[[start, stop], …]``. Raises PacketsError."""
-    try:
-        pairs = json.loads(text)
-    except json.JSONDecodeError:
-        pairs = None
+    pairs = parsed(text)
     if not isinstance(pairs, list):
         raise PacketsError("attacks must be a list of [start, stop], in tuples")
     attacks = []
