@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from backend.model.schema import Schema
 from backend.workloads.contract import CORRUPT
-from backend.workloads.json_options import parsed
+from backend.workloads.json_options import is_number, parsed
 from backend.workloads.library import INDEX_ENTRIES
 
 #: Tuples drawn from one random stream; any slice is made of whole blocks, cut.
@@ -40,7 +40,7 @@ def correlated_schema(n_filters: int) -> Schema:
 def selectivities_from_json(text: str) -> tuple[float, ...]:
     """The ``selectivities`` option: a list of numbers within 0..1. Raises CorrelatedError."""
     values = parsed(text)
-    numbers = isinstance(values, list) and all(isinstance(v, int | float) for v in values)
+    numbers = isinstance(values, list) and all(map(is_number, values))
     if not numbers or not 1 <= len(values) <= MOST_FILTERS:
         raise CorrelatedError(f"selectivities must be a list of 1 to {MOST_FILTERS} numbers")
     if any(not 0 <= v <= 1 for v in values):

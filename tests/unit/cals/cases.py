@@ -12,12 +12,7 @@ from backend.operators.network.shedding.candidates import drop_rank
 from backend.operators.network.shedding.options import RhoBasis, ShedAlgorithm, ShedOptions
 from backend.operators.network.shedding.shedding import SheddingWindow
 from backend.operators.network.shedding.slides import WindowExtent
-from backend.operators.network.shedding.temporal import (
-    AnswerShape,
-    TemporalTuple,
-    ValidCondition,
-    temporal_tuple,
-)
+from backend.operators.network.shedding.temporal import AnswerShape, TemporalTuple, ValidCondition
 from tests.oracles.cals_shedding import SlowShedding
 
 T = TypeVar("T")
@@ -28,7 +23,7 @@ ALL: Final = WindowExtent("rows", 1000)
 VALUES: Final = ((1,), (2,), (None,))
 #: Card B4.
 B4: Final = tuple(
-    temporal_tuple(k, (value,), start, end)
+    TemporalTuple(k, (value,), start, end)
     for k, (value, start, end) in enumerate(
         [(80, 0, 2), (80, 2, 5), (80, 5, 6), (90, 6, 10), (85, 10, 12)], 1
     )

@@ -1,4 +1,4 @@
-"""Coalescing against sets of instants; intervals that are refused; readings."""
+"""Coalescing against sets of instants; windows that are refused."""
 
 from __future__ import annotations
 
@@ -8,14 +8,10 @@ from hypothesis import given
 from backend.operators.network.shedding.slides import WindowExtent, WindowRefused
 from backend.operators.network.shedding.temporal import (
     AnswerShape,
-    IntervalRefused,
-    KeyReading,
-    ReadingBook,
     RunSpan,
     TemporalTuple,
     ValidCondition,
     coalesced,
-    temporal_tuple,
 )
 from tests.oracles import cals_shedding as slow
 from tests.unit.cals.cases import B4, streams
@@ -32,9 +28,9 @@ def test_the_worked_example_has_three_coalesced_tuples() -> None:
 
 def test_andy_is_in_toys_for_more_than_six_years_only_when_coalesced() -> None:
     jobs = [
-        temporal_tuple(1, ("Andy", "Toys"), 2000, 2004),
-        temporal_tuple(2, ("Andy", "Toys"), 2004, 2009),
-        temporal_tuple(3, ("Andy", "Books"), 2009, 2012),
+        TemporalTuple(1, ("Andy", "Toys"), 2000, 2004),
+        TemporalTuple(2, ("Andy", "Toys"), 2004, 2009),
+        TemporalTuple(3, ("Andy", "Books"), 2009, 2012),
     ]
     more_than_six = AnswerShape(lengths=ValidCondition(7))
     assert not [one for one in jobs if one.end - one.start > 6]
@@ -45,36 +41,18 @@ def test_andy_is_in_toys_for_more_than_six_years_only_when_coalesced() -> None:
 
 def test_humidity_above_75_that_lasts_three_minutes() -> None:
     readings = enumerate([77, 77, 77, 70, 80, 80, 77])
-    tuples = [temporal_tuple(k + 1, (value,), k, k + 1) for k, value in readings]
+    tuples = [TemporalTuple(k + 1, (value,), k, k + 1) for k, value in readings]
     query = AnswerShape(lambda values: values[0] in range(76, 100), ValidCondition(3))
     assert [run for run in coalesced(tuples) if query.takes(run)] == [RunSpan((77,), 0, 3)]
 
 
 def test_null_is_equivalent_to_null_only() -> None:
     tuples = [
-        temporal_tuple(1, (None, 1), 0, 1),
-        temporal_tuple(2, (None, 1), 1, 2),
-        temporal_tuple(3, (0, 1), 2, 3),
+        TemporalTuple(1, (None, 1), 0, 1),
+        TemporalTuple(2, (None, 1), 1, 2),
+        TemporalTuple(3, (0, 1), 2, 3),
     ]
     assert coalesced(tuples) == [((None, 1), 0, 2), ((0, 1), 2, 3)]
-
-
-def test_empty_and_reversed_intervals_are_refused() -> None:
-    with pytest.raises(IntervalRefused, match=r"tuple 4: .* \[7, 7\) is empty; allowed: .* 7"):
-        temporal_tuple(4, (1,), 7, 7)
-    with pytest.raises(IntervalRefused, match="ends before it begins"):
-        temporal_tuple(4, (1,), 7, 5)
-    assert temporal_tuple(4, (1,), 7, 7, closed=True).end == 8
-
-
-def test_a_reading_holds_until_the_next_of_its_key() -> None:
-    book = ReadingBook()
-    assert book.read(KeyReading(1, "a", (70,), 0)) is None
-    assert book.read(KeyReading(2, "b", (70,), 1)) is None
-    assert book.read(KeyReading(3, "a", (71,), 4)) == TemporalTuple(1, (70,), 0, 4)
-    with pytest.raises(IntervalRefused, match="tuple 3"):
-        book.read(KeyReading(4, "a", (72,), 4))
-    assert book.read(KeyReading(5, "a", (72,), 6)) == TemporalTuple(3, (71,), 4, 6)
 
 
 def test_windows_move_at_their_slides_and_hold_what_came_since() -> None:

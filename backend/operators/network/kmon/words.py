@@ -39,10 +39,6 @@ FREE, YES, UNKNOWN, NO, SPILLED_YES, SPILLED, NEW = range(7)
 #: index k (bit 3 + k); takes an equal tuple away; NULL in its word k (bit 16 + k); is one of the
 #: two elements of a tuple that is renewed.
 FAILS, SAMPLED, MOVED, UNLINKED, TAKES, NULLS, RENEWS = 1, 2, 4, 1 << 3, 1 << 15, 1 << 16, 1 << 30
-#: Indexes and words that an input has at most, and joins of a query.
-MOST_INDEXES: Final = 12
-MOST_KEYS: Final = 14
-MOST_EDGES: Final = 30
 #: Of an input: kind and size of its window; arrivals; oldest and newest slot in memory, and aside;
 #: whether it is a root, stores No, has all roots as parents; joins it is the child of; how many
 #: tuples are in each state.

@@ -13,10 +13,6 @@ from typing import Final, NamedTuple, TypeAlias
 Values: TypeAlias = tuple[Hashable, ...]
 
 
-class IntervalRefused(ValueError):
-    """A valid time that is empty or reversed; the message says of what and what is allowed."""
-
-
 class TemporalTuple(NamedTuple):
     """number: of its arrival, unique; valid in [start, end)."""
 
@@ -76,45 +72,6 @@ class AnswerShape(NamedTuple):
 
 #: No condition at all.
 WHOLE_ANSWER: Final = AnswerShape()
-
-
-class KeyReading(NamedTuple):
-    """A value that holds from ``start`` until the next reading of its key."""
-
-    number: int
-    key: Hashable
-    values: Values
-    start: int
-
-
-def temporal_tuple(
-    number: int, values: Values, start: int, end: int, closed: bool = False
-) -> TemporalTuple:
-    """closed: ``end`` is the last instant it is valid in. Raises IntervalRefused."""
-    end += closed
-    if end <= start:
-        what = "is empty" if end == start else "ends before it begins"
-        raise IntervalRefused(
-            f"tuple {number}: its valid time [{start}, {end}) {what}; allowed: an end after {start}"
-        )
-    return TemporalTuple(number, values, start, end)
-
-
-class ReadingBook:
-    """Which reading of each key is the newest one: its interval is open until the next."""
-
-    def __init__(self) -> None:
-        self._newest: dict[Hashable, KeyReading] = {}
-
-    def read(self, reading: KeyReading) -> TemporalTuple | None:
-        """Take a reading; the key's one before, which ends now. Raises IntervalRefused: it is no
-        later than that one, and is not taken."""
-        before = self._newest.get(reading.key)
-        closed = None
-        if before is not None:
-            closed = temporal_tuple(before.number, before.values, before.start, reading.start)
-        self._newest[reading.key] = reading
-        return closed
 
 
 def coalesced(tuples: Iterable[TemporalTuple]) -> list[RunSpan]:
