@@ -112,7 +112,7 @@ def jump_to(
     return {"href": context.href(path or "", **changes) or "?", **target}
 
 
-def when(context: Context, batch: int, time: float) -> tuple[CellData, CellData]:
+def when(context: Context, batch: int, time: float | None) -> tuple[CellData, CellData]:
     """The first cells of a moment: its batch, which the page goes to, and its time (Unix s)."""
     return {"text": batch, "jump": jump_to(context, at=batch)}, {"text": clock(time), "sort": time}
 

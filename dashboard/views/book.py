@@ -53,7 +53,7 @@ class Book(Mapping[str, Entity]):
         """(entity, property) keys of properties of the whole."""
         return [(entity, name) for name in names for entity in self.systems()]
 
-    def keys(self, role: str, names: Iterable[str]) -> list[tuple[str, str]]:
+    def keys_of(self, role: str, names: Iterable[str]) -> list[tuple[str, str]]:
         """(entity, property) keys of properties of the entities with the role."""
         return [(entity.id, name) for entity in self.of(role) for name in names]
 

@@ -36,7 +36,7 @@ def _until(
 ) -> LanesView | None:
     run = context.run_id
     book = Book(reader.entities(run, until), scope.unit)
-    keys = book.keys(WINDOW, NUMBERS)
+    keys = book.keys_of(WINDOW, NUMBERS)
     series = reader.many_series(run, keys, until_batch=until, max_points=MAX_POINTS, sampled=True)
     return build_lanes(book, series, turns_of(reader, run, until, scope))
 

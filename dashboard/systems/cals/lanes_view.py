@@ -94,9 +94,10 @@ def build_lanes(
 def _points(series: Mapping[Key, SeriesData], window: str) -> tuple[ShedPoint, ...]:
     points = []
     for batch, time, values in points_of(series, window):
-        *accuracy, resident, kept, shed = map(values.get, NUMBERS)
+        expected, measured, low, high, resident, kept, shed = map(values.get, NUMBERS)
         lacking = resident / kept - resident if resident is not None and kept else None
-        points.append(ShedPoint(batch, time, *accuracy, resident, lacking, shed))
+        point = batch, time, expected, measured, low, high, resident, lacking, shed
+        points.append(ShedPoint(*point))
     return tuple(points)
 
 

@@ -25,7 +25,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> list[CachingVi
     run, until = context.run_id, context.whole_until
     book = Book(reader.entities(run, until), scope.unit)
     pools, knobs = book.of(POOL), reader.knobs(run, until)
-    keys = book.keys(POOL, PROPERTIES)
+    keys = book.keys_of(POOL, PROPERTIES)
     series = reader.many_series(run, keys, until_batch=until, max_points=MAX_POINTS, sampled=True)
     titles = {
         pool.id: (

@@ -26,7 +26,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> list[KLane] | 
     """The whole recorded history; while frozen, only what was known at the frozen moment."""
     run, until = context.run_id, context.whole_until
     book = Book(reader.entities(run, until), scope.unit)
-    keys = book.keys(CONSTRAINT, NUMBERS)
+    keys = book.keys_of(CONSTRAINT, NUMBERS)
     series = reader.many_series(run, keys, until_batch=until, max_points=MAX_POINTS, sampled=True)
     return build_lanes(book, series) or None
 

@@ -55,7 +55,7 @@ def read_ledger(
     book = Book(reader.entities(run, at), scope.unit)
     since = seen[0].batch if seen else at
     used = reader.many_series(run, used_keys(book), since_batch=since, until_batch=at)
-    lost = reader.many_series(run, book.keys(CONSTRAINT, TOTALLED), until_batch=at)
+    lost = reader.many_series(run, book.keys_of(CONSTRAINT, TOTALLED), until_batch=at)
     return build_ledger(
         book,
         reader.values(run, at),

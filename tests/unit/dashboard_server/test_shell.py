@@ -17,7 +17,7 @@ from dashboard.console.shell import run_shell
 from dashboard.serving.settings import Settings
 from tests.engine_runs import EngineRun
 from tests.unit.dashboard_server.site import TOKEN
-from tests.unit.dashboard_server.test_server import serving
+from tests.web.site import serving
 
 ROWS = [{"a": k % 7, "b": k % 3} for k in range(300)]
 
