@@ -104,9 +104,7 @@ def test_the_plan_of_before_is_kept_and_both_runs_are_counted(
     assert f"in batches {stretch[0]} to {stretch[1]}" in after.words[0]
 
 
-def test_before_the_first_order_one_was_guessed(
-    recorded: Recorded, reader: Reader
-) -> None:
+def test_before_the_first_order_one_was_guessed(recorded: Recorded, reader: Reader) -> None:
     rows = reader.decisions(recorded.id, verdicts=("switched",), limit=1000, unit="asc.S")
     first = min((row.decision for row in rows), key=lambda one: one.seq)
     answer = ask(reader, recorded, first)
