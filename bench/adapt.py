@@ -4,7 +4,8 @@ Selections over the drift schedule, filters over the correlated demo, both over 
 they are, and conditions that come back. No Spark; counts come out the same every time, microseconds
 are those of the decision core. "priced": a switch costs as much as 1 000 tuples; "worst": phase;
 "x one": beside the best plan for everything; "false": switches to plans that cost more than those
-they replaced; "watching": what only profiles asked, beside the best.
+they replaced; "watching": what only profiles asked, beside the best; "none spared": every filter is
+asked about every profile tuple.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from backend.systems.agreedy.reoptimizer import FiltersReOptimizer
 from backend.workloads.drift import Phase, phases_from_json
 from backend.workloads.spec import load_workload, shipped_workloads
 from bench import adapt_filters as filters
@@ -23,9 +25,11 @@ SELECTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "autopilot": PILOTED,
     **{f"thresholds, mu = {mu:g}": {**BY_THRESHOLDS, "mu": mu} for mu in _MUS},
 }
-FILTERS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "autopilot": PILOTED,
-    "thresholds": BY_THRESHOLDS,
+#: With the decision core that follows.
+FILTERS: Final[Mapping[str, tuple[Mapping[str, Any], type[FiltersReOptimizer]]]] = {
+    "autopilot": (PILOTED, FiltersReOptimizer),
+    "autopilot, none spared": (PILOTED, filters.Unsparing),
+    "thresholds": (BY_THRESHOLDS, FiltersReOptimizer),
 }
 
 
@@ -78,8 +82,8 @@ def correlated(period: int, n_phases: int) -> None:
     for title, stream in ((f"correlated, {n_phases} phases", changing), ("one phase", still)):
         bests, best = stream.bests(), stream.best()
         tell_header(f"filters, probes: {title}")
-        for name, knobs in FILTERS.items():
-            tell(name, filters.followed(stream, knobs), stream.phases, bests, best)
+        for name, core in FILTERS.items():
+            tell(name, filters.followed(stream, *core), stream.phases, bests, best)
 
 
 def filters_recurring(period: int, regimes: int = 3) -> None:
@@ -87,8 +91,8 @@ def filters_recurring(period: int, regimes: int = 3) -> None:
     stream = filters.correlated(period, 2 * regimes, regimes)
     bests = stream.bests()
     print("\nfilters, three regimes twice: probes missed, first and second coming")
-    for name, knobs in FILTERS.items():
-        spent = filters.followed(stream, knobs).spent(stream.phases)
+    for name, core in FILTERS.items():
+        spent = filters.followed(stream, *core).spent(stream.phases)
         tell_regret(name, spent, bests, regimes)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from backend.adaptive.ordering.ranks import PS_PER_US
 from backend.adaptive.planlog.autopilot import Autopilot
 from backend.model.conditions import TRUE, ContinuousQuery, FunctionPredicate, Reference
+from backend.model.filters import WHOLE_EVERY, Probing
 from backend.model.knobs import KnobSettings
 from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.reoptimizer import FiltersReOptimizer
@@ -70,16 +71,30 @@ def correlated(period: int, n_phases: int, regimes: int = 0, seed: int = SEED) -
     return FilterStream(~np.concatenate(parts), (period,) * n_phases)
 
 
-def followed(stream: FilterStream, knobs: Mapping[str, Any]) -> AdaptRun:
-    """The decision core over the stream, batch by batch."""
-    core, rng = _core(knobs), np.random.default_rng(SEED)
+class Unsparing(FiltersReOptimizer):
+    """Has all filters asked about all profile tuples."""
+
+    @property
+    def probing(self) -> Probing:
+        """Of the autopilot."""
+        return Probing("all")
+
+
+def followed(
+    stream: FilterStream,
+    knobs: Mapping[str, Any],
+    of: type[FiltersReOptimizer] = FiltersReOptimizer,
+) -> AdaptRun:
+    """A decision core over the stream, batch by batch."""
+    core, rng = _core(knobs, of), np.random.default_rng(SEED)
     price = dict(zip(_NAMES, COSTS, strict=True))
     costs, moved = [], []
     n_looks, deciding_s, watching = 0, 0.0, 0
     for batch in range(len(stream.drops) // BATCH):
-        order, profiled = core.plan.order, rng.random(BATCH) < core.profile_prob
+        order, draws = core.plan.order, rng.random(BATCH)
+        profiled, whole = (draws < core.profile_prob / every for every in (1, WHOLE_EVERY))
         drops = stream.drops[batch * BATCH : (batch + 1) * BATCH]
-        done = run_counted(drops, _NAMES, order, core.probing, profiled)
+        done = run_counted(drops, _NAMES, order, core.probing, profiled, whole)
         event = counted_event(core, batch, BATCH, done, price if batch == 0 else {})
         started = time.perf_counter()
         answers = core.handle(event)
@@ -99,9 +114,9 @@ def followed(stream: FilterStream, knobs: Mapping[str, Any]) -> AdaptRun:
     )
 
 
-def _core(knobs: Mapping[str, Any]) -> FiltersReOptimizer:
+def _core(knobs: Mapping[str, Any], of: type[FiltersReOptimizer]) -> FiltersReOptimizer:
     calls = tuple(FunctionPredicate(name, (Reference("s"),)) for name in _NAMES)
-    return FiltersReOptimizer(ContinuousQuery("q", "S", "", TRUE, calls), _settings(knobs))
+    return of(ContinuousQuery("q", "S", "", TRUE, calls), _settings(knobs))
 
 
 def _settings(knobs: Mapping[str, Any]) -> KnobSettings:

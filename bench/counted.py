@@ -12,13 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.model.filters import UNKNOWN, Outcomes, Probing, known_outcomes
+from backend.model.filters import UNKNOWN, Outcomes, Probing, WholeTuples, known_outcomes
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
     """evaluated / dropped: tuples by filter, in regular execution. outcomes, n_passed: the
-    profile, columns in plan order. probed: evaluations by filter that only the profile made."""
+    profile, columns in plan order, and its whole tuples where filters were spared. probed:
+    evaluations by filter that only the profile made."""
 
     n_matched: int
     evaluated: Mapping[str, int]
@@ -26,6 +27,7 @@ class Counted:
     outcomes: Outcomes
     n_passed: int
     probed: Mapping[str, int]
+    whole: WholeTuples | None = None
 
 
 def run_counted(
@@ -34,8 +36,10 @@ def run_counted(
     order: Sequence[str],
     probing: Probing,
     profiled: NDArray[np.bool_],
+    whole: NDArray[np.bool_] | None = None,
 ) -> Counted:
-    """One batch. drops: bool[m, n], columns as ``names``; profiled: bool[m], the sampled tuples."""
+    """One batch. drops: bool[m, n], columns as ``names``; profiled: bool[m], the sampled tuples;
+    whole: bool[m], those of them that no filter is spared, all where it is None."""
     place = {name: i for i, name in enumerate(names)}
     ordered = drops[:, [place[name] for name in order]]
     is_dropped = ordered.any(axis=1)
@@ -46,14 +50,22 @@ def run_counted(
     reached = len(drops) - np.concatenate(([0], np.cumsum(stops)[:-1]))
     sampled = profiled & is_dropped
     chosen = None if probing.filter is None else list(order).index(probing.filter)
-    outcomes = known_outcomes(ordered[sampled], probing.rule, chosen)
+    if whole is None and probing.spared:
+        raise ValueError("where filters are spared it is to be said which tuples are whole")
+    is_whole = profiled if whole is None else whole
+    spared = probing.spared_places(order)[first[sampled]] & ~is_whole[sampled, None]
+    outcomes = known_outcomes(ordered[sampled], probing.rule, chosen, spared)
+    passed = ~is_dropped
     after = np.arange(len(order))[None, :] > first[sampled][:, None]
     extra = ((outcomes != UNKNOWN) & after).sum(axis=0)
     return Counted(
-        n_matched=int((~is_dropped).sum()),
+        n_matched=int(passed.sum()),
         evaluated={name: int(reached[i]) for i, name in enumerate(order)},
         dropped={name: int(stops[i]) for i, name in enumerate(order)},
         outcomes=outcomes,
-        n_passed=int((profiled & ~is_dropped).sum()),
+        n_passed=int((profiled & passed).sum()),
         probed={name: int(extra[i]) for i, name in enumerate(order)},
+        whole=WholeTuples(is_whole[sampled], int((is_whole & passed).sum()))
+        if probing.spared
+        else None,
     )

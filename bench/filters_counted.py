@@ -147,6 +147,7 @@ def counted_event(
         probing=core.probing,
         costs={name: [CostSample(1, us)] for name, us in price.items()},
         time_s=float(batch),
+        whole=done.whole,
     )
 
 

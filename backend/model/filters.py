@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ Outcomes: TypeAlias = NDArray[np.int8]
 
 #: What an outcome says: the filter dropped the tuple, let it pass, or was not asked.
 DROPPED, PASSED, UNKNOWN = 1, 0, -1
+#: One in so many profile tuples is whole: no filter is spared, so that a sleeper is noticed.
+WHOLE_EVERY: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +65,26 @@ class Probing:
     """Which filters a profiled tuple is shown to after the one that dropped it.
 
     rule: 'all' that follow (A-Greedy), only ``filter`` (Sweep), the 'next' one (LocalSwaps), none.
+    spared: (filter, the one that dropped), of 'all': filters that only whole profile tuples are
+    shown to once that one dropped them.
     """
 
     rule: ProbeRule
     filter: str | None = None
+    spared: frozenset[tuple[str, str]] = frozenset()
+
+    def spared_places(self, order: Sequence[str]) -> NDArray[np.bool_]:
+        """bool[n, n] by place in an order: of what the row dropped the column is spared."""
+        pairs = [[(asked, by) in self.spared for asked in order] for by in order]
+        return np.array(pairs, dtype=np.bool_).reshape(len(order), len(order))
+
+
+class WholeTuples(NamedTuple):
+    """The profile tuples that no filter is spared. rows: bool[k], of the outcomes; n_passed: of the
+    passes."""
+
+    rows: NDArray[np.bool_]
+    n_passed: int
 
 
 def shown_to(
@@ -89,14 +107,19 @@ def shown_to(
 
 
 def known_outcomes(
-    drops: NDArray[np.bool_], rule: ProbeRule, chosen: int | None = None
+    drops: NDArray[np.bool_],
+    rule: ProbeRule,
+    chosen: int | None = None,
+    spared: NDArray[np.bool_] | None = None,
 ) -> Outcomes:
     """int8[k, n]: what is known of profiled tuples, each of which some filter drops. drops: bool[k,
-    n] by place in the order; rule, chosen: as of ``shown_to``."""
+    n] by place in the order; rule, chosen: as of ``shown_to``; spared: bool[k, n], who is not
+    asked."""
     if not drops.size:
         return np.zeros(drops.shape, np.int8)
     first, places = np.argmax(drops, axis=1)[:, None], np.arange(drops.shape[1])[None, :]
-    is_known = (places <= first) | shown_to(rule, first, places, chosen)
+    is_asked = shown_to(rule, first, places, chosen)
+    is_known = (places <= first) | (is_asked if spared is None else is_asked & ~spared)
     outcomes: Outcomes = np.where(is_known, np.where(drops, DROPPED, PASSED), UNKNOWN).astype(
         np.int8
     )
@@ -133,7 +156,7 @@ class BatchFiltered:
     evaluated / dropped: filter -> tuples it was asked about, and dropped, in regular execution.
     filters: the columns of ``outcomes``, which has one row a profiled tuple that was dropped;
     n_passed: profiled tuples no filter dropped. profile_prob, probing: what they were drawn with,
-    and asked.
+    and asked; whole: None where no filter was spared.
     costs: filter -> timings. time_s: when the batch ended, on the clock of time-based windows.
     spent: what the parts took: of this batch for tuples and profile, of the one before for the
     others.
@@ -153,6 +176,7 @@ class BatchFiltered:
     costs: Mapping[str, Sequence[CostSample]]
     time_s: float
     spent: Shares = field(default_factory=Shares)
+    whole: WholeTuples | None = None
 
 
 @dataclass(frozen=True, slots=True)

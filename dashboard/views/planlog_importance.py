@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
@@ -23,12 +23,14 @@ PlanPredictor: TypeAlias = Callable[[NDArray[np.float64]], Sequence[str]]
 
 class StatisticWeight(NamedTuple):
     """A statistic. fall: share of the evaluations whose plan is predicted no longer once it is
-    shuffled, [0, 1]; bits: what it says of the plan alone."""
+    shuffled, [0, 1]; bits: what it says of the plan alone; share: of the sampled tuples that it is
+    taken of, None where nobody said."""
 
     name: str
     unit: str
     fall: float
     bits: float
+    share: float | None = None
 
 
 class PlanDrivers(NamedTuple):
@@ -40,14 +42,16 @@ class PlanDrivers(NamedTuple):
     statistics: tuple[StatisticWeight, ...]
 
 
-def plan_drivers(entries: Sequence[PlanLogEntry]) -> PlanDrivers:
+def plan_drivers(
+    entries: Sequence[PlanLogEntry], shares: Mapping[str, float] | None = None
+) -> PlanDrivers:
     """Of the newest MOST entries of one log, at least one; where none drives a change, in the order
-    of the log."""
+    of the log. shares: by statistic, of the sampled tuples."""
     newest, last = entries[-MOST:], entries[-1]
     plans = tuple(entry.plan for entry in newest)
     weights = _weights(tuple(tuple(entry.statistics.values()) for entry in newest), plans)
     rows = [
-        StatisticWeight(name, unit, fall, bits)
+        StatisticWeight(name, unit, fall, bits, (shares or {}).get(name))
         for (name, unit), (fall, bits) in zip(last.units.items(), weights, strict=True)
     ]
     rows.sort(key=lambda row: (-row.fall, -row.bits))

@@ -8,7 +8,7 @@ from storage.vocabulary.files import FILES
 from storage.vocabulary.kinds import EventKind, words_of
 from storage.vocabulary.load import LOAD
 from storage.vocabulary.market import BIDS
-from storage.vocabulary.planlog import RECORD
+from storage.vocabulary.planlog import RECORD, SAMPLING
 from storage.vocabulary.properties import Property, Vocabulary
 from storage.vocabulary.relations import RELATION
 
@@ -34,7 +34,7 @@ CORE: Final = Vocabulary(
         "query",
         "system",
     ),
-    matrices=(LOAD, BIDS, FILES, RELATION),
+    matrices=(LOAD, BIDS, FILES, RELATION, SAMPLING),
     long_parts=frozenset({"choices"}),
     staying_parts=frozenset({RECORD}),
     events=words_of(EventKind),

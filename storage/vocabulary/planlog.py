@@ -14,6 +14,8 @@ LOOK: Final = "look"
 SURE_SAVING: Final = "sure saving × dwell"
 #: Where its detail has what it takes to decide again.
 RECORD: Final = "plan_log"
+#: Matrix, and its kind: the share of the sampled tuples that each statistic is taken of.
+SAMPLING: Final = "sampling share"
 #: Where a schema has what is decided, of a unit with several logs.
 SUBJECT: Final = "subject"
 #: Looks of a log after which one keeps the state behind it.

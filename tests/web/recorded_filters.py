@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.model.filters import CostSample
+from backend.model.filters import WHOLE_EVERY, CostSample
 from backend.model.functions import Function, Functions, Parameter
 from backend.model.ids import entity_id
 from backend.model.schema import Schema
@@ -91,8 +91,9 @@ class FilterRecording(EngineRun):
         # drawn in the query's own order, whatever the plan's
         names = [name for name in PRICES if name in operator.order]
         drops = _drops(rng, names, ATTACKED if batch_id >= ATTACK else QUIET)
-        profiled = rng.random(N_TUPLES) < operator.profile_prob
-        done = run_counted(drops, names, operator.order, operator.probing, profiled)
+        draws = rng.random(N_TUPLES)
+        profiled, whole = (draws < operator.profile_prob / every for every in (1, WHOLE_EVERY))
+        done = run_counted(drops, names, operator.order, operator.probing, profiled, whole)
         n_raised = int(rng.integers(0, 3))
         prices = {name: price * rng.uniform(0.97, 1.05) for name, price in PRICES.items()}
         matched = {QUERY: done.n_matched} if done.n_matched else {}
@@ -125,6 +126,7 @@ def _counts(done: Counted, n_raised: int, prices: Mapping[str, float]) -> Filter
         },
         tuples_us=sum(asked * PRICES[name] for name, asked in done.evaluated.items()),
         profile_us=sum(asked * PRICES[name] for name, asked in done.probed.items()),
+        whole=done.whole,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from backend.adaptive.planlog.confidence import PairedSample, SavingLadder, SureSaving
 from backend.adaptive.planlog.dwell import DwellBook
+from backend.adaptive.planlog.late import PlansOfLate
 from backend.adaptive.planlog.log import PlanLog
 from backend.adaptive.planlog.looks import LookOutlook
 from backend.adaptive.planlog.records import LogJson, real_number, whole_number
@@ -104,6 +105,7 @@ class Autopilot:
     def __init__(self, log: PlanLog, options: PilotOptions | None = None) -> None:
         self.log = log
         self.options = options or PilotOptions()
+        self.late = PlansOfLate()
         self._dwell = DwellBook(self.options.prior_dwell)
         self._rivals: dict[str, SavingLadder] = {}
         self._leader: str | None = None
@@ -176,6 +178,8 @@ class Autopilot:
         costs = {offer.plan: offer.cost for offer in look.offers} | {look.plan: look.cost}
         cost = costs[verdict.plan]
         self.log.evaluated(look.t, look.statistics, verdict.plan, cost, look.deciding)
+        near = (offer.plan for offer in look.offers if _is_near(offer.saving))
+        self.late.saw([look.plan, *near])
         self._lead(look, verdict)
         self._remember(look, verdict, cost)
         return verdict
@@ -198,6 +202,7 @@ class Autopilot:
         """As JSON, with the log's."""
         return {
             "log": self.log.state(),
+            "late": self.late.state(),
             "dwell": self._dwell.state(),
             "rivals": [[plan, ladder.state()] for plan, ladder in self._rivals.items()],
             "leader": self._leader,
@@ -209,6 +214,8 @@ class Autopilot:
         """Take up ``state()``, but for the log, which is restored first. Raises PlanLogRefused for
         numbers that cannot be."""
         self._dwell.restore(state["dwell"])
+        if "late" in state:
+            self.late.restore(state["late"])
         self._rivals = {plan: SavingLadder() for plan, _ in state["rivals"]}
         for plan, rows in state["rivals"]:
             self._rivals[plan].restore(rows)
@@ -313,6 +320,14 @@ class Autopilot:
 
 def _less_its_error(saving: PairedSample) -> float:
     """The mean less its standard error."""
-    if saving.n < 2:
-        return saving.mean
-    return saving.mean - math.sqrt(saving.squares / (saving.n - 1) / saving.n)
+    return saving.mean - _error(saving)
+
+
+def _is_near(saving: PairedSample) -> bool:
+    """Whether a plan saves on a sample, or costs no more than a standard error."""
+    return saving.mean + _error(saving) > 0
+
+
+def _error(saving: PairedSample) -> float:
+    """Of the mean; 0 where nothing says how much it is."""
+    return math.sqrt(saving.squares / (saving.n - 1) / saving.n) if saving.n > 1 else 0.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from backend.model.filters import CostSample, Outcomes
+from backend.model.filters import CostSample, Outcomes, WholeTuples
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,8 @@ class FilterCounts:
 
     n_evaluated: tuples the first filter was asked about. evaluated, dropped, raised: tuples the
     filter was asked about, dropped, and raised an exception for. outcomes: int8[k, n], the profile
-    tuples some filter dropped, columns in plan order; n_passed: those none dropped. costs: timings.
+    tuples some filter dropped, columns in plan order; n_passed: those none dropped; whole: None
+    where no filter was spared. costs: timings.
     tuples_us, profile_us: time spent on filters in regular execution, and on profile tuples.
     """
 
@@ -29,6 +30,7 @@ class FilterCounts:
     costs: Mapping[str, Sequence[CostSample]] = field(default_factory=dict)
     tuples_us: float = 0.0
     profile_us: float = 0.0
+    whole: WholeTuples | None = None
 
     @property
     def n_profiled(self) -> int:

@@ -21,10 +21,12 @@ from backend.model.filters import (
     DROPPED,
     PASSED,
     UNKNOWN,
+    WHOLE_EVERY,
     CostSample,
     Filter,
     Outcomes,
     Probing,
+    WholeTuples,
     shown_to,
 )
 from backend.model.functions import Functions
@@ -112,7 +114,12 @@ class PipelineOperator:
             },
             tuples_us=sum(tally.tuples_us for tally in tallies),
             profile_us=sum(tally.profile_us for tally in tallies),
+            whole=self._whole(tallies) if self.probing.spared else None,
         )
+
+    def _whole(self, tallies: Sequence[_Tally]) -> WholeTuples:
+        rows = [np.zeros(0, dtype=np.bool_), *(rows for tally in tallies for rows in tally.whole)]
+        return WholeTuples(np.concatenate(rows), sum(tally.n_passed_whole for tally in tallies))
 
     def asked(self, first: Rows, position: int) -> NDArray[np.bool_]:
         """Which of the profiled tuples dropped at ``first`` are to be shown to ``position``."""
@@ -128,8 +135,10 @@ class _Tally:
     n_filters: int
     n_taken: int = 0
     n_passed: int = 0
+    n_passed_whole: int = 0
     tuples_us: float = 0.0
     profile_us: float = 0.0
+    whole: list[NDArray[np.bool_]] = field(default_factory=list)
     evaluated: list[int] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)
     raised: list[int] = field(default_factory=list)
@@ -172,7 +181,9 @@ class _Filtering:
             batch = batch.append_column(ARRIVAL, pa.array(chunk.arrivals, pa.int64()))
         first, flaws = self._filter(batch)
         tally.tuples_us += watch.us()
-        self._profile.add(batch, first, chunk.sampled(operator.profile_prob))
+        drawn = operator.profile_prob
+        whole = chunk.sampled(drawn / WHOLE_EVERY)
+        self._profile.add(batch, first, chunk.sampled(drawn), whole)
         alive = first == _ALIVE
         aside = {row: text for row, text in flaws.items() if alive[row]}
         alive[list(aside)] = False
@@ -214,18 +225,26 @@ class _Profile:
         self, operator: PipelineOperator, evaluators: Sequence[Evaluator], tally: _Tally
     ) -> None:
         self._operator, self._evaluators, self._tally = operator, evaluators, tally
-        self._waiting: list[tuple[pa.RecordBatch, Rows]] = []
+        self._spared = operator.probing.spared_places(operator.order)
+        self._waiting: list[tuple[pa.RecordBatch, Rows, NDArray[np.bool_]]] = []
 
-    def add(self, batch: pa.RecordBatch, first: Rows, sampled: NDArray[np.bool_]) -> None:
+    def add(
+        self,
+        batch: pa.RecordBatch,
+        first: Rows,
+        sampled: NDArray[np.bool_],
+        whole: NDArray[np.bool_],
+    ) -> None:
         """Take in the sampled tuples of a batch. first: position of the filter that dropped each
-        tuple, or _ALIVE."""
+        tuple, or _ALIVE; whole: those of the sampled ones that no filter is spared."""
         watch = Stopwatch()
         rows: Rows = np.flatnonzero(sampled & (first != _ALIVE))
         self._tally.n_passed += int(sampled.sum()) - len(rows)
+        self._tally.n_passed_whole += int((whole & (first == _ALIVE)).sum())
         if len(rows):
-            self._waiting.append((batch.take(pa.array(rows)), first[rows]))
+            self._waiting.append((batch.take(pa.array(rows)), first[rows], whole[rows]))
         self._tally.profile_us += watch.us()
-        if sum(len(tuples) for tuples, _ in self._waiting) >= SHOWN_TOGETHER:
+        if sum(len(tuples) for tuples, *_ in self._waiting) >= SHOWN_TOGETHER:
             self.show()
 
     def show(self) -> None:
@@ -233,19 +252,22 @@ class _Profile:
         if not self._waiting:
             return
         watch, operator, tally = Stopwatch(), self._operator, self._tally
-        batch = pa.concat_batches([tuples for tuples, _ in self._waiting])
-        first = np.concatenate([dropped_by for _, dropped_by in self._waiting])
+        batch = pa.concat_batches([tuples for tuples, *_ in self._waiting])
+        first = np.concatenate([dropped_by for _, dropped_by, _ in self._waiting])
+        whole = np.concatenate([is_whole for *_, is_whole in self._waiting])
         self._waiting = []
         outcomes = np.full((len(batch), len(operator.filters)), UNKNOWN, dtype=np.int8)
         for place, evaluator in enumerate(self._evaluators):
             outcomes[first > place, place] = PASSED
             outcomes[first == place, place] = DROPPED
-            asked = np.flatnonzero(operator.asked(first, place))
+            is_asked = whole | ~self._spared[first, place]
+            asked = np.flatnonzero(is_asked & operator.asked(first, place))
             if len(asked):
                 evaluator.prepare(batch)
                 values = tally.timed(place, evaluator, batch, asked).values
                 outcomes[asked, place] = np.where(values == DROPPED, DROPPED, PASSED)
         tally.outcomes.append(outcomes)
+        tally.whole.append(whole)
         tally.profile_us += watch.us()
 
 

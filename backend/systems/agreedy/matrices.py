@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from backend.adaptive.evidence import finite
 from backend.adaptive.ordering.ranks import PS_PER_US, Picoseconds, rank
 from backend.adaptive.ordering.view import MatrixView
+from storage.vocabulary.planlog import SAMPLING
 from storage.vocabulary.records import Matrix
 
 #: Name prefix -> unit; the name ends in the query.
@@ -72,3 +73,11 @@ def view_matrices(
         )
         for prefix, cell in _CELLS.items()
     )
+
+
+def sampling_matrix(shares: Mapping[str, float]) -> tuple[Matrix, ...]:
+    """``sampling share``, by statistic of the plan log; none before the first look."""
+    if not shares:
+        return ()
+    cells = tuple((share,) for share in shares.values())
+    return (Matrix(SAMPLING, SAMPLING, tuple(shares), ("sampled",), cells, "prob"),)

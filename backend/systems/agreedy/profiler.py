@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from backend.adaptive.ordering.findings import Situation
 from backend.adaptive.ordering.ranks import PS_PER_US, Picoseconds, picoseconds
@@ -15,13 +14,15 @@ from backend.adaptive.ordering.window import ProfileWindow
 from backend.model.filters import DROPPED, BatchFiltered, Filter, Outcomes
 from backend.systems.agreedy.costs import CostWindow
 from backend.systems.agreedy.knobs import AgreedyKnobs
+from backend.systems.agreedy.sparing import KnownSample, marked, unmarked, with_passes
 
 
 class Taken(NamedTuple):
     """One step of the window: what came in and what went out, as bitsets.
 
     outcomes: int8[k, n], what came in, columns by filter; is_complete: all filters were asked.
-    n_expired: tuples that went out.
+    n_expired: tuples that went out. sample: all that is known of the batch, where filters were
+    spared; only whole tuples are in the window.
     """
 
     inserted: Columns
@@ -30,6 +31,7 @@ class Taken(NamedTuple):
     n_passed: int
     n_expired: int
     is_complete: bool
+    sample: KnownSample
 
     @property
     def n_new(self) -> int:
@@ -37,10 +39,9 @@ class Taken(NamedTuple):
         return len(self.outcomes)
 
     @property
-    def drops(self) -> NDArray[np.bool_]:
-        """bool[k, n]: which filters dropped what came in."""
-        drops: NDArray[np.bool_] = self.outcomes == DROPPED
-        return drops
+    def priceable(self) -> KnownSample:
+        """What orders can be priced on: nothing where not every filter was to be asked."""
+        return self.sample[: None if self.is_complete else 0]
 
 
 class Profiler:
@@ -67,9 +68,12 @@ class Profiler:
     def take(self, event: BatchFiltered, knobs: AgreedyKnobs, partial: bool) -> Taken:
         """Slide the window and take in the timings. partial: incomplete tuples may come in."""
         outcomes = self._fitted(event, partial)
-        n_passed = event.n_passed if outcomes is not None else 0
+        n_passed, whole = event.n_passed if outcomes is not None else 0, event.whole
         if outcomes is None:
-            outcomes = np.zeros((0, len(self.names)), dtype=np.int8)
+            outcomes, whole = np.zeros((0, len(self.names)), dtype=np.int8), None
+        sample = with_passes(outcomes, n_passed)
+        if whole is not None:
+            outcomes, n_passed = unmarked(outcomes[whole.rows]), whole.n_passed
         is_complete = event.probing.rule == "all"
         inserted = self.window.add(outcomes, n_passed, event.time_s, is_complete)
         since = None if knobs.keep_s is None else event.time_s - knobs.keep_s
@@ -77,7 +81,15 @@ class Profiler:
         expired = self.window.expire(knobs.keep_tuples, since)
         self.costs.add(event.costs)
         n_expired = held - len(self.window)
-        return Taken(inserted, expired, outcomes, n_passed, n_expired, is_complete)
+        return Taken(
+            inserted=inserted,
+            expired=expired,
+            outcomes=outcomes,
+            n_passed=n_passed,
+            n_expired=n_expired,
+            is_complete=is_complete,
+            sample=sample,
+        )
 
     def refresh(self, taken: Taken) -> None:
         """Bring V up to date with one step of the window."""
@@ -158,17 +170,20 @@ class Profiler:
         profiler.adopt(profiler.ordered_like(order))
         return profiler, words
 
-    def _fitted(self, event: BatchFiltered, partial: bool) -> Outcomes | None:
+    def _fitted(self, event: BatchFiltered, partial: bool) -> KnownSample | None:
         """The outcomes with columns by filter; None when they are of no use.
 
         They are not when a filter is missing, or when not all were asked and V needs all, or was
-        of another order.
+        of another order, nor when filters were spared for one that is gone.
         """
         place = {name: i for i, name in enumerate(event.filters)}
         if any(name not in place for name in self.names):
             return None
         if not partial and event.probing.rule != "all":
             return None
-        outcomes: Outcomes = event.outcomes[:, [place[name] for name in self.names]]
+        if event.whole is not None and len(place) != len(self.names):
+            return None
+        known = marked(event.outcomes, event.filters, event.probing)
+        outcomes: Outcomes = known[:, [place[name] for name in self.names]]
         dropped: Outcomes = outcomes[(outcomes == DROPPED).any(axis=1)]
         return dropped

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.adaptive.core import Cooldown, Evaluations, FollowUp
-from backend.adaptive.ordering.costing import tuple_costs
 from backend.adaptive.ordering.orders import cost_of_view, order_cost
 from backend.adaptive.ordering.policies import Policy, policy_class
 from backend.adaptive.ordering.ranks import PS_PER_US, Picoseconds
@@ -41,6 +40,7 @@ from backend.systems.agreedy.overhead import OverheadMeter
 from backend.systems.agreedy.pipeline import pipeline_of
 from backend.systems.agreedy.profiler import Profiler, Taken
 from backend.systems.agreedy.race import Race, RaceStep, Standing
+from backend.systems.agreedy.sparing import KnownSample, sample_prices
 from backend.systems.agreedy.steering import FilterPilot, look_record, spent_us, weighed_check
 from storage.vocabulary.records import Decision, DecisionOutcome, Event, Json, Matrix
 
@@ -59,15 +59,14 @@ class Seen(NamedTuple):
 
 
 class _Profiled(NamedTuple):
-    """Complete profile tuples of a batch: bool[k, n] drops by filter, passes; costs by filter."""
+    """Profile tuples of a batch that orders can be priced on; costs by filter."""
 
-    drops: NDArray[np.bool_]
-    n_passed: int
+    sample: KnownSample
     costs: tuple[Picoseconds, ...]
 
 
 def _price(order: Sequence[int], of: _Profiled) -> NDArray[np.float64]:
-    return tuple_costs(of.drops, of.n_passed, order, of.costs).us
+    return sample_prices(of.sample, order, of.costs)
 
 
 class FiltersReOptimizer:
@@ -134,7 +133,7 @@ class FiltersReOptimizer:
     def probing(self) -> Probing:
         """What the next batch's profile tuples are to be asked; a race needs everything."""
         if self._race.is_on or self.knobs.is_piloted:
-            return Probing("all")
+            return Probing("all", spared=frozenset() if self._race.is_on else self.pilot.spared)
         probe = self._policy.probe(self._profiler.view)
         name = None if probe.filter is None else self._profiler.names[probe.filter]
         return Probing(probe.rule, name)
@@ -281,10 +280,8 @@ class FiltersReOptimizer:
         costs = self._profiler.prices(self.knobs)
         asked = (event.evaluated.get(name, 0) for name in self._profiler.names)
         spent = sum(n * cost for n, cost in zip(asked, costs, strict=True)) / PS_PER_US
-        complete = taken.is_complete
-        drops, n_passed = taken.drops[: None if complete else 0], taken.n_passed * complete
-        self._follow_up.follow(event.n_tuples, spent, _Profiled(drops, n_passed, costs))
-        self._n_followed += taken.n_new + taken.n_passed
+        self._follow_up.follow(event.n_tuples, spent, _Profiled(taken.priceable, costs))
+        self._n_followed += len(taken.sample)
         if self._n_followed < self.knobs.least_samples:
             return []
         return self._follow_up.end(event.batch_id)

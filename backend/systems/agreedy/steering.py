@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.adaptive.ordering.costing import tuple_costs
 from backend.adaptive.ordering.findings import Situation
 from backend.adaptive.ordering.orders import greedy_order, optimal_order
 from backend.adaptive.ordering.ranks import PS_PER_US, Picoseconds
@@ -19,9 +19,16 @@ from backend.adaptive.planlog.records import LogJson, LogSchema, NamedStatistic
 from backend.adaptive.planlog.steered import SteeredLook
 from backend.adaptive.planlog.steering import Steering
 from backend.model.bits import pack
-from backend.model.filters import BatchFiltered
+from backend.model.filters import UNKNOWN, WHOLE_EVERY, BatchFiltered
 from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.profiler import Profiler, Taken
+from backend.systems.agreedy.sparing import (
+    KnownSample,
+    drop_shares,
+    sample_prices,
+    searched,
+    spared_of,
+)
 from storage.vocabulary.looks import LookFacts
 from storage.vocabulary.records import Decision
 
@@ -38,39 +45,45 @@ def log_schema(names: Sequence[str]) -> LogSchema:
 
 @dataclass(frozen=True, slots=True)
 class FilterOrders:
-    """Orders of some filters; samples are bool[T, n], which filters drop each tuple. costs: by
-    filter; incumbent: by place; is_optimal: all orders are searched where that can be done."""
+    """Orders of some filters. costs: by filter; incumbent: by place; is_optimal: all orders are
+    searched where that can be done; spared: filters, for what dropped the tuple."""
 
     names: tuple[str, ...]
     n_native: int
     costs: tuple[Picoseconds, ...]
     incumbent: tuple[int, ...]
     is_optimal: bool
+    spared: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def schema(self) -> LogSchema:
         """As ``log_schema``."""
         return log_schema(self.names)
 
-    def statistics(self, sample: NDArray[np.bool_]) -> Sequence[float]:
+    def statistics(self, sample: KnownSample) -> Sequence[float]:
         """float[2n]."""
-        return [*sample.mean(axis=0).tolist(), *(ps / PS_PER_US for ps in self.costs)]
+        return [*drop_shares(sample), *(ps / PS_PER_US for ps in self.costs)]
 
-    def search(self, sample: NDArray[np.bool_]) -> Sequence[LogJson]:
-        """The greedy order, or the best of all."""
-        columns, n_native = pack(sample.T), self.n_native
-        order = greedy_order(columns, self.costs, self.incumbent, n_native)
+    def search(self, sample: KnownSample) -> Sequence[LogJson]:
+        """The greedy order, or the best of all; of late, and of all where filters were spared."""
+        return [[self.names[x] for x in self._best(drops)] for drops in searched(sample)]
+
+    def _best(self, drops: NDArray[np.bool_]) -> Sequence[int]:
+        columns, n_native = pack(drops.T), self.n_native
         if self.is_optimal:
-            best = optimal_order(columns, self.costs, self.incumbent, len(sample), n_native)
-            order = best or order
-        return [[self.names[place] for place in order]]
+            best = optimal_order(columns, self.costs, self.incumbent, len(drops), n_native)
+            if best:
+                return best
+        return greedy_order(columns, self.costs, self.incumbent, n_native)
 
-    def prices(self, plan: LogJson, sample: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def prices(self, plan: LogJson, sample: KnownSample) -> NDArray[np.float64]:
         """float64[T], microseconds."""
-        return tuple_costs(sample, 0, self.places(plan), self.costs).us
+        return sample_prices(sample, self.places(plan), self.costs)
 
     def worst(self, old: LogJson, new: LogJson) -> float:
-        """Microseconds."""
+        """Microseconds; of an order that is none of late a whole tuple stands for others."""
+        if any((name, by) in self.spared for name, by in combinations(new, 2)):
+            return sum(self.costs) * WHOLE_EVERY / PS_PER_US
         return order_worst(self.places(old), self.places(new), self.costs) / PS_PER_US
 
     def places(self, plan: LogJson) -> list[int]:
@@ -86,13 +99,31 @@ class FilterPilot(Steering):
 
     def __init__(self, names: Sequence[str], t: int = 0) -> None:
         super().__init__(log_schema(names), t)
+        self._names = tuple(names)
+        self._n_asked, self._n_profiled = np.zeros(len(names), dtype=np.int64), 0
+        self._spared: tuple[frozenset[str], frozenset[tuple[str, str]]] | None = None
+        self.shares: dict[str, float] = {}
+
+    @property
+    def spared(self) -> frozenset[tuple[str, str]]:
+        """(filter, the one that dropped) of which no order of late has need, nor one that the log
+        chose where conditions were others."""
+        late, log = self.pilot.late.plans, self.pilot.log
+        if late is None:
+            return frozenset()
+        kept = late | log.chosen()
+        if self._spared is None or self._spared[0] != kept:
+            orders = [log.plans[digest] for digest in kept if digest in log.plans]
+            self._spared = kept, spared_of(self._names, orders)
+        return self._spared[1]
 
     def taken(self, n_tuples: int, taken: Taken) -> None:
-        """Profile tuples came in with a batch; those that not every filter was asked about are of
-        no use."""
-        passed = np.zeros((taken.n_passed, len(self.schema.statistics) // 2), dtype=np.bool_)
-        sample = np.concatenate([taken.drops, passed])
-        self.sampled(n_tuples, sample[: None if taken.is_complete else 0])
+        """Profile tuples came in with a batch; those that not every filter was to be asked about
+        are of no use."""
+        sample = taken.priceable
+        self._n_asked += (sample != UNKNOWN).sum(axis=0)
+        self._n_profiled += len(sample)
+        self.sampled(n_tuples, sample)
 
     def filtered(self, event: BatchFiltered, profiler: Profiler, knobs: AgreedyKnobs) -> None:
         """A batch ran under the order in force."""
@@ -106,8 +137,15 @@ class FilterPilot(Steering):
             profiler.prices(knobs),
             tuple(profiler.view.order),
             knobs.filter_algorithm == "optimal",
+            self.spared,
         )
-        return self.look(orders, list(profiler.order), knobs.least_samples, knobs.caution)
+        look = self.look(orders, list(profiler.order), knobs.least_samples, knobs.caution)
+        if look is not None and self._n_profiled:
+            shares = (self._n_asked / self._n_profiled).tolist()
+            drops = self.schema.statistics[: len(shares)]
+            self.shares = {drop.name: share for drop, share in zip(drops, shares, strict=True)}
+            self._n_asked[:], self._n_profiled = 0, 0
+        return look
 
 
 def spent_us(event: BatchFiltered, profiler: Profiler, knobs: AgreedyKnobs) -> float:

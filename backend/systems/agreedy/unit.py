@@ -14,6 +14,7 @@ from backend.model.ids import entity_id, unit_entity
 from backend.model.knobs import KnobSettings
 from backend.operators.contract import UnitResult
 from backend.operators.filters.pipeline import PipelineOperator
+from backend.systems.agreedy.matrices import sampling_matrix
 from backend.systems.agreedy.published import (
     entities_of,
     filter_samples,
@@ -131,7 +132,9 @@ class FilterUnit(PublishedUnit[AdoptFilters]):
         return samples + race_samples(id, standings, self._laps.us["race"])
 
     def _matrices(self) -> tuple[Matrix, ...]:
-        return (*self.core.matrices(), *race_matrices(self.core.standings))
+        core = self.core
+        shares = core.pilot.shares if core.knobs.is_piloted else {}
+        return (*core.matrices(), *race_matrices(core.standings), *sampling_matrix(shares))
 
     def _plan_record(self, adopted: AdoptFilters) -> PlanVersion:
         return plan_version(adopted, self._job.id, self._job.input, self.core.algorithm)
@@ -170,6 +173,7 @@ class FilterUnit(PublishedUnit[AdoptFilters]):
                 laps["view"],
                 laps["violations"],
             ),
+            whole=counts.whole,
         )
 
     def _only(self, queries: Sequence[ContinuousQuery]) -> ContinuousQuery | None:

@@ -27,16 +27,17 @@ from dashboard.panels.common.planlog_parts import (
 from dashboard.panels.contract import Drawing, PanelScope, Sheet
 from dashboard.views.numbers import form_of, shown_unit
 from dashboard.views.planlog import plan_log
-from dashboard.views.planlog_importance import PlanDrivers, plan_drivers
+from dashboard.views.planlog_importance import PlanDrivers, StatisticWeight, plan_drivers
 from dashboard.views.planlog_plans import LoggedPlan
 from dashboard.views.planlog_space import SpacePoint, SpaceView, build_space
 from storage.reader import Reader
 from storage.reading.plan_log import subjects
-from storage.vocabulary.planlog import AUTOPILOT
+from storage.vocabulary.planlog import AUTOPILOT, SAMPLING
 
 #: Bars of the most important statistics.
 _MOST_BARS: Final = 8
 _FEWEST_BARS: Final = 3
+_NO_SHARE: Final = "its sampling is not divided"
 _FOOT: Final = (
     "Shaded: what the nearest look chose. Larger marks: switches. Faint path: long ago. The table "
     "of plans has the signs of all."
@@ -120,7 +121,14 @@ def _row(point: SpacePoint, plan: LoggedPlan, context: Context) -> list[CellData
 def build_drivers(reader: Reader, context: Context, scope: PanelScope) -> PlanDrivers | None:
     """Up to the moment; None before the first look."""
     looks = read_looks(reader, context, scope)
-    return plan_drivers(plan_log(looks)) if looks else None
+    if not looks:
+        return None
+    stored = reader.matrix(context.run_id, SAMPLING, context.batch, scope.only)
+    if stored is None or looks[-1].subject:
+        return plan_drivers(plan_log(looks))
+    matrix = stored.matrix
+    shares = {name: share for name, (share,) in zip(matrix.rows, matrix.values, strict=True)}
+    return plan_drivers(plan_log(looks), shares)
 
 
 def draw_drivers(drivers: PlanDrivers, sheet: Sheet) -> Drawing:
@@ -135,7 +143,7 @@ def _bars(drivers: PlanDrivers) -> Component:
     driving = sum(row.fall > 0 for row in drivers.statistics)
     n = min(_MOST_BARS, max(_FEWEST_BARS, driving))
     shown, rest = drivers.statistics[:n], drivers.statistics[n:]
-    bars = [LogBar(row.name, row.fall, show(row.fall, "pct")) for row in shown]
+    bars = [LogBar(row.name, row.fall, _bar_words(row)) for row in shown]
     words = (
         f"Of {show(drivers.n, 'int')} looks that chose {show(drivers.n_plans, 'int')} plans, the "
         "share whose plan can no longer be predicted once the statistic is shuffled"
@@ -145,15 +153,22 @@ def _bars(drivers: PlanDrivers) -> Component:
     return static(html.Div([html.P(f"{words}{more}.", className="pw-dim"), drawn]))
 
 
+def _bar_words(row: StatisticWeight) -> str:
+    fall = show(row.fall, "pct")
+    return fall if row.share is None else f"{fall}, sampling share {show(row.share, 'pct')}"
+
+
 def _drivers_table(drivers: PlanDrivers) -> Component:
     columns = (
         TableColumn("Statistic"),
         TableColumn("Unit"),
         TableColumn("Drives", "pct", "", "looks whose plan is not predicted once it is shuffled"),
         TableColumn("Alone", "f2", "bits", "mutual information with the plan"),
+        TableColumn("Sampling share", "pct", "", "sampled tuples that the statistic is taken of"),
     )
     rows: list[list[CellData]] = [
-        [row.name, shown_unit(row.unit), row.fall, row.bits] for row in drivers.statistics
+        [row.name, shown_unit(row.unit), row.fall, row.bits, known(row.share, _NO_SHARE)]
+        for row in drivers.statistics
     ]
     return RowTable("Statistics, what drives most first", columns, rows)
 

@@ -18,6 +18,7 @@ from backend.model.conditions import (
 )
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.filters import (
+    WHOLE_EVERY,
     AdoptFilters,
     BatchFiltered,
     CostSample,
@@ -70,9 +71,9 @@ class Stream:
         """One batch; columns of drops: the core's filters, or ``names``."""
         names = [f.name for f in self.core.filters] if names is None else list(names)
         plan, probing = self.core.plan, self.core.probing
-        p = self.core.profile_prob
-        profiled = self.rng.random(len(drops)) < p
-        done = run_counted(drops, names, plan.order, probing, profiled)
+        p, draws = self.core.profile_prob, self.rng.random(len(drops))
+        profiled, whole = draws < p, draws < p / WHOLE_EVERY
+        done = run_counted(drops, names, plan.order, probing, profiled, whole)
         costs = {
             name: [CostSample(1, self.costs_us.get(name, 1.0))]
             for name in plan.order
@@ -93,6 +94,7 @@ class Stream:
             costs=costs,
             time_s=float(self.batch_id),
             spent=Shares(tuples_us=float(sum(done.evaluated.values()))),
+            whole=done.whole,
         )
         found = self.core.handle(event)
         self.instructions += found

@@ -35,13 +35,20 @@ def test_counting_is_executing(case: Case, data: st.DataObject) -> None:
     names = [f"F{i}" for i in range(case.n)]
     order = [names[x] for x in case.order]
     rule: ProbeRule = data.draw(st.sampled_from(["all", "one", "next", "none"]))
-    probing = Probing(rule, data.draw(st.sampled_from(names)) if rule == "one" else None)
+    pairs = st.tuples(st.sampled_from(names), st.sampled_from(names))
+    spared = data.draw(st.frozensets(pairs))
+    probing = Probing(rule, data.draw(st.sampled_from(names)) if rule == "one" else None, spared)
     rows = [*case.drops, [False] * case.n]
     profiled = data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows)))
     drops = np.array(rows, dtype=np.bool_)
-    found = run_counted(drops, names, order, probing, np.array(profiled))
-    slow = filter_executor.execute(rows, names, order, probing, profiled)
+    whole = [each and data.draw(st.booleans()) for each in profiled]
+    found = run_counted(drops, names, order, probing, np.array(profiled), np.array(whole))
+    slow = filter_executor.execute(rows, names, order, probing, profiled, whole)
     assert found.outcomes.tolist() == slow.outcomes.tolist()
+    assert (found.whole is None) == (slow.whole is None)
+    if found.whole is not None and slow.whole is not None:
+        assert found.whole.rows.tolist() == slow.whole.rows.tolist()
+        assert found.whole.n_passed == slow.whole.n_passed
     for field in ("n_matched", "evaluated", "dropped", "n_passed", "probed"):
         assert getattr(found, field) == getattr(slow, field), field
 

@@ -39,7 +39,7 @@ def test_an_order_is_left_for_a_better_one_and_kept_then(algorithm: str) -> None
 def test_no_order_costs_a_tuple_more_than_is_said(order: list[int], costs: list[int]) -> None:
     names, ps = ("F1", "F2", "F3", "F4"), tuple(cost * 1_000_000 for cost in costs)
     orders = FilterOrders(names, 0, ps, (0, 1, 2, 3), is_optimal=False)
-    every = np.array([[n >> bit & 1 for bit in range(4)] for n in range(16)], dtype=np.bool_)
+    every = np.array([[n >> bit & 1 for bit in range(4)] for n in range(16)], dtype=np.int8)
     old, new = list(names), [names[place] for place in order]
     more = orders.prices(new, every) - orders.prices(old, every)
     assert orders.worst(old, new) == pytest.approx(max(0.0, more.max()))

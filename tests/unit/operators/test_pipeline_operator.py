@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from backend.cql import parse_query
 from backend.model.conditions import Comparison, Condition, FunctionPredicate, WindowMember
-from backend.model.filters import DROPPED, PASSED, Filter, Probing
+from backend.model.filters import DROPPED, PASSED, WHOLE_EVERY, Filter, Probing
 from backend.model.functions import Function, Functions, Parameter
 from backend.model.schema import Schema
 from backend.operators.filters.native import NativeEvaluator
@@ -57,6 +58,7 @@ FUNCTIONS = Functions(
 )
 QUERY = parse_query("q", TEXT, {"S": NARROW}, FUNCTIONS)
 FILTERS = {f.name: f for f in pipeline_of(QUERY)}
+PAIRS = list(permutations(FILTERS, 2))
 
 
 def holds(condition: Condition, values: list[Any], attribute: str, type_name: str) -> list[bool]:
@@ -135,14 +137,24 @@ def operator(order: Sequence[str], probing: Probing, p: float) -> PipelineOperat
 
 
 @pytest.mark.parametrize(
-    ("rule", "p"), [("all", 0.0), ("all", 1.0), ("next", 0.4), ("one", 0.4), ("none", 1.0)]
+    ("rule", "p", "n_spared"),
+    [
+        ("all", 0.0, 0),
+        ("all", 1.0, 0),
+        ("all", 0.8, 9),
+        ("all", 1.0, 99),
+        ("next", 0.4, 0),
+        ("one", 0.4, 0),
+        ("none", 1.0, 0),
+    ],
 )
-def test_any_order_of_native_and_other_filters(rule: Any, p: float) -> None:
+def test_any_order_of_native_and_other_filters(rule: Any, p: float, n_spared: int) -> None:
     rows = tuples(500, 3)
     emitted, aside = set(), set()
     for turn in range(4):
         order = random.Random(turn).sample(list(FILTERS), len(FILTERS))
-        probing = Probing(rule, order[3] if rule == "one" else None)
+        spared = random.Random(turn).sample(PAIRS, min(n_spared, len(PAIRS)))
+        probing = Probing(rule, order[3] if rule == "one" else None, frozenset(spared))
         ready = operator(order, probing, p)
         flaws: dict[int, str] = {}
         work, found = ready.open(0, 0), []
@@ -156,8 +168,9 @@ def test_any_order_of_native_and_other_filters(rule: Any, p: float) -> None:
         aside.add(tuple(sorted(flaws.items())))
 
         table = [[drops(f, row) for f in FILTERS.values()] for row in rows]
-        draws = [d < p * 2**32 for c in chunks_of(NARROW, rows) for d in c.draws.tolist()]
-        slow = execute(table, list(FILTERS), order, probing, draws)
+        drawn = [d for c in chunks_of(NARROW, rows) for d in c.draws.tolist()]
+        draws, whole = ([d < share * 2**32 for d in drawn] for share in (p, p / WHOLE_EVERY))
+        slow = execute(table, list(FILTERS), order, probing, draws, whole)
         assert counts.n_evaluated == len(rows)
         assert list(counts.evaluated) == order
         assert counts.evaluated == slow.evaluated
@@ -165,6 +178,11 @@ def test_any_order_of_native_and_other_filters(rule: Any, p: float) -> None:
         assert len(found) == slow.n_matched - len(flaws)
         assert counts.n_passed == slow.n_passed
         assert sorted(counts.outcomes.tolist()) == sorted(slow.outcomes.tolist())
+        assert (counts.whole is None) == (slow.whole is None) == (not spared)
+        if counts.whole is not None and slow.whole is not None:
+            assert counts.whole.n_passed == slow.whole.n_passed
+            whole_rows = slow.outcomes[slow.whole.rows].tolist()
+            assert sorted(counts.outcomes[counts.whole.rows].tolist()) == sorted(whole_rows)
         asked = {name: sum(c.n_tuples for c in costs) for name, costs in counts.costs.items()}
         assert asked == {name: slow.evaluated[name] + slow.probed[name] for name in order}
     assert len(emitted) == len(aside) == 1
