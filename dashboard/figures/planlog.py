@@ -20,6 +20,8 @@ MOST_NAMED: Final = 6
 #: Parts of the path, each fainter than the next newer one, and the faintest.
 _FADES: Final = 10
 _FAINTEST: Final = 0.12
+#: Looks before the range of batches that the page is of.
+_BEFORE: Final = 0.2
 _GROUND_OPACITY: Final = 0.14
 _LONGEST_ORDER: Final = 34
 _LONGEST_NAME: Final = 48
@@ -32,7 +34,7 @@ def draw_space(view: SpaceView, theme: str | None = None) -> Figure:
     named = {place for place, _ in n_looks.most_common(MOST_NAMED)}
     traces = [
         _ground(view, colours),
-        *_path(view.points, colours),
+        *_path(view.points[view.since :], colours),
         *(_looks(view, plan, colours, plan.place in named) for plan in view.plans),
         _moment(view.points[-1], colours),
     ]
@@ -82,7 +84,7 @@ def _ground(view: SpaceView, colours: Palette) -> Trace:
 
 def _path(points: Sequence[SpacePoint], colours: Palette) -> list[Trace]:
     """From look to look; what is older is fainter."""
-    steps = len(points) - 1
+    steps = max(0, len(points) - 1)
     bounds = sorted({round(part * steps / _FADES) for part in range(_FADES + 1)})
     return [
         scatter(
@@ -100,7 +102,8 @@ def _path(points: Sequence[SpacePoint], colours: Palette) -> list[Trace]:
 
 
 def _looks(view: SpaceView, plan: LoggedPlan, colours: Palette, is_named: bool) -> Trace:
-    own = [point for point in view.points if point.place == plan.place]
+    places = [at for at, point in enumerate(view.points) if point.place == plan.place]
+    own = [view.points[at] for at in places]
     edges = [2.0 if point.switched else 0.5 for point in own]
     return scatter(
         name=f"{plan.name} {short(plan.text, _LONGEST_ORDER)}",
@@ -111,6 +114,7 @@ def _looks(view: SpaceView, plan: LoggedPlan, colours: Palette, is_named: bool) 
             "color": ink(colours, plan.place),
             "symbol": SIGNS[plan.place % len(SIGNS)][0],
             "size": [11 if point.switched else 8 for point in own],
+            "opacity": [1.0 if at >= view.since else _BEFORE for at in places],
             "line": {"color": colours.text, "width": edges},
         },
         customdata=[[point.batch, _said(point, plan, view.cost_unit)] for point in own],

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from dash import html
 from dash.development.base_component import Component
 
 from dashboard.base.context import Context
+from dashboard.components.attributes import attrs
 from dashboard.components.drawn import NAMESPACE, Drawn
 from dashboard.components.formats import show, with_mu
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.components.states import empty
 from dashboard.components.static import static
 from dashboard.figures.planlog import HEIGHT_PX, draw_space
+from dashboard.panels.brushed import within
 from dashboard.panels.common.planlog_parts import (
     LogBar,
     batch_cell,
@@ -60,26 +62,40 @@ class AxisPair(Drawn):
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> SpaceView | None:
     """Up to the moment; None before the first look."""
-    looks = read_looks(reader, context, scope)
-    if not looks:
+    read = read_looks(reader, context, scope)
+    if not read.looks:
         return None
-    entries = plan_log(looks)
-    names = [row.name for row in plan_drivers(entries).statistics]
-    plans = read_plans(reader, context, scope, looks)
+    entries = plan_log(read.looks)
+    names = [row.name for row in plan_drivers(within(entries, read.shown) or entries).statistics]
+    plans = read_plans(reader, context, scope, read.looks)
     logs = subjects(reader, context.run_id, scope.only)
-    return build_space(entries, plans, names, context.moment.show, logs)
+    space = build_space(entries, plans, names, context.moment.show, logs)
+    return space._replace(since=len(entries) - len(read.own), range=read.range)
 
 
 def draw(view: SpaceView, sheet: Sheet) -> Drawing:
     """The looks on two statistics; the table twin: a row for each look, newest first."""
     return Drawing(
-        body=AxisPair(view),
+        body=[AxisPair(view), _range(view)],
         figure=draw_space(view, sheet.theme),
         height=HEIGHT_PX,
         table=_table(view, sheet.context),
         foot=static(html.P(_FOOT, className="pw-dim")),
         note=f"{show(len(view.points), 'int')} looks; click one to go there",
     )
+
+
+def _range(view: SpaceView) -> Component | str:
+    """The range of batches that the page is of, and a click for the whole run."""
+    if not view.range:
+        return ""
+    n = len(view.points) - view.since
+    words = f"Of {view.range}: {show(n, 'int')} look{'s' * (n != 1)}; those before are faint. "
+    if not n:
+        words = f"No look was taken in {view.range}. "
+    clear = attrs(data_pw_span="")
+    whole = html.Button("Show the whole run", type="button", className="pw-link", **clear)
+    return static(html.P([words, whole], className="pw-log-range"))
 
 
 def _table(view: SpaceView, context: Context) -> Component:
@@ -117,18 +133,26 @@ def _row(point: SpacePoint, plan: LoggedPlan, context: Context) -> list[CellData
     ]
 
 
-def build_drivers(reader: Reader, context: Context, scope: PanelScope) -> PlanDrivers | None:
-    """Up to the moment; None before the first look."""
-    looks = read_looks(reader, context, scope)
-    return plan_drivers(plan_log(looks)) if looks else None
+class DriversShown(NamedTuple):
+    """What drives changes of plan. range: of batches, '' = the whole run."""
+
+    drivers: PlanDrivers
+    range: str
 
 
-def draw_drivers(drivers: PlanDrivers, sheet: Sheet) -> Drawing:
+def build_drivers(reader: Reader, context: Context, scope: PanelScope) -> DriversShown | None:
+    """Of the range on screen, up to the moment; None without a look there."""
+    read = read_looks(reader, context, scope)
+    entries = within(plan_log(read.looks), read.shown)
+    return DriversShown(plan_drivers(entries), read.range) if entries else None
+
+
+def draw_drivers(shown: DriversShown, sheet: Sheet) -> Drawing:
     """A bar for each statistic; the table twin: all of them, with what each says alone."""
-    if drivers.n_plans < 2:
-        words = "All looks chose one plan, so that nothing drove a change."
-        return Drawing(empty("No change of plan so far", words), table=_drivers_table(drivers))
-    return Drawing(_bars(drivers), table=_drivers_table(drivers))
+    words = "All looks chose one plan, so that nothing drove a change."
+    has_changed = shown.drivers.n_plans > 1
+    body = _bars(shown.drivers) if has_changed else empty("No change of plan", words)
+    return Drawing(body, table=_drivers_table(shown.drivers), note=shown.range)
 
 
 def _bars(drivers: PlanDrivers) -> Component:

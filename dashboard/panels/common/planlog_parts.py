@@ -14,6 +14,7 @@ from dashboard.components.formats import clock
 from dashboard.components.rows import CellData, jump_to
 from dashboard.figures.theme import N_INKS, SIGNS
 from dashboard.panels import records
+from dashboard.panels.brushed import BatchRange, range_shown, within
 from dashboard.panels.contract import Panel, PanelScope, RunFacts
 from dashboard.views.book import Book
 from dashboard.views.planlog import newest_log
@@ -35,6 +36,7 @@ def log_panel(**fields: Any) -> Panel[Any]:
         applies=_looked,
         news=("decisions", "plans", "run"),
         unit=True,
+        span=True,
         **fields,
     )
 
@@ -43,12 +45,31 @@ def _looked(facts: RunFacts) -> bool:
     return facts.looked
 
 
-def read_looks(reader: Reader, context: Context, scope: PanelScope) -> list[StoredLook]:
-    """Those of the newest log of the unit, up to the moment, MOST_LOOKS at most; of several by what
-    is decided those of the address."""
+class ReadLooks(NamedTuple):
+    """Looks of a log, oldest first. looks: up to the moment, or to the end of the range of batches
+    on screen; own: those in this range, all of them where it is the whole run."""
+
+    looks: list[StoredLook]
+    own: list[StoredLook]
+    shown: BatchRange | None
+
+    @property
+    def range(self) -> str:
+        """'batches 120 to 260'; '' = the whole run."""
+        return self.shown.words if self.shown else ""
+
+
+def read_looks(reader: Reader, context: Context, scope: PanelScope) -> ReadLooks:
+    """Those of the newest log of the unit, MOST_LOOKS at most; of several by what is decided those
+    of the address. Before the first look of all, the range of batches tells nothing."""
+    shown = range_shown(reader, context)
     subject = subject_shown(context.moment.show, subjects(reader, context.run_id, scope.only))
-    asked = context.run_id, context.batch, scope.only, MOST_LOOKS
-    return newest_log(looks_of(reader, *asked, subject))
+    asked = scope.only, MOST_LOOKS, subject
+    looks: Sequence[StoredLook] = ()
+    if shown is not None and context.batch is not None:
+        looks = looks_of(reader, context.run_id, min(context.batch, shown.last), *asked)
+    all = newest_log(looks or looks_of(reader, context.run_id, context.batch, *asked))
+    return ReadLooks(all, within(all, shown), shown)
 
 
 def read_plans(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,7 +41,7 @@ from storage.tables.rows import StoredLook
 from storage.vocabulary.records import Entity, PlanVersion
 from tests.unit.dashboard_pages.figures import checked, figures_in
 from tests.web import joins_run
-from tests.web.engine_run import UNIT, SelectionRun
+from tests.web.engine_run import UNIT
 from tests.web.joins_run import JoinsRun
 
 #: Conditions by name, and what the plans "ab" and "ba" cost in them.
@@ -262,22 +261,11 @@ def test_looks_of_a_log_before_are_left_out() -> None:
     assert newest_log([]) == []
 
 
-@pytest.fixture
-def services(tmp_path: Path) -> Iterator[Services]:
-    """A run of the engine under the autopilot, whose stream changes."""
-    run = SelectionRun(tmp_path / "run.db", "r1")
-    run.ask("knob", {"knob": "policy", "value": "autopilot", "scope": UNIT})
-    run.drift().close()
-    with open_reader(str(tmp_path / "run.db")) as reader:
-        settings = Settings(str(tmp_path / "run.db"), "a-token-for-tests")
-        yield Services(reader, None, settings, Hub(reader))
-
-
-def test_the_page_is_of_the_looks_up_to_the_moment(services: Services) -> None:
-    reader = services.reader
+def test_the_page_is_of_the_looks_up_to_the_moment(piloted: Services) -> None:
+    reader = piloted.reader
     context = replace(contexts.resolve(reader, Moment(run="r1")), theme="light")
     assert PLAN_LOG.has_records(read_facts(context, reader))
-    (figure,) = figures_in(PLAN_LOG.layout(context, services))
+    (figure,) = figures_in(PLAN_LOG.layout(context, piloted))
     assert checked(figure)
     looks = reader.looks("r1")
     at = looks[len(looks) // 2].batch
@@ -289,7 +277,7 @@ def test_the_page_is_of_the_looks_up_to_the_moment(services: Services) -> None:
     none = contexts.resolve(reader, Moment(run="r1", at=looks[0].batch - 1))
     assert planlog_returns.build_shares(reader, none, scope) is None
     assert planlog_returns.build_back(reader, none, scope) is None
-    assert PLAN_LOG.layout(replace(none, theme="light"), services)
+    assert PLAN_LOG.layout(replace(none, theme="light"), piloted)
 
 
 def test_the_page_shows_the_logs_of_a_network_subject_by_subject(tmp_path: Path) -> None:
