@@ -11,6 +11,7 @@ from dashboard.components.formats import clock, show
 from dashboard.components.plain import Figure, Trace, figure, heatmap, scatter
 from dashboard.figures.theme import BODY_PX, FINE_PX, SIGNS, Palette, ink, palette, short, template
 from dashboard.views.numbers import form_of, shown_unit
+from dashboard.views.planlog_pair import PairedLogs
 from dashboard.views.planlog_plans import LoggedPlan
 from dashboard.views.planlog_space import SpacePoint, SpaceView
 
@@ -38,6 +39,55 @@ def draw_space(view: SpaceView, theme: str | None = None) -> Figure:
         *(_looks(view, plan, colours, plan.place in named) for plan in view.plans),
         _moment(view.points[-1], colours),
     ]
+    return _space(view, traces, theme, {"batch": 0})
+
+
+def draw_pair(pair: PairedLogs, theme: str | None = None) -> Figure:
+    """The ground in the colours of the plans, and the looks by plan, hollow those of A."""
+    colours, space = palette(theme), pair.space
+    n_looks = Counter(point.place for point in space.points)
+    named = {place for place, _ in n_looks.most_common(MOST_NAMED)}
+    sides = {"A": space.points[: pair.n_a], "B": space.points[pair.n_a :]}
+    traces = [_ground(space, colours)]
+    for plan in space.plans:
+        own = {side: [p for p in points if p.place == plan.place] for side, points in sides.items()}
+        taken = [side for side in own if own[side]]
+        for side in taken:
+            is_named = plan.place in named and side == taken[-1]
+            traces.append(_of_side(side, own[side], plan, colours, space.cost_unit, is_named))
+    return _space(space, traces, theme, {})
+
+
+def _of_side(
+    side: str,
+    points: Sequence[SpacePoint],
+    plan: LoggedPlan,
+    colours: Palette,
+    cost_unit: str,
+    is_named: bool,
+) -> Trace:
+    colour, sign = ink(colours, plan.place), SIGNS[plan.place % len(SIGNS)][0]
+    edge = {"color": colour, "width": 1.6} if side == "A" else {"color": colours.text, "width": 0.6}
+    return scatter(
+        name=short(plan.text or plan.name, _LONGEST_ORDER),
+        mode="markers",
+        x=[point.x for point in points],
+        y=[point.y for point in points],
+        marker={
+            "color": colour,
+            "symbol": sign if side == "B" else f"{sign}-open",
+            "size": 9,
+            "line": edge,
+        },
+        customdata=[[f"{side} · {_said(point, plan, cost_unit)}"] for point in points],
+        hovertemplate="%{customdata[0]}<extra></extra>",
+        legendgroup=plan.digest,
+        showlegend=is_named,
+        meta={"plan": plan.digest, "side": side},
+    )
+
+
+def _space(view: SpaceView, traces: list[Trace], theme: str | None, meta: Any) -> Figure:
     return figure(
         traces,
         template=template(theme),
@@ -48,7 +98,7 @@ def draw_space(view: SpaceView, theme: str | None = None) -> Figure:
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": FINE_PX}},
         uirevision=f"plan-log {view.x} {view.y}",
-        meta={"batch": 0},
+        meta=meta,
     )
 
 
@@ -118,7 +168,7 @@ def _looks(view: SpaceView, plan: LoggedPlan, colours: Palette, is_named: bool) 
             "line": {"color": colours.text, "width": edges},
         },
         customdata=[[point.batch, _said(point, plan, view.cost_unit)] for point in own],
-        hovertemplate="%{customdata[1]}<extra></extra>",
+        hovertemplate="%{customdata[1]}<br>click: go to this batch<extra></extra>",
         showlegend=is_named,
         meta={"plan": plan.digest},
     )
@@ -148,5 +198,5 @@ def _said(point: SpacePoint, plan: LoggedPlan, cost_unit: str) -> str:
     return (
         f"batch {point.batch} · {clock(point.time)} · look #{point.decision}<br>"
         f"{verb} {plan.name}: {short(plan.text, _LONGEST_NAME)}<br>"
-        f"predicted {show(point.predicted, form)}{ran} {unit}<br>click: go to this batch"
+        f"predicted {show(point.predicted, form)}{ran} {unit}"
     )

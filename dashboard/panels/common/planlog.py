@@ -9,7 +9,6 @@ from dash.development.base_component import Component
 
 from dashboard.base.context import Context
 from dashboard.components.attributes import attrs
-from dashboard.components.drawn import NAMESPACE, Drawn
 from dashboard.components.formats import show, with_mu
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.components.states import empty
@@ -17,6 +16,7 @@ from dashboard.components.static import static
 from dashboard.figures.planlog import HEIGHT_PX, draw_space
 from dashboard.panels.brushed import within
 from dashboard.panels.common.planlog_parts import (
+    AxisPair,
     LogBar,
     batch_cell,
     log_bars,
@@ -34,7 +34,6 @@ from dashboard.views.planlog_plans import LoggedPlan
 from dashboard.views.planlog_space import SpacePoint, SpaceView, build_space
 from storage.reader import Reader
 from storage.reading.plan_log import subjects
-from storage.vocabulary.planlog import AUTOPILOT
 
 #: Bars of the most important statistics.
 _MOST_BARS: Final = 8
@@ -43,21 +42,6 @@ _FOOT: Final = (
     "Shaded: what the nearest look chose. Larger marks: switches. Faint path: long ago. The table "
     "of plans has the signs of all."
 )
-
-
-class AxisPair(Drawn):
-    """Two choices of a statistic, and one of what is decided where there are several logs, that go
-    into the address (modules/page_planlog.js)."""
-
-    _namespace = NAMESPACE
-    _type = "AxisPair"
-    _names = ("names", "x", "y", "subject", "subjects")
-
-    def __init__(self, view: SpaceView) -> None:
-        logs = [{"value": subject, "label": subject or AUTOPILOT} for subject in view.subjects]
-        super().__init__(
-            names=list(view.names), x=view.x, y=view.y, subject=view.subject, subjects=logs
-        )
 
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> SpaceView | None:
