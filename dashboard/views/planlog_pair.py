@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from dashboard.components.formats import show, with_mu
+from dashboard.components.formats import Format, show, with_mu
 from dashboard.views.numbers import form_of
 from dashboard.views.planlog import PlanLogEntry
 from dashboard.views.planlog_importance import plan_drivers, usual_moves
@@ -102,27 +102,28 @@ def known_share(a: Sequence[PlanLogEntry], b: Sequence[PlanLogEntry]) -> float:
 
 
 def pair_words(pair: PairedLogs) -> str:
-    """'82 % of B's 45 looks lie where A had looked. Both took 2 plans: …'"""
-    n = len(pair.space.points) - pair.n_a
+    """'Of the 45 looks of B, 82 % lie in regions that A knew. Both took 2 plans.'"""
+    n, n_both = len(pair.space.points) - pair.n_a, len(cost_lines(pair))
     looks = f"the {show(n, 'int')} looks" if n > 1 else "the one look"
     words = f"Of {looks} of B, {show(pair.known, 'pct')} lie in regions that A knew. "
-    both = [row for row in pair.plans if row.a and row.b]
-    if not both:
+    if not n_both:
         return f"{words}No plan was taken in both."
-    costs = "; ".join(_cost_words(row, pair.space.cost_unit) for row in both[:_NAMED])
-    more = f"; and {len(both) - _NAMED} more" if len(both) > _NAMED else ""
-    n_both = f"{len(both)} plans" if len(both) > 1 else "one plan"
-    return f"{words}Both took {n_both}: {costs}{more}."
+    return f"{words}Both took {f'{n_both} plans' if n_both > 1 else 'one plan'}."
 
 
-def _cost_words(row: PairedPlan, unit: str) -> str:
-    assert row.a
-    assert row.b
-    a, b = (
-        "nothing" if cost is None else show(cost, form_of(unit))
-        for cost in (row.a.measured, row.b.measured)
-    )
-    return f"{row.plan.text or row.plan.name} cost {a} in A, {b} in B ({with_mu(unit)})"
+def cost_lines(pair: PairedLogs) -> list[str]:
+    """'a → b: 2.29 in A, 1.00 in B, visits/tuple', of each plan of both, the most used first."""
+    form, unit = form_of(pair.space.cost_unit), with_mu(pair.space.cost_unit)
+    return [
+        f"{row.plan.text or row.plan.name}: {_cost(row.a, form)} in A, {_cost(row.b, form)} in B, "
+        f"{unit}"
+        for row in pair.plans
+        if row.a and row.b
+    ]
+
+
+def _cost(row: PlanShare, form: Format) -> str:
+    return "not measured" if row.measured is None else show(row.measured, form)
 
 
 def _listed(names: Sequence[str]) -> str:

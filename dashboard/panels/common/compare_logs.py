@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from dash import html
+from dash.development.base_component import Component
 
 from dashboard.base.context import Context
+from dashboard.components.attributes import attrs
 from dashboard.components.formats import with_mu
+from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable, TableColumn, known
 from dashboard.components.states import empty
 from dashboard.components.static import static
@@ -21,22 +24,27 @@ from dashboard.views.book import Book
 from dashboard.views.compare import ComparedStretch, before_log
 from dashboard.views.numbers import form_of
 from dashboard.views.planlog import PlanLogEntry, newest_log, plan_log
-from dashboard.views.planlog_pair import PairedLogs, pair_logs, pair_words, why_unlike
+from dashboard.views.planlog_pair import PairedLogs, cost_lines, pair_logs, pair_words, why_unlike
 from dashboard.views.planlog_plans import LoggedPlan, PlanShare, name_plans
-from dashboard.views.planlog_space import subject_shown
+from dashboard.views.planlog_space import BETWEEN, subject_shown
 from storage.reader import Reader
 from storage.reading.plan_log import looks_of, subjects
 from storage.vocabulary.planlog import AUTOPILOT
 
 _FOOT: Final = "Shaded: what the nearest look of either chose. Hollow: looks of A; filled: of B."
 
+#: Plans of both whose costs are said.
+_MOST_LINES: Final = 3
+
 
 class LogsShown(NamedTuple):
-    """Both logs, or why they are not drawn. before: of the address, in front of two statistics and
-    the log."""
+    """Both logs, or why they are not drawn. name: of the log, names: those of both. before: of the
+    address, in front of two statistics and the log."""
 
     pair: PairedLogs | None
     why_none: str = ""
+    name: str = ""
+    names: tuple[str, ...] = ()
     before: str = ""
 
 
@@ -57,15 +65,16 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> LogsShown | No
         one, other = (", ".join(own) or "nothing" for own in logs)
         return LogsShown(None, f"A logged {one}; B logged {other}: no log is of both.")
     name = subject_shown(asked.log, both)
+    shown = LogsShown(None, "", name, tuple(both), before_log(asked))
     a, b = _read(reader, asked.a, *logs[0][name]), _read(reader, asked.b, *logs[1][name])
     if a is None or b is None:
         side = "A" if a is None else "B"
-        return LogsShown(None, f"{name}: no look was taken in the batches of {side}.")
+        return shown._replace(why_none=f"{name}: no look was taken in the batches of {side}.")
     if why := why_unlike(a.schema, b.schema):
-        return LogsShown(None, f"{name}: {why}")
+        return shown._replace(why_none=f"{name}: {why}")
     pair = pair_logs(a.entries, b.entries, (a.plans, b.plans), asked.log)
-    space = pair.space._replace(subject=name, subjects=tuple(both))
-    return LogsShown(pair._replace(space=space), "", before_log(asked))
+    space = pair.space._replace(subject=name, subjects=(name,))
+    return shown._replace(pair=pair._replace(space=space))
 
 
 def _logs(reader: Reader, side: ComparedStretch) -> dict[str, tuple[str, str]]:
@@ -90,18 +99,39 @@ def _read(reader: Reader, side: ComparedStretch, unit: str, subject: str) -> _Si
 
 def draw(shown: LogsShown, sheet: Sheet) -> Drawing:
     """The looks of both on two statistics and a sentence; the table twin: a row for each plan."""
-    pair = shown.pair
+    pair, logs = shown.pair, _logs_to_choose(shown, sheet.context)
     if pair is None:
-        return Drawing(empty("The logs have no space in common", shown.why_none))
-    words = html.P(pair_words(pair), className="pw-log-sentence")
+        return Drawing([logs, empty("The logs have no space in common", shown.why_none)])
+    lines = cost_lines(pair)
+    more = [f"and {len(lines) - _MOST_LINES} more, in the table"] * (len(lines) > _MOST_LINES)
+    costs = html.Ul(
+        [html.Li(line) for line in (*lines[:_MOST_LINES], *more)], className="pw-log-back"
+    )
+    words = html.Div([html.P(pair_words(pair), className="pw-log-sentence"), costs])
     return Drawing(
-        body=[AxisPair(pair.space, shown.before), static(words)],
+        body=[logs, AxisPair(pair.space, shown.before), static(words)],
         figure=draw_pair(pair, sheet.theme),
         height=HEIGHT_PX,
         table=_table(pair),
         foot=static(html.P(_FOOT, className="pw-dim")),
         note=f"{pair.n_a} looks of A, {len(pair.space.points) - pair.n_a} of B",
     )
+
+
+def _logs_to_choose(shown: LogsShown, context: Context) -> Component | str:
+    if len(shown.names) < 2:
+        return ""
+    links = [
+        jump(
+            context,
+            name,
+            show=f"{shown.before}{BETWEEN * 2}{name}",
+            className="pw-chip-link",
+            **attrs(aria_current="true" if name == shown.name else None),
+        )
+        for name in shown.names
+    ]
+    return static(html.Nav(links, className="pw-chips", **attrs(aria_label="Which log")))
 
 
 def _table(pair: PairedLogs) -> RowTable:

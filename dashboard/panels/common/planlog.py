@@ -78,7 +78,7 @@ def _range(view: SpaceView) -> Component | str:
     if not n:
         words = f"No look was taken in {view.range}. "
     clear = attrs(data_pw_span="")
-    whole = html.Button("Show the whole run", type="button", className="pw-link", **clear)
+    whole = html.Button("Show the whole run", type="button", className="pw-button", **clear)
     return static(html.P([words, whole], className="pw-log-range"))
 
 

@@ -54,7 +54,7 @@ def test_it_goes_into_a_record_and_comes_back_nearest_first() -> None:
 def test_a_look_says_what_it_saw_with_its_interval(away: float) -> None:
     """Against the interval of the savings themselves."""
     saved = np.random.default_rng(3).normal(away, 0.4, 90)
-    offer = [golden.RECORD["offers"][0][0], 1.75, 90, saved.mean(), saved.var() * 90, 1.0]
+    offer = [golden.RECORD["rival"], 1.75, 90, saved.mean(), saved.var() * 90, 1.0]
     record = {**golden.RECORD, "offers": [offer]}
     terms = look_terms(record, "visits/tuple", golden.FORMS)
     rows = read(look_decision(record, terms, LookFacts("asc", 3, 4, 2, 1)).detail)

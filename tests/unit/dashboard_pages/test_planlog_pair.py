@@ -15,7 +15,7 @@ from dashboard.figures.planlog import draw_pair
 from dashboard.panels.common import compare_logs
 from dashboard.panels.contract import PanelScope, Sheet
 from dashboard.views.planlog import PlanLogEntry, plan_log
-from dashboard.views.planlog_pair import known_share, pair_logs, pair_words, why_unlike
+from dashboard.views.planlog_pair import cost_lines, known_share, pair_logs, pair_words, why_unlike
 from storage.reader import Reader, open_reader
 from tests.unit.dashboard_pages.figures import checked
 from tests.unit.dashboard_pages.test_pages import as_text
@@ -31,7 +31,7 @@ def north_too() -> list[PlanLogEntry]:
     looks = [look(1, "west", "ab", "ab"), look(2, "west", "ab", "ba"), look(3, "east", "ba", "ba")]
     north = [look(n, "east", "ba", "ba", statistics=[0.5, 3.0 + n]) for n in (4, 5)]
     entries = plan_log([*looks, *north])
-    turned = [dict(reversed(entry.statistics.items())) for entry in entries]
+    turned = [dict([*entry.statistics.items()][::-1]) for entry in entries]
     return [replace(e, statistics=own) for e, own in zip(entries, turned, strict=True)]
 
 
@@ -63,11 +63,9 @@ def test_the_share_that_was_known_is_that_of_looks_near_one_of_the_first() -> No
     assert west.a.measured == pytest.approx((4 * 1.0 + 3 * 4.0) / 7)
     assert west.b.measured == 1.0
     assert east.plan.text == "b → a"
-    words = pair_words(pair)
-    assert words.startswith(
-        "Of the 5 looks of B, 60.0\u2009% lie in regions that A knew. Both took 2"
-    )
-    assert "a → b cost 2.29 in A, 1.00 in B (visits/tuple)" in words
+    known = "Of the 5 looks of B, 60.0\u2009% lie in regions that A knew. Both took 2 plans."
+    assert pair_words(pair) == known
+    assert "a → b: 2.29 in A, 1.00 in B, visits/tuple" in cost_lines(pair)
 
 
 def test_plans_of_one_log_are_told_apart_from_those_of_both() -> None:
