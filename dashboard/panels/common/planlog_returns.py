@@ -93,10 +93,16 @@ def _bars(lines: list[SumLine], back: Hindsight) -> Component:
     bars = [
         LogBar(line.words, line.cost, f"{_sum(line.cost)} {with_mu(back.unit)}", "pw-log-spent")
         if line.is_spent
-        else LogBar(line.words, line.cost, _against(line.cost / spent - 1))
+        else LogBar(line.words, line.cost, _span(line, spent))
         for line in lines
     ]
     return log_bars("What was spent, and what others would have cost", bars)
+
+
+def _span(line: SumLine, spent: float) -> str:
+    """'−6.3 %', or '−11.6 % … +9.6 %' where it depends on prices that are guessed."""
+    low, high = (_against(cost / spent - 1) for cost in (line.low, line.high))
+    return low if low == high else f"{low} … {high}"
 
 
 def _sum(cost: float) -> str:
@@ -112,12 +118,11 @@ def _against(share: float) -> str:
 
 
 def _evidence(back: Hindsight) -> str:
-    guessed = max(0.0, 1 - back.known - back.near)
     return (
         f"Over {show(back.n_tuples, 'int')} tuples and {show(back.n_looks, 'int')} looks, among "
         f"the {len(back.plans)} plans that ran; in percent of what was spent. Of the prices "
         f"{show(back.known, 'pct')} are on record, {show(back.near, 'pct')} are from similar "
-        f"conditions, and {show(guessed, 'pct')} are the plan's average."
+        f"conditions, and {show(back.guessed, 'pct')} are guessed: the plan's average."
     )
 
 
