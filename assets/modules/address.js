@@ -3,7 +3,7 @@
 /** @typedef {{path: string, run: string | null, at: number | null, node: string | null, frozen: boolean, show: string | null, unit: string | null, heat: string | null, tables: string | null, span: string | null, scale: string | null, tour: string | null, stage: string | null}} Moment */
 
 /** What only the browser draws by: the server is not asked again when it changes. */
-export const OWN = ["heat", "span", "scale", "tour", "stage"];
+export const OWN = ["heat", "scale", "tour", "stage"];
 
 /** The moment of a page's path and search text; what is not there is null.
     @param {string} path
@@ -38,7 +38,7 @@ export function search(moment) {
   if (moment.node) fields.set("node", moment.node);
   if (moment.frozen && moment.at !== null) fields.set("frozen", "1");
   if (moment.show) fields.set("show", moment.show);
-  for (const name of ["unit", "tables", ...OWN]) if (moment[name]) fields.set(name, moment[name]);
+  for (const name of ["unit", "tables", "span", ...OWN]) if (moment[name]) fields.set(name, moment[name]);
   const text = fields.toString();
   return text ? "?" + text : "";
 }

@@ -52,9 +52,9 @@ on("shell", () => {
 export const shownBatch = () => (moment.at === null ? known.now : moment.at);
 
 function data() {
-  const { run, at, node, frozen, show, unit, tables } = moment;
+  const { run, at, node, frozen, show, unit, tables, span } = moment;
   const batch = at === null ? (known.ahead ?? known.now) : at;
-  return { run, at, node, frozen, show, unit, tables, batch, news };
+  return { run, at, node, frozen, show, unit, tables, span, batch, news };
 }
 
 /** Move: some fields of the moment; absent ones stay, but show and tables belong to their page.
@@ -180,7 +180,7 @@ export function fromLocation(path, text) {
 /* Links and anything else with data-pw-* move the moment without a page load. */
 document.addEventListener("click", function (event) {
   const plain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
-  const target = event.target instanceof Element && event.target.closest("[data-pw-path],[data-pw-at],[data-pw-node],[data-pw-unit],[data-pw-show]");
+  const target = event.target instanceof Element && event.target.closest("[data-pw-path],[data-pw-at],[data-pw-node],[data-pw-unit],[data-pw-show],[data-pw-span]");
   if (!target || !plain) return;
   event.preventDefault();
   const wanted = target.dataset;
@@ -190,6 +190,7 @@ document.addEventListener("click", function (event) {
   if (wanted.pwNode !== undefined) changes.node = wanted.pwNode || null;
   if (wanted.pwUnit !== undefined) changes.unit = wanted.pwUnit || null;
   if (wanted.pwShow !== undefined) changes.show = wanted.pwShow || null;
+  if (wanted.pwSpan !== undefined) changes.span = wanted.pwSpan || null;
   if (wanted.pwRun) changes.run = wanted.pwRun;
   go(changes);
 });

@@ -71,7 +71,7 @@ on("noted", () => {
   refresh(true);
 });
 
-const placeOf = ({ run, at, node, frozen, show, unit, tables }) => JSON.stringify([run, at, node, frozen, show, unit, tables]);
+const placeOf = ({ run, at, node, frozen, show, unit, tables, span }) => JSON.stringify([run, at, node, frozen, show, unit, tables, span]);
 
 on("layout", (data) => {
   asked = { place: placeOf(data), told };
@@ -95,13 +95,14 @@ const isTabled = (data, sections) => (data.tables || "").split(",").some((id) =>
 /* What the drawing of a panel depends on. watch: news that count at once; beat_ms: it also follows the
    batches, at most so often; whole: it shows the run as a whole, so that the cursor of a
    replay and the pinned node change nothing, nor LIVE numbers (they extend the traces), unless the
-   table of its section is what is looked at; show: it depends on the URL's show; layout: on what panels
+   table of its section is what is looked at; show, span: it depends on those of the URL; layout: on what panels
    there are; tables: sections whose tables it draws, when they are looked at. told: the news so far. */
 function keyOf(data, watch, { gaps, news, layouts }) {
   const { run, at, node, frozen, unit } = data;
   const live = currentMode() === "live";
   const key = { run, unit, frozen, news: frozen ? null : [gaps, ...watch.news.map((kind) => news[kind] || 0)] };
   if (watch.show) key.show = data.show;
+  if (watch.span) key.span = data.span;
   if (watch.layout) key.layouts = frozen ? null : layouts;
   const table = isTabled(data, watch.tables);
   if (watch.whole) return { ...key, at: frozen ? at : null, table: table ? data.batch : null };

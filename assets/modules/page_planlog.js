@@ -18,22 +18,22 @@ function select(label, said, names, value, change) {
   return h("label", null, h("span", { className: "pw-dim" }, label), field);
 }
 
-function Body({ names, x, y, subject, subjects }) {
+function Body({ names, x, y, subject, subjects, before }) {
   const statistics = names.map((name) => ({ value: name, label: name }));
   const [pair, setPair] = useState([x, y]);
   const choose = (across, up) => {
     setPair([across, up]);
-    go({ show: axesOf(across, up, subject) }, true);
+    go({ show: before + axesOf(across, up, subject) }, true);
   };
   return h(
     "div",
     { className: "pw-axis-pair" },
-    subjects.length > 1 && select("Log", "What is decided", subjects, subject, (log) => go({ show: axesOf("", "", log) }, true)),
+    subjects.length > 1 && select("Log", "What is decided", subjects, subject, (log) => go({ show: before + axesOf("", "", log) }, true)),
     select("Across", "Statistic across", statistics, pair[0], (name) => choose(name, swapped(name, pair[1], pair[0]))),
     select("Up", "Statistic up", statistics, pair[1], (name) => choose(swapped(name, pair[0], pair[1]), name))
   );
 }
 
-/** @param {{names: string[], x: string, y: string, subject: string, subjects: {value: string, label: string}[]}} props
-    names: the most important first; subjects: what is decided in each log */
+/** @param {{names: string[], x: string, y: string, subject: string, subjects: {value: string, label: string}[], before: string}} props
+    names: the most important first; subjects: what is decided in each log; before: of the show, in front */
 export const AxisPair = (props) => h(Body, { ...props, key: axesOf(props.x, props.y, props.subject) });

@@ -2,8 +2,8 @@
 
 The moment store protocol
 -------------------------
-``ids.MOMENT`` holds ``{"run", "at", "node", "frozen", "show", "unit", "tables", "batch",
-"news"}``:
+``ids.MOMENT`` holds ``{"run", "at", "node", "frozen", "show", "unit", "tables", "span",
+"batch", "news"}``:
 
 run     run id, or None = the newest running run that has a batch (else the newest that has one)
 at      batch pinned in the URL, or None = now
@@ -12,6 +12,7 @@ frozen  True when the user froze a running run (then ``at`` is set)
 show    what the page is narrowed to (a filter of its own), or None; left behind with the page
 unit    unit of the run that the page is about, or None = the first
 tables  ids of the sections looked at as tables, comma-separated, or None; left behind with the page
+span    the range of batches brushed on the strip ('120-260'), the last minutes ('15m'), or None
 batch   newest batch the browser knows of, or None before the first delta: what a LIVE page shows
 news    grows with every structural change: plan, decision, event, knob, command, query, run state
 
@@ -54,8 +55,8 @@ class RunReader(Protocol):
 @dataclass(frozen=True, slots=True)
 class Moment:
     """What the URL says: which run, which batch (None = now), which node, frozen or not, what the
-    page is narrowed to, which unit ('' = the run's first), and which sections are looked at as
-    tables (their ids)."""
+    page is narrowed to, which unit ('' = the run's first), which sections are looked at as tables
+    (their ids), and the range of batches on screen ('' = all)."""
 
     run: str | None = None
     at: int | None = None
@@ -64,6 +65,7 @@ class Moment:
     show: str | None = None
     unit: str = ""
     tables: tuple[str, ...] = ()
+    span: str = ""
 
     @classmethod
     def from_search(cls, search: str | None) -> Moment:
@@ -79,7 +81,16 @@ class Moment:
         frozen = bool(fields.get("frozen")) and at is not None
         named = [fields.get(name) or None for name in ("run", "node", "show")]
         tables = tuple(filter(None, (fields.get("tables") or "").split(",")))
-        return cls(named[0], at, named[1], frozen, named[2], fields.get("unit") or "", tables)
+        return cls(
+            run=named[0],
+            at=at,
+            node=named[1],
+            frozen=frozen,
+            show=named[2],
+            unit=fields.get("unit") or "",
+            tables=tables,
+            span=fields.get("span") or "",
+        )
 
     def search(self, **changes: Any) -> str:
         """The query string, '?'-prefixed, with some fields changed (at=12, node=None...)."""

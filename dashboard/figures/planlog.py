@@ -11,6 +11,7 @@ from dashboard.components.formats import clock, show
 from dashboard.components.plain import Figure, Trace, figure, heatmap, scatter
 from dashboard.figures.theme import BODY_PX, FINE_PX, SIGNS, Palette, ink, palette, short, template
 from dashboard.views.numbers import form_of, shown_unit
+from dashboard.views.planlog_pair import PairedLogs
 from dashboard.views.planlog_plans import LoggedPlan
 from dashboard.views.planlog_space import SpacePoint, SpaceView
 
@@ -20,6 +21,8 @@ MOST_NAMED: Final = 6
 #: Parts of the path, each fainter than the next newer one, and the faintest.
 _FADES: Final = 10
 _FAINTEST: Final = 0.12
+#: Looks before the range of batches that the page is of.
+_BEFORE: Final = 0.2
 _GROUND_OPACITY: Final = 0.14
 _LONGEST_ORDER: Final = 34
 _LONGEST_NAME: Final = 48
@@ -32,10 +35,59 @@ def draw_space(view: SpaceView, theme: str | None = None) -> Figure:
     named = {place for place, _ in n_looks.most_common(MOST_NAMED)}
     traces = [
         _ground(view, colours),
-        *_path(view.points, colours),
+        *_path(view.points[view.since :], colours),
         *(_looks(view, plan, colours, plan.place in named) for plan in view.plans),
         _moment(view.points[-1], colours),
     ]
+    return _space(view, traces, theme, {"batch": 0})
+
+
+def draw_pair(pair: PairedLogs, theme: str | None = None) -> Figure:
+    """The ground in the colours of the plans, and the looks by plan, hollow those of A."""
+    colours, space = palette(theme), pair.space
+    n_looks = Counter(point.place for point in space.points)
+    named = {place for place, _ in n_looks.most_common(MOST_NAMED)}
+    sides = {"A": space.points[: pair.n_a], "B": space.points[pair.n_a :]}
+    traces = [_ground(space, colours)]
+    for plan in space.plans:
+        own = {side: [p for p in points if p.place == plan.place] for side, points in sides.items()}
+        taken = [side for side in own if own[side]]
+        for side in taken:
+            is_named = plan.place in named and side == taken[-1]
+            traces.append(_of_side(side, own[side], plan, colours, space.cost_unit, is_named))
+    return _space(space, traces, theme, {})
+
+
+def _of_side(
+    side: str,
+    points: Sequence[SpacePoint],
+    plan: LoggedPlan,
+    colours: Palette,
+    cost_unit: str,
+    is_named: bool,
+) -> Trace:
+    colour, sign = ink(colours, plan.place), SIGNS[plan.place % len(SIGNS)][0]
+    edge = {"color": colour, "width": 1.6} if side == "A" else {"color": colours.text, "width": 0.6}
+    return scatter(
+        name=short(plan.text or plan.name, _LONGEST_ORDER),
+        mode="markers",
+        x=[point.x for point in points],
+        y=[point.y for point in points],
+        marker={
+            "color": colour,
+            "symbol": sign if side == "B" else f"{sign}-open",
+            "size": 9,
+            "line": edge,
+        },
+        customdata=[[f"{side} · {_said(point, plan, cost_unit)}"] for point in points],
+        hovertemplate="%{customdata[0]}<extra></extra>",
+        legendgroup=plan.digest,
+        showlegend=is_named,
+        meta={"plan": plan.digest, "side": side},
+    )
+
+
+def _space(view: SpaceView, traces: list[Trace], theme: str | None, meta: Any) -> Figure:
     return figure(
         traces,
         template=template(theme),
@@ -46,7 +98,7 @@ def draw_space(view: SpaceView, theme: str | None = None) -> Figure:
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": FINE_PX}},
         uirevision=f"plan-log {view.x} {view.y}",
-        meta={"batch": 0},
+        meta=meta,
     )
 
 
@@ -82,7 +134,7 @@ def _ground(view: SpaceView, colours: Palette) -> Trace:
 
 def _path(points: Sequence[SpacePoint], colours: Palette) -> list[Trace]:
     """From look to look; what is older is fainter."""
-    steps = len(points) - 1
+    steps = max(0, len(points) - 1)
     bounds = sorted({round(part * steps / _FADES) for part in range(_FADES + 1)})
     return [
         scatter(
@@ -100,7 +152,8 @@ def _path(points: Sequence[SpacePoint], colours: Palette) -> list[Trace]:
 
 
 def _looks(view: SpaceView, plan: LoggedPlan, colours: Palette, is_named: bool) -> Trace:
-    own = [point for point in view.points if point.place == plan.place]
+    places = [at for at, point in enumerate(view.points) if point.place == plan.place]
+    own = [view.points[at] for at in places]
     edges = [2.0 if point.switched else 0.5 for point in own]
     return scatter(
         name=f"{plan.name} {short(plan.text, _LONGEST_ORDER)}",
@@ -111,10 +164,11 @@ def _looks(view: SpaceView, plan: LoggedPlan, colours: Palette, is_named: bool) 
             "color": ink(colours, plan.place),
             "symbol": SIGNS[plan.place % len(SIGNS)][0],
             "size": [11 if point.switched else 8 for point in own],
+            "opacity": [1.0 if at >= view.since else _BEFORE for at in places],
             "line": {"color": colours.text, "width": edges},
         },
         customdata=[[point.batch, _said(point, plan, view.cost_unit)] for point in own],
-        hovertemplate="%{customdata[1]}<extra></extra>",
+        hovertemplate="%{customdata[1]}<br>click: go to this batch<extra></extra>",
         showlegend=is_named,
         meta={"plan": plan.digest},
     )
@@ -144,5 +198,5 @@ def _said(point: SpacePoint, plan: LoggedPlan, cost_unit: str) -> str:
     return (
         f"batch {point.batch} · {clock(point.time)} · look #{point.decision}<br>"
         f"{verb} {plan.name}: {short(plan.text, _LONGEST_NAME)}<br>"
-        f"predicted {show(point.predicted, form)}{ran} {unit}<br>click: go to this batch"
+        f"predicted {show(point.predicted, form)}{ran} {unit}"
     )

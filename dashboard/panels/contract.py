@@ -128,8 +128,8 @@ class Panel(Generic[V]):
     a moment, None hides the panel; reads the store and nothing else. draw: the view as html, figure
     and numbers. applies: whether a run has such records at all. news: kinds of records that draw it
     again. beats: it also follows plain batches. whole: it shows the run as a whole, so that the
-    cursor of a replay changes nothing. show: it depends on the URL's ``show``. unit: it is about
-    one unit of the run. values: it shows values as of the moment, and says over what they are
+    cursor of a replay changes nothing. show, span: it depends on those of the URL. unit: it is
+    about one unit of the run. values: it shows values as of the moment, and says over what they are
     averages where those of the batch are no longer kept.
 
     title: '' for one that draws its own cards. twin: False without a table. chart: what a screen
@@ -151,6 +151,7 @@ class Panel(Generic[V]):
     beats: bool = False
     whole: bool = False
     show: bool = False
+    span: bool = False
     unit: bool = False
     values: bool = False
     title: str = ""

@@ -48,6 +48,7 @@ def lay_out(panel: Panel[Any], context: Context, services: Services) -> Componen
         "beat_ms": BEAT_MS if panel.beats else 0,
         "whole": panel.whole,
         "show": panel.show,
+        "span": panel.span,
     }
     drawable = not panel.chart or context.theme is not None
     seen = fingerprint(panel, view, sheet) if drawable else None
@@ -193,7 +194,7 @@ def sheet_of(context: Context, services: Services, theme: str | None = None) -> 
 def fingerprint(panel: Panel[Any], view: Any, sheet: Sheet) -> str:
     """The fingerprint of what is on screen; a panel of the whole run does not see the cursor."""
     context = sheet.context
-    moment = replace(context.moment, tables=())
+    moment = replace(context.moment, tables=(), span="")
     at = None if panel.whole and context.mode != "frozen" else moment
     tabled = _is_tabled(panel, context)
     shown = (view, sheet.theme, sheet.locked, context.run_id, at, context.mode, tabled)

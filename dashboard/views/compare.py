@@ -49,12 +49,14 @@ class ComparedStretch(NamedTuple):
 
 
 class ComparedPair(NamedTuple):
-    """What the address asks for. branch: ``knob=value`` of the other future, or ''."""
+    """What the address asks for. branch: ``knob=value`` of the other future, or ''; log: two
+    statistics and a plan log as that of the Plan log page, or ''."""
 
     a: ComparedStretch
     b: ComparedStretch
     align: str = BY_BATCH
     branch: str = ""
+    log: str = ""
 
 
 class CommonPart(NamedTuple):
@@ -117,13 +119,14 @@ class ComparedDecision(NamedTuple):
 
 
 def parse(show: str | None, run: str, other: str, now: int | None) -> ComparedPair:
-    """What ``show`` asks for: ``run,first,last~run,first,last~time``; without one the run beside
-    another one, or its first half beside its second."""
+    """What ``show`` asks for: ``run,first,last~run,first,last~time``, then a branch and a plan log;
+    without one the run beside another one, or its first half beside its second."""
     parts = (show or "").split(_PARTS)
     if len(parts) >= 2:
         align = parts[2] if len(parts) > 2 and parts[2] == BY_TIME else BY_BATCH
         branch = parts[3] if len(parts) > 3 else ""
-        return ComparedPair(_stretch(parts[0], run), _stretch(parts[1], run), align, branch)
+        sides = _stretch(parts[0], run), _stretch(parts[1], run)
+        return ComparedPair(*sides, align, branch, _PARTS.join(parts[4:]))
     if other:
         return ComparedPair(ComparedStretch(other), ComparedStretch(run))
     half = (now or 0) // 2
@@ -143,7 +146,12 @@ def _whole(text: str) -> int | None:
 def address(asked: ComparedPair) -> str:
     """The ``show`` of what is asked for."""
     sides = (f"{s.run},{s.first},{'' if s.last is None else s.last}" for s in (asked.a, asked.b))
-    return _PARTS.join((*sides, asked.align, *filter(None, [asked.branch])))
+    return _PARTS.join((*sides, asked.align, asked.branch, asked.log)).rstrip(_PARTS)
+
+
+def before_log(asked: ComparedPair) -> str:
+    """The ``show`` up to the plan log."""
+    return _PARTS.join((address(asked._replace(branch="", log="")), asked.branch, ""))
 
 
 def ends_of(side: ComparedStretch, first: int | None, last: int | None) -> Ends | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +21,18 @@ LIKE: Final = 6.0
 
 
 class Hindsight(NamedTuple):
-    """What adapting returned between the looks of a log. plans: digests of those that ran, by the
-    columns of ``back``. first: cost of keeping the plan of the first stretch. n_tuples: that ran.
-    known, near: shares of the prices that are on record, and that are those of like conditions, [0,
-    1]. unit: of the sums. batches: of the look that ended each stretch; since: of the first look,
-    Unix s."""
+    """What adapting returned between the looks of a log. back: as estimated; least, most: if prices
+    that are guessed were the lowest, and the highest. plans: digests of those that ran, by the
+    columns of ``back``. firsts: cost of keeping the plan of the first stretch, of the three.
+    n_tuples: that ran. known, near: shares of the prices that are on record, and that are those of
+    like conditions, [0, 1]. unit: of the sums. batches: of the look that ended each stretch; since:
+    of the first look, Unix s."""
 
     back: AdaptivityReturn
+    least: AdaptivityReturn
+    most: AdaptivityReturn
     plans: tuple[str, ...]
-    first: float
+    firsts: tuple[float, float, float]
     n_looks: int
     n_tuples: int
     known: float
@@ -37,6 +40,11 @@ class Hindsight(NamedTuple):
     unit: str
     batches: tuple[int, ...]
     since: float
+
+    @property
+    def guessed(self) -> float:
+        """Share of the prices that nothing is known of, [0, 1]."""
+        return max(0.0, 1 - self.known - self.near)
 
 
 def look_back_on(looks: Sequence[StoredLook]) -> Hindsight | None:
@@ -53,26 +61,39 @@ def look_back_on(looks: Sequence[StoredLook]) -> Hindsight | None:
     prices = on_record(ended, plans)
     filled = like_filled(prices, np.array([record["statistics"] for record in records]))
     chosen = [plans.index(record["plan"]) for record in records]
-    more = guessed(filled - np.array([record["cost"] for record in records])[:, None], chosen)
+    own = np.array([record["cost"] for record in records])
+    more = filled - own[:, None]
     counts, unit = [record["ran"][0] for record in records], records[-1]["schema"]["cost_unit"]
     whole = 1 if "/" in unit else sum(counts)  # what is no cost of a tuple is told as a mean
     n_tuples = np.array(counts, dtype=np.float64) / whole
     measured = np.array([record["ran"][1] for record in records]) / whole
-    costs = np.maximum(0.0, measured[:, None] + more * n_tuples[:, None])
+    costs = [
+        np.maximum(0.0, measured[:, None] + each * n_tuples[:, None])
+        for each in (guessed(more, chosen), *guess_bounds(more, _cheapest(records) - own))
+    ]
     switching = float(np.mean([record["switching"] for record in records]))
     deciding = sum(look.record["deciding"] for look in looks)
+    back, least, most = (look_back(each, chosen, switching, deciding) for each in costs)
+    kept, low, high = (float(each[:, 0].sum()) for each in costs)
     return Hindsight(
-        look_back(costs, chosen, switching, deciding),
-        plans,
-        float(costs[:, 0].sum()),
-        len(looks),
-        sum(counts),
-        float(np.isfinite(prices).mean()),
-        float((np.isfinite(filled) & np.isnan(prices)).mean()),
-        unit.partition("/")[0],
-        tuple(look.batch for look in ended),
-        looks[0].time,
+        back=back,
+        least=least,
+        most=most,
+        plans=plans,
+        firsts=(kept, low, high),
+        n_looks=len(looks),
+        n_tuples=sum(counts),
+        known=float(np.isfinite(prices).mean()),
+        near=float((np.isfinite(filled) & np.isnan(prices)).mean()),
+        unit=unit.partition("/")[0],
+        batches=tuple(look.batch for look in ended),
+        since=looks[0].time,
     )
+
+
+def _cheapest(records: Sequence[Any]) -> NDArray[np.float64]:
+    """float64[T]: the least cost that each look knew of, a tuple."""
+    return np.array([min([r["cost"], *(cost for _, cost, *_ in r["offers"])]) for r in records])
 
 
 def why_none(looks: Sequence[StoredLook], back: Hindsight | None) -> str:
@@ -141,44 +162,89 @@ def guessed(more: NDArray[np.float64], chosen: Sequence[int]) -> NDArray[np.floa
     return whole
 
 
+def guess_bounds(
+    more: NDArray[np.float64], least: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """As guessed(), but as little and as much as a plan may cost: the cheapest that the look knew
+    of, as a search looked for it there; and the most that any plan is known to cost more.
+
+    least: float64[T], a tuple more than what ran."""
+    unknown = np.isnan(more)
+    low = np.where(unknown, np.minimum(0.0, least)[:, None], more)
+    return low, np.where(unknown, max(0.0, float(np.nanmax(more))), more)
+
+
 class SumLine(NamedTuple):
-    """What something cost or would have cost. is_spent: it did."""
+    """What something cost or would have cost. is_spent: it did; low, high: whatever the guessed
+    prices were."""
 
     words: str
     cost: float
+    low: float
+    high: float
     is_spent: bool = False
 
 
 def sum_lines(back: Hindsight) -> list[SumLine]:
     """What was spent, then the best in hindsight, the best first, switching paid for."""
-    own = back.back
-    return [
-        SumLine("spent", own.running + own.switching + own.deciding, True),
-        SumLine("best sequence", own.sequence.cost),
-        SumLine("best two plans", own.pair.cost),
-        SumLine("best single plan", own.single.cost),
-        SumLine("first plan kept", back.first),
-    ]
+    own, all = back.back, (back.back, back.least, back.most)
+    spent = own.running + own.switching + own.deciding
+    rows = {
+        "best sequence": [each.sequence.cost for each in all],
+        "best two plans": [each.pair.cost for each in all],
+        "best single plan": [each.single.cost for each in all],
+        "first plan kept": list(back.firsts),
+    }
+    others = [SumLine(words, cost, low, high) for words, (cost, low, high) in rows.items()]
+    return [SumLine("spent", spent, spent, spent, True), *others]
 
 
 _COUNTS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
 def returned_words(back: Hindsight) -> str:
-    """'Adapting returned 14 × what it cost; 71 % of it came from three switches.'"""
+    """'Adapting returned 14 × what it cost; 71 % of it came from three switches.' No verdict where
+    it depends on prices that are guessed."""
     sentence, saved = back.back.sentence(), back.back.saved
+    unit, low, high = with_mu(back.unit), back.least.saved, back.most.saved
+    if low <= 0 < high:
+        span = f"{show(-low, 'si')} {unit} less and {show(high, 'si')} {unit} more"
+        return (
+            f"It cannot be told whether adapting paid: {show(back.guessed, 'pct')} of the prices "
+            f"are guessed. The best single plan would have cost between {span} than what ran."
+        )
     if saved <= 0:
-        lost = f"{show(-saved, 'si')} {with_mu(back.unit)}"
         more = ", and what switching and looking cost" if sentence.ratio is not None else ""
-        return f"Adapting has not paid: the best single plan would have saved {lost}{more}."
+        words = f"the best single plan would have saved {show(-saved, 'si')} {unit}{more}"
+        return f"Adapting has not paid: {words}.{_lost_words(back)}"
     if sentence.ratio is None:
-        gain = f"{show(saved, 'si')} {with_mu(back.unit)}"
-        return f"Adapting saved {gain}, and deciding takes nothing of that kind."
-    ratio = sentence.ratio
-    times = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2f}"
+        return (
+            f"Adapting saved {show(saved, 'si')} {unit}, and deciding takes nothing of that kind."
+        )
+    price = back.back.switching + back.back.deciding
+    least, times, most = (_times(each / price) for each in (low, saved, high))
     words = f"Adapting returned {times} × what it cost"
+    if least != most:
+        guess = f"{show(back.guessed, 'pct')} of the prices are guessed"
+        words = f"Adapting returned {least} to {most} × what it cost, as {guess}"
     n = sentence.n_switches
     if not n:
         return f"{words}."
     which = f"{_COUNTS[n] if n < len(_COUNTS) else n} switch{'es' if n > 1 else ''}"
     return f"{words}; {100 * sentence.share:.0f} % of it came from {which}."
+
+
+def _lost_words(back: Hindsight) -> str:
+    """' Most was lost after the switch at batch 82.': the fewest with half of what they lost."""
+    lost = sorted((one for one in back.back.switches if one.saved < 0), key=lambda one: one.saved)
+    if not lost:
+        return ""
+    so_far = np.cumsum([each.saved for each in lost])
+    n = int(np.searchsorted(-so_far, -so_far[-1] / 2)) + 1
+    batches = ", ".join(str(back.batches[each.place - 1]) for each in lost[:n])
+    which = "switches at batches" if n > 1 else "switch at batch"
+    return f" Most was lost after the {which} {batches}."
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2f}"

@@ -15,7 +15,7 @@ from dashboard.views.planlog_importance import usual_moves
 from dashboard.views.planlog_plans import LoggedPlan
 
 #: Usual moves within which conditions are like others, as in the log itself.
-_LIMIT: Final = 4.0
+LIMIT: Final = 4.0
 
 
 class Recurrence(NamedTuple):
@@ -98,7 +98,7 @@ def _has_left(home: NDArray[np.float64], between: NDArray[np.float64]) -> bool:
     other, or in all there are. Where they were not, the plan came back by itself.
 
     home: float64[n], of the first stay; between: float64[T, n], both in usual moves."""
-    away = np.abs(between - home).max(axis=1) > _LIMIT
+    away = np.abs(between - home).max(axis=1) > LIMIT
     return bool(len(away) and (away.all() or (away[1:] & away[:-1]).any()))
 
 

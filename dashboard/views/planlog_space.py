@@ -47,7 +47,8 @@ class SpaceGround(NamedTuple):
 class SpaceView(NamedTuple):
     """names: statistics that can be chosen; x, y: those on the axes, with their units. points: the
     looks, oldest first; plans: that they chose, by place. cost_unit: of a cost a tuple. subject:
-    what is decided, subjects: what can be chosen of it."""
+    what is decided, subjects: what can be chosen of it. since: looks before the range of batches
+    that the page is of; range: in words, '' = the whole run."""
 
     names: tuple[str, ...]
     x: str
@@ -59,6 +60,8 @@ class SpaceView(NamedTuple):
     cost_unit: str
     subject: str = ""
     subjects: tuple[str, ...] = ("",)
+    since: int = 0
+    range: str = ""
 
 
 def build_space(

@@ -67,7 +67,8 @@ class LookFacts:
 class LookTerms(NamedTuple):
     """The four terms of a look, saving × dwell > switching + deciding, for the rival that came
     nearest. present, rival: plans, None without a rival; predicted: cost of the rival; n_saving,
-    mean: tuples that it was priced on, and what it saved there. saving: surely, -∞ = nothing is."""
+    mean, squares: tuples that it was priced on, what it saved there, and Σ (x - mean)². saving:
+    surely, -∞ = nothing is."""
 
     cost_unit: str
     present: Json
@@ -75,11 +76,18 @@ class LookTerms(NamedTuple):
     predicted: float | None
     n_saving: int
     mean: float
+    squares: float
     saving: float
     dwell: float
     switching: float
     deciding: float
     is_switch: bool
+
+    @property
+    def half(self) -> float | None:
+        """Half of the 95 % interval of the mean, None for less than two tuples."""
+        n = self.n_saving
+        return 1.96 * math.sqrt(self.squares / (n - 1) / n) if n > 1 else None
 
     @property
     def worth(self) -> float:
@@ -96,7 +104,8 @@ def look_terms(record: Json, cost_unit: str, forms: Json) -> LookTerms:
     """Those of a record. forms: digest -> plan."""
     rival, saving = record["rival"], record["saving"]
     offers = {plan: numbers for plan, *numbers in record["offers"]}
-    predicted, n, mean, *_ = offers[rival] if rival is not None else (None, 0, 0.0)
+    priced = offers[rival] if rival is not None else (None, 0, 0.0, 0.0)
+    predicted, n, mean, squares, *_ = priced
     return LookTerms(
         cost_unit=cost_unit,
         present=forms[record["plan"]],
@@ -104,6 +113,7 @@ def look_terms(record: Json, cost_unit: str, forms: Json) -> LookTerms:
         predicted=predicted,
         n_saving=n,
         mean=mean,
+        squares=squares,
         saving=-math.inf if saving is None else saving,
         dwell=record["dwell"],
         switching=record["switching"],
@@ -190,12 +200,13 @@ def _headroom(terms: LookTerms, due: int | None) -> dict[str, Any]:
     rows = [] if due is None else [_next_look(due)]
     if terms.rival is not None and not terms.is_switch and terms.dwell:
         needed, sure = terms.price / terms.dwell, max(0.0, terms.saving)
-        seen = f"so far {significant(sure)} ({significant(terms.mean)} on the sample)"
+        spread = "" if terms.half is None else f" ± {significant(terms.half)}"
+        seen = f"seen {significant(terms.mean)}{spread}, of it sure {significant(sure)}"
         if terms.mean < 0:
-            seen = f"but costs {significant(-terms.mean)} more on the sample"
+            seen = f"but costs {significant(-terms.mean)}{spread} more on the sample"
         words = (
             f"the nearest other plan has to save {significant(needed)} {_spoken(terms.cost_unit)} "
-            f"surely, {seen}"
+            f"surely; {seen}"
         )
         near = min(1.0, sure / needed) if needed else 1.0
         rows.insert(0, Headroom(words, max(0.0, needed - sure), terms.cost_unit, near))

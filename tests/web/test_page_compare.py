@@ -150,3 +150,25 @@ def test_a_branch_is_asked_of_the_engine_by_a_button(
     last = lively.reader.events("e2")[-1].event
     assert last.title == "the branch of e2 at batch 6 with mu = 0.9 has failed"
     assert "which workload file run e2 was made from is not on record" in last.detail
+
+
+def test_two_logs_stand_in_one_space(open_page: OpenPage, site: Site) -> None:
+    for name in ("log-a", "log-b"):
+        SelectionRun(site.path, name, policy="autopilot").drift().close()
+    plot = "document.querySelector('#pw-compare-logs-graph .js-plotly-plot')"
+    sides = f"{plot}.data.filter(trace => trace.meta && trace.meta.side)"
+    page = open_page("/compare?run=log-b&show=log-a,0,~log-b,0,~batch")
+    until(page, f"!!({plot} && {plot}.data && {sides}.length)")
+    n = {"A": len(site.reader.looks("log-a")), "B": len(site.reader.looks("log-b"))}
+    for side in "AB":
+        own = f"{sides}.filter(trace => trace.meta.side === '{side}').flatMap(trace => trace.x)"
+        assert page.evaluate(f"{own}.length") == n[side] > 3
+    panel = page.locator("#pw-compare-logs")
+    expect(panel).to_contain_text(f"Of the {n['B']} looks of B, 100")
+    across, up = page.get_by_label("Statistic across"), page.get_by_label("Statistic up")
+    before = up.input_value()
+    across.select_option(before)
+    until(page, f"{plot}.layout.xaxis.title.text.startsWith({before!r})")
+    page.get_by_label("Last batch of B").fill("1")
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(panel).to_contain_text("Of the one look of B, 100")

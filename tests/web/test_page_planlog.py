@@ -66,3 +66,30 @@ def test_the_statistics_are_chosen_in_the_address(open_page: OpenPage) -> None:
     page.goto(page.url.partition("/planlog")[0] + f"/plan?run={ENDED}")
     expect(page.locator("nav [data-pw-path='/plan']")).to_be_visible()
     expect(menu).to_be_hidden()
+
+
+def test_the_page_is_of_the_range_brushed_on_the_strip_until_a_click_clears_it(
+    open_page: OpenPage, looks: int
+) -> None:
+    page = drawn(open_page("/planlog?run=looks"))
+    line, note = page.locator("#pw-plan-log .pw-log-range"), page.locator("#pw-plan-shares-note")
+    expect(line).to_have_count(0)
+    box = page.locator(".pw-brush").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + box["height"] / 2, steps=4)
+    page.mouse.up()
+    until(page, "/^\\d+-\\d+$/.test(new URLSearchParams(location.search).get('span'))")
+    first, last = page.evaluate("new URLSearchParams(location.search).get('span')").split("-")
+    words = f"batches {first} to {last}"
+    expect(line).to_contain_text(f"Of {words}: ")
+    expect(note).to_contain_text(words)
+    whole, shown = f"{LOOKS}.flatMap(trace => trace.marker.opacity)", "filter(each => each === 1)"
+    until(page, f"0 < {whole}.{shown}.length && {whole}.{shown}.length < {looks}")
+    again = open_page(page.url[page.url.index("/planlog") :])
+    expect(again.locator("#pw-plan-shares-note")).to_contain_text(words)
+    page.get_by_role("button", name="Show the whole run").click()
+    expect(line).to_have_count(0)
+    expect(note).not_to_contain_text("batches")
+    until(page, f"{whole}.{shown}.length === {looks}")

@@ -90,7 +90,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> BranchView | N
     name, _, text = asked.branch.partition("=")
     knob = next((knob for knob in knobs if knob.name == name), knobs[0])
     value = _value(knob, text)
-    pair = address(asked._replace(branch=""))
+    pair = address(asked._replace(branch="", log=""))
     tries = ghost is not None and knob.name in estimated and value is not None
     decided = ghost.decided(reader, knob, value, run, at) if ghost is not None and tries else None
     value, runs = knob.value if value is None else value, reader.runs()

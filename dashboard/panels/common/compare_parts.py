@@ -60,7 +60,7 @@ class CompareForm(Drawn):
             for side in (view.asked.a, view.asked.b)
         ]
         runs = [list(pair) for pair in view.runs.items()]
-        align = "~".join(filter(None, [view.asked.align, view.asked.branch]))
+        align = address(view.asked).split("~", 2)[2]
         super().__init__(runs=runs, a=sides[0], b=sides[1], align=align)
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from dash import html
 from dash.development.base_component import Component
 
 from dashboard.base.context import Context
-from dashboard.components.drawn import NAMESPACE, Drawn
+from dashboard.components.attributes import attrs
 from dashboard.components.formats import show, with_mu
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.components.states import empty
 from dashboard.components.static import static
 from dashboard.figures.planlog import HEIGHT_PX, draw_space
+from dashboard.panels.brushed import within
 from dashboard.panels.common.planlog_parts import (
+    AxisPair,
     LogBar,
     batch_cell,
     log_bars,
@@ -32,7 +34,7 @@ from dashboard.views.planlog_plans import LoggedPlan
 from dashboard.views.planlog_space import SpacePoint, SpaceView, build_space
 from storage.reader import Reader
 from storage.reading.plan_log import subjects
-from storage.vocabulary.planlog import AUTOPILOT, SAMPLING
+from storage.vocabulary.planlog import SAMPLING
 
 #: Bars of the most important statistics.
 _MOST_BARS: Final = 8
@@ -44,43 +46,42 @@ _FOOT: Final = (
 )
 
 
-class AxisPair(Drawn):
-    """Two choices of a statistic, and one of what is decided where there are several logs, that go
-    into the address (modules/page_planlog.js)."""
-
-    _namespace = NAMESPACE
-    _type = "AxisPair"
-    _names = ("names", "x", "y", "subject", "subjects")
-
-    def __init__(self, view: SpaceView) -> None:
-        logs = [{"value": subject, "label": subject or AUTOPILOT} for subject in view.subjects]
-        super().__init__(
-            names=list(view.names), x=view.x, y=view.y, subject=view.subject, subjects=logs
-        )
-
-
 def build(reader: Reader, context: Context, scope: PanelScope) -> SpaceView | None:
     """Up to the moment; None before the first look."""
-    looks = read_looks(reader, context, scope)
-    if not looks:
+    read = read_looks(reader, context, scope)
+    if not read.looks:
         return None
-    entries = plan_log(looks)
-    names = [row.name for row in plan_drivers(entries).statistics]
-    plans = read_plans(reader, context, scope, looks)
+    entries = plan_log(read.looks)
+    names = [row.name for row in plan_drivers(within(entries, read.shown) or entries).statistics]
+    plans = read_plans(reader, context, scope, read.looks)
     logs = subjects(reader, context.run_id, scope.only)
-    return build_space(entries, plans, names, context.moment.show, logs)
+    space = build_space(entries, plans, names, context.moment.show, logs)
+    return space._replace(since=len(entries) - len(read.own), range=read.range)
 
 
 def draw(view: SpaceView, sheet: Sheet) -> Drawing:
     """The looks on two statistics; the table twin: a row for each look, newest first."""
     return Drawing(
-        body=AxisPair(view),
+        body=[AxisPair(view), _range(view)],
         figure=draw_space(view, sheet.theme),
         height=HEIGHT_PX,
         table=_table(view, sheet.context),
         foot=static(html.P(_FOOT, className="pw-dim")),
         note=f"{show(len(view.points), 'int')} looks; click one to go there",
     )
+
+
+def _range(view: SpaceView) -> Component | str:
+    """The range of batches that the page is of, and a click for the whole run."""
+    if not view.range:
+        return ""
+    n = len(view.points) - view.since
+    words = f"Of {view.range}: {show(n, 'int')} look{'s' * (n != 1)}; those before are faint. "
+    if not n:
+        words = f"No look was taken in {view.range}. "
+    clear = attrs(data_pw_span="")
+    whole = html.Button("Show the whole run", type="button", className="pw-button", **clear)
+    return static(html.P([words, whole], className="pw-log-range"))
 
 
 def _table(view: SpaceView, context: Context) -> Component:
@@ -118,25 +119,33 @@ def _row(point: SpacePoint, plan: LoggedPlan, context: Context) -> list[CellData
     ]
 
 
-def build_drivers(reader: Reader, context: Context, scope: PanelScope) -> PlanDrivers | None:
-    """Up to the moment; None before the first look."""
-    looks = read_looks(reader, context, scope)
-    if not looks:
+class DriversShown(NamedTuple):
+    """What drives changes of plan. range: of batches, '' = the whole run."""
+
+    drivers: PlanDrivers
+    range: str
+
+
+def build_drivers(reader: Reader, context: Context, scope: PanelScope) -> DriversShown | None:
+    """Of the range on screen, up to the moment; None without a look there."""
+    read = read_looks(reader, context, scope)
+    entries = within(plan_log(read.looks), read.shown)
+    if not entries:
         return None
     stored = reader.matrix(context.run_id, SAMPLING, context.batch, scope.only)
-    if stored is None or looks[-1].subject:
-        return plan_drivers(plan_log(looks))
-    matrix = stored.matrix
-    shares = {name: share for name, (share,) in zip(matrix.rows, matrix.values, strict=True)}
-    return plan_drivers(plan_log(looks), shares)
+    shares: dict[str, float | None] = {}
+    if stored is not None and not read.looks[-1].subject:
+        pairs = zip(stored.matrix.rows, stored.matrix.values, strict=True)
+        shares = {name: share for name, (share,) in pairs}
+    return DriversShown(plan_drivers(entries, shares), read.range)
 
 
-def draw_drivers(drivers: PlanDrivers, sheet: Sheet) -> Drawing:
+def draw_drivers(shown: DriversShown, sheet: Sheet) -> Drawing:
     """A bar for each statistic; the table twin: all of them, with what each says alone."""
-    if drivers.n_plans < 2:
-        words = "All looks chose one plan, so that nothing drove a change."
-        return Drawing(empty("No change of plan so far", words), table=_drivers_table(drivers))
-    return Drawing(_bars(drivers), table=_drivers_table(drivers))
+    words = "All looks chose one plan, so that nothing drove a change."
+    has_changed = shown.drivers.n_plans > 1
+    body = _bars(shown.drivers) if has_changed else empty("No change of plan", words)
+    return Drawing(body, table=_drivers_table(shown.drivers), note=shown.range)
 
 
 def _bars(drivers: PlanDrivers) -> Component:

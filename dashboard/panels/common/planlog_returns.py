@@ -13,6 +13,7 @@ from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.components.states import empty
 from dashboard.components.static import static
+from dashboard.panels.brushed import within
 from dashboard.panels.common.planlog_parts import (
     LogBar,
     batch_cell,
@@ -40,45 +41,50 @@ from storage.reader import Reader
 
 
 class ReturnShown(NamedTuple):
-    """What adapting returned, and the plans by digest; or why it cannot be told."""
+    """What adapting returned, and the plans by digest; or why it cannot be told. range: of batches,
+    '' = the whole run."""
 
     hindsight: Hindsight | None
     plans: dict[str, LoggedPlan]
     why_none: str = ""
+    range: str = ""
 
 
 class SharesShown(NamedTuple):
-    """The plans of a log. unit: of their costs; n_tuples: that ran between looks."""
+    """The plans of a log. unit: of their costs; n_tuples: that ran between looks; range: of
+    batches, '' = the whole run."""
 
     rows: list[PlanShare]
     unit: str
     n_tuples: int
+    range: str
 
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> ReturnShown | None:
-    """Up to the moment; None before the first look."""
-    looks = read_looks(reader, context, scope)
-    if not looks:
+    """Of the range on screen, up to the moment; None without a look there."""
+    read = read_looks(reader, context, scope)
+    if not read.own:
         return None
-    hindsight = look_back_on(looks)
-    if why := why_none(looks, hindsight):
-        return ReturnShown(None, {}, why)
-    return ReturnShown(hindsight, read_plans(reader, context, scope, looks))
+    hindsight = look_back_on(read.own)
+    if why := why_none(read.own, hindsight):
+        return ReturnShown(None, {}, why, read.range)
+    return ReturnShown(hindsight, read_plans(reader, context, scope, read.looks), "", read.range)
 
 
 def draw(shown: ReturnShown, sheet: Sheet) -> Drawing:
     """One sentence and a bar for each sum; the table twin: sums and switches."""
     back = shown.hindsight
     if back is None:
-        return Drawing(empty("No return can be told", shown.why_none))
+        return Drawing(empty("No return can be told", shown.why_none), note=shown.range)
     lines = sum_lines(back)
     body = html.Div([html.P(returned_words(back), className="pw-log-sentence"), _bars(lines, back)])
+    of = f"of {shown.range}" if shown.range else f"since {clock(back.since)}"
     tables = [_sums(lines, back), _switches(back, shown.plans, sheet.context)]
     return Drawing(
         static(body),
         foot=static(html.P(_evidence(back), className="pw-dim")),
         table=html.Div(tables, className="pw-twin-tables"),
-        note=f"estimated, against the best single plan, since {clock(back.since)}",
+        note=f"estimated, against the best single plan, {of}",
     )
 
 
@@ -87,10 +93,16 @@ def _bars(lines: list[SumLine], back: Hindsight) -> Component:
     bars = [
         LogBar(line.words, line.cost, f"{_sum(line.cost)} {with_mu(back.unit)}", "pw-log-spent")
         if line.is_spent
-        else LogBar(line.words, line.cost, _against(line.cost / spent - 1))
+        else LogBar(line.words, line.cost, _span(line, spent))
         for line in lines
     ]
     return log_bars("What was spent, and what others would have cost", bars)
+
+
+def _span(line: SumLine, spent: float) -> str:
+    """'−6.3 %', or '−11.6 % … +9.6 %' where it depends on prices that are guessed."""
+    low, high = (_against(cost / spent - 1) for cost in (line.low, line.high))
+    return low if low == high else f"{low} … {high}"
 
 
 def _sum(cost: float) -> str:
@@ -106,12 +118,11 @@ def _against(share: float) -> str:
 
 
 def _evidence(back: Hindsight) -> str:
-    guessed = max(0.0, 1 - back.known - back.near)
     return (
         f"Over {show(back.n_tuples, 'int')} tuples and {show(back.n_looks, 'int')} looks, among "
         f"the {len(back.plans)} plans that ran; in percent of what was spent. Of the prices "
         f"{show(back.known, 'pct')} are on record, {show(back.near, 'pct')} are from similar "
-        f"conditions, and {show(guessed, 'pct')} are the plan's average."
+        f"conditions, and {show(back.guessed, 'pct')} are guessed: the plan's average."
     )
 
 
@@ -153,13 +164,14 @@ def _switches(back: Hindsight, plans: dict[str, LoggedPlan], context: Context) -
 
 
 def build_shares(reader: Reader, context: Context, scope: PanelScope) -> SharesShown | None:
-    """Up to the moment; None before the first look."""
-    looks = read_looks(reader, context, scope)
-    if not looks:
+    """Of the range on screen, up to the moment; None without a look there."""
+    read = read_looks(reader, context, scope)
+    entries = within(plan_log(read.looks), read.shown)
+    if not entries:
         return None
-    entries = plan_log(looks)
-    rows = plan_shares(entries, read_plans(reader, context, scope, looks))
-    return SharesShown(rows, entries[-1].cost_unit, sum(row.n_tuples for row in rows))
+    rows = plan_shares(entries, read_plans(reader, context, scope, read.looks))
+    n_tuples = sum(row.n_tuples for row in rows)
+    return SharesShown(rows, entries[-1].cost_unit, n_tuples, read.range)
 
 
 def draw_shares(shown: SharesShown, sheet: Sheet) -> Drawing:
@@ -179,6 +191,7 @@ def draw_shares(shown: SharesShown, sheet: Sheet) -> Drawing:
     words = f"Plans, the most used first; costs in {with_mu(shown.unit)}"
     table = RowTable(words, columns, rows, className="pw-log-plans")
     note = f"of {show(shown.n_tuples, 'int')} tuples that ran between looks"
+    note += f" of {shown.range}" if shown.range else ""
     return Drawing(table, note=note)
 
 
@@ -197,10 +210,10 @@ def _share(row: PlanShare, context: Context) -> list[CellData]:
 
 
 def build_back(reader: Reader, context: Context, scope: PanelScope) -> list[Recurrence] | None:
-    """Up to the moment; None while nothing came back."""
-    looks = read_looks(reader, context, scope)
-    entries = plan_log(looks)
-    return recurrences(entries, read_plans(reader, context, scope, looks)) or None
+    """In the range on screen, up to the moment; None while nothing came back."""
+    read = read_looks(reader, context, scope)
+    rows = recurrences(plan_log(read.looks), read_plans(reader, context, scope, read.looks))
+    return within(rows, read.shown) or None
 
 
 def draw_back(rows: list[Recurrence], sheet: Sheet) -> Drawing:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 
+import numpy as np
 import pytest
 
 from backend.adaptive.core import Cooldown
 from backend.adaptive.headroom import cooling, moving, overtaking, recorded, saving, waiting_for
 from storage.vocabulary.headroom import read
+from storage.vocabulary.looks import LookFacts, look_decision, look_terms
+from tests.golden import store_v4 as golden
 
 
 def test_an_operator_overtakes_when_it_drops_so_much_more() -> None:
@@ -44,3 +48,19 @@ def test_it_goes_into_a_record_and_comes_back_nearest_first() -> None:
     assert read(stored) == [near, far]
     assert recorded([]) == {}
     assert read({}) == read(None) == []
+
+
+@pytest.mark.parametrize("away", [0.15, -0.15])
+def test_a_look_says_what_it_saw_with_its_interval(away: float) -> None:
+    """Against the interval of the savings themselves."""
+    saved = np.random.default_rng(3).normal(away, 0.4, 90)
+    offer = [golden.RECORD["rival"], 1.75, 90, saved.mean(), saved.var() * 90, 1.0]
+    record = {**golden.RECORD, "offers": [offer]}
+    terms = look_terms(record, "visits/tuple", golden.FORMS)
+    rows = read(look_decision(record, terms, LookFacts("asc", 3, 4, 2, 1)).detail)
+    words = next(row.words for row in rows if "nearest other plan" in row.words)
+    half = 1.96 * saved.std(ddof=1) / math.sqrt(90)
+    seen = f"{abs(saved.mean()):.3g} ± {half:.3g}"
+    end = f"seen {seen}, of it sure 0.00123" if away > 0 else f"but costs {seen} more on the sample"
+    needed = (1900.0 + 380.0) / 50000
+    assert words == f"the nearest other plan has to save {needed:.3g} visits/tuple surely; {end}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from dashboard.serving.settings import Settings
 from dashboard.views.book import Book
 from dashboard.views.planlog import newest_log, plan_log, terms_words
 from dashboard.views.planlog_hindsight import (
+    guess_bounds,
     guessed,
     like_filled,
     look_back_on,
@@ -34,6 +34,7 @@ from dashboard.views.planlog_hindsight import (
 from dashboard.views.planlog_importance import plan_drivers
 from dashboard.views.planlog_plans import LoggedPlan, name_plans, plan_shares
 from dashboard.views.planlog_recurrences import back_words, recurrences
+from dashboard.views.planlog_returns import look_back
 from dashboard.views.planlog_space import axes, build_space, subject_shown
 from dashboard.views.planlog_story import tell_log, with_log
 from dashboard.views.postmortem import Sentence, Story
@@ -43,7 +44,7 @@ from storage.tables.rows import StoredLook
 from storage.vocabulary.records import Entity, PlanVersion
 from tests.unit.dashboard_pages.figures import checked, figures_in
 from tests.web import joins_run, recorded_filters
-from tests.web.engine_run import UNIT, SelectionRun
+from tests.web.engine_run import UNIT
 from tests.web.joins_run import JoinsRun
 from tests.web.recorded_filters import FilterRecording
 
@@ -171,13 +172,47 @@ def test_hindsight_is_of_what_looks_priced() -> None:
         "Adapting returned 14 × what it cost; 50 % of it came from one switch."
     )
     assert back.batches[own.switches[0].place - 1] == 5
+    assert back.least == back.most == own
 
 
 def test_adapting_that_lost_says_so() -> None:
     astray = [look(1, "west", "ab", "ba"), look(2, "west", "ba", "ab"), look(3, "west", "ab", "ab")]
     back = look_back_on(astray)
     assert back is not None
-    assert returned_words(back).startswith("Adapting has not paid: the best single plan")
+    words = returned_words(back)
+    assert words.startswith("Adapting has not paid: the best single plan")
+    assert words.endswith("Most was lost after the switch at batch 1.")
+
+
+def test_a_verdict_that_guessed_prices_decide_is_not_told() -> None:
+    """Nobody knows what "ba" costs in the west: as little as "ab", or as much as "ab" in the
+    east."""
+    west = [look(n, "west", "ab", "ab", offers=[]) for n in (1, 2, 3)]
+    east = [look(4, "east", "ab", "ba"), *(look(n, "east", "ba", "ba") for n in (5, 6))]
+    back = look_back_on([*west, *east])
+    assert back is not None
+    assert (back.least.saved, back.most.saved) == (-3000, 6000)
+    assert returned_words(back) == (
+        "It cannot be told whether adapting paid: 25.0\u2009% of the prices are guessed. The best "
+        "single plan would have cost between 3.0k visits less and 6.0k visits more than what ran."
+    )
+    single = next(line for line in sum_lines(back) if line.words == "best single plan")
+    assert (single.low, single.high) == (6000, 15000)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_adapting_saved_lies_between_the_bounds_of_what_is_guessed(seed: int) -> None:
+    """Prices are known, and then some of plans that neither ran nor were the cheapest are not."""
+    rng = np.random.default_rng(seed)
+    more = rng.normal(1, 2, (30, 4))
+    chosen = rng.integers(0, 4, 30).tolist()
+    more[np.arange(30), chosen] = 0.0
+    hidden = (rng.random((30, 4)) < 0.4) & (more > more.min(axis=1)[:, None])
+    hidden &= more < np.sort(more, axis=None)[-1]
+    hidden[np.arange(30), chosen] = False
+    low, high = guess_bounds(np.where(hidden, np.nan, more), more.min(axis=1))
+    saved = [look_back(5 + each, chosen, 1.0, 0.0).saved for each in (low, more, high)]
+    assert saved == sorted(saved)
 
 
 def test_prices_come_from_like_conditions_and_else_from_what_is_usual() -> None:
@@ -264,22 +299,11 @@ def test_looks_of_a_log_before_are_left_out() -> None:
     assert newest_log([]) == []
 
 
-@pytest.fixture
-def services(tmp_path: Path) -> Iterator[Services]:
-    """A run of the engine under the autopilot, whose stream changes."""
-    run = SelectionRun(tmp_path / "run.db", "r1")
-    run.ask("knob", {"knob": "policy", "value": "autopilot", "scope": UNIT})
-    run.drift().close()
-    with open_reader(str(tmp_path / "run.db")) as reader:
-        settings = Settings(str(tmp_path / "run.db"), "a-token-for-tests")
-        yield Services(reader, None, settings, Hub(reader))
-
-
-def test_the_page_is_of_the_looks_up_to_the_moment(services: Services) -> None:
-    reader = services.reader
+def test_the_page_is_of_the_looks_up_to_the_moment(piloted: Services) -> None:
+    reader = piloted.reader
     context = replace(contexts.resolve(reader, Moment(run="r1")), theme="light")
     assert PLAN_LOG.has_records(read_facts(context, reader))
-    (figure,) = figures_in(PLAN_LOG.layout(context, services))
+    (figure,) = figures_in(PLAN_LOG.layout(context, piloted))
     assert checked(figure)
     looks = reader.looks("r1")
     at = looks[len(looks) // 2].batch
@@ -291,7 +315,7 @@ def test_the_page_is_of_the_looks_up_to_the_moment(services: Services) -> None:
     none = contexts.resolve(reader, Moment(run="r1", at=looks[0].batch - 1))
     assert planlog_returns.build_shares(reader, none, scope) is None
     assert planlog_returns.build_back(reader, none, scope) is None
-    assert PLAN_LOG.layout(replace(none, theme="light"), services)
+    assert PLAN_LOG.layout(replace(none, theme="light"), piloted)
 
 
 def test_the_page_shows_the_logs_of_a_network_subject_by_subject(tmp_path: Path) -> None:
