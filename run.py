@@ -256,11 +256,11 @@ def tour(options: argparse.Namespace, rest: list[str]) -> int:
 def begin_store(options: argparse.Namespace) -> None:
     """A new store begins with a recorded run of the workload, or of the flights, which plays until
     the first batch is there; of a workload of one's own it would tell nothing."""
-    from storage.exchange.recordings import lay_recording
+    from storage.exchange.recordings import READS_XZ, lay_recording
 
     if options.workload is None or options.workload in shipped_workloads():
-        own = RECORDINGS / f"{options.workload}.planwatch.gz"
-        lay_recording(own if own.exists() else RECORDING, options.store)
+        own = RECORDINGS / f"{options.workload}.planwatch.xz"
+        lay_recording(own if READS_XZ and own.exists() else RECORDING, options.store)
 
 
 def serve(options: argparse.Namespace, rest: list[str]) -> int:

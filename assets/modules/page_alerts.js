@@ -3,7 +3,7 @@
    AlertForm: choices [[words, entity, property], ...], disabled (why no rule can be made, or ''). */
 import { callApi } from "./api.js";
 import { choiceOf, exampleOf } from "./choices.js";
-import { announce, byId, on, setAttr, setText } from "./core.js";
+import { announce, byId, emit, on, setAttr, setText } from "./core.js";
 import { currentMode, known, shownBatch } from "./moment.js";
 import { note } from "./notes.js";
 import { h, useState } from "./react.js";
@@ -19,6 +19,7 @@ async function look() {
   const at = currentMode() === "live" || shownBatch() === null ? "" : `?at=${shownBatch()}`;
   const answer = await callApi("GET", `/runs/${encodeURIComponent(known.run)}/alerts${at}`);
   if (!answer.ok) return;
+  emit("alerts", answer.body);
   const firing = answer.body.filter((one) => one.fires);
   const badge = byId("pw-alert-count");
   if (!badge) return;

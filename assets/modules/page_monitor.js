@@ -3,6 +3,7 @@
 import { choiceOf } from "./choices.js";
 import { byId, toast } from "./core.js";
 import { go } from "./moment.js";
+import { named, note } from "./notes.js";
 
 const FIELD = "pw-monitor-add";
 
@@ -40,6 +41,14 @@ document.addEventListener("input", (event) => {
   if (!picked) return;
   field.value = "";
   addGraph(picked.dataset.show);
+});
+
+/* The graphs on screen under a name, for every run. */
+document.addEventListener("click", async (event) => {
+  const button = event.target instanceof Element && event.target.closest("[data-pw-board-save]");
+  if (!(button instanceof HTMLButtonElement) || button.disabled) return;
+  const name = await named("Save these graphs as");
+  if (name) note("board", name, { show: button.dataset.pwBoardSave }, `Saved as ${name}`);
 });
 
 /* A graph in the address with another title; see dashboard/views/monitor.py. Without a title it has

@@ -36,11 +36,12 @@ function isUnderPointer(gd, point) {
 
 /** A mark of an event was clicked: go to its batch. A click beside one, or the first of a double click,
     which resets the zoom, leaves the moment alone: hovering finds a point of every line at any place.
-    A figure says where its marks have their batch (layout.meta.batch: place in customdata). */
+    A figure says where its marks have their batch (layout.meta.batch: place in customdata), and whether a
+    click beside them counts (anywhere), as where bars stand side by side. */
 export function markClick(gd, { points }) {
-  const { batch } = gd.layout.meta || {};
+  const { batch, anywhere } = gd.layout.meta || {};
   if (batch === undefined) return;
-  const hit = points.find((point) => isUnderPointer(gd, point));
+  const hit = points.find((point) => anywhere || isUnderPointer(gd, point));
   window.clearTimeout(leaving);
   if (hit && !pointer.double) leaving = window.setTimeout(() => go({ at: hit.customdata[batch] }), DOUBLE_MS);
 }

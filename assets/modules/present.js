@@ -20,5 +20,6 @@ on("present", (names) => {
   const node = setText("pw-present", text);
   if (!node) return;
   node.hidden = !text;
+  setAttr(node, "data-n", String(names.length));
   setAttr(node, "title", `${text}: ${names.map((name) => name || "no name given").join(", ")}`);
 });

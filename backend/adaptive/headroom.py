@@ -39,12 +39,11 @@ def saving(who: str, old: float, new: float, least: float, unit: str) -> Headroo
     """A plan that would run if it cost less. old, new: costs in ``unit``; least: share of the old
     one that it has to save."""
     missing = max(0.0, new - old * (1 - least))
-    cheaper = f"{percent(least)} less than" if least else "less than"
+    needed = f"it needs to be {percent(least)} cheaper" if least else "it needs to be cheaper"
     if new == old:
-        words = f"{who} costs the same ({number(new)}): it would have to cost {cheaper} that"
+        words = f"{who} costs the same ({number(new)}): {needed}"
     else:
-        costs = "{} against {}".format(*numbers(new, old))
-        words = f"{who} would have to cost {cheaper} the plan in force ({costs})"
+        words = "{} costs {}, the plan in force {}: {}".format(who, *numbers(new, old), needed)
     near = 1.0 if missing == 0 or not new else old * (1 - least) / new
     return Headroom(words, missing, unit, near)
 

@@ -102,9 +102,21 @@ def _fitting(schema: Schema, columns: Sequence[pa.Array[Any]]) -> pa.Table:
     return pa.Table.from_arrays([*columns, none, none], schema=told_schema(schema))
 
 
+#: Type -> what its values are called.
+_WORDS: Final = {
+    **{name: f"a whole number of {n_bits} bits" for name, n_bits in INTEGER_BITS.items()},
+    "float": "a number",
+    "double": "a number",
+    "boolean": "true or false",
+    "date": "a date",
+    "timestamp": "a time",
+    "string": "text",
+}
+
+
 def no_value(attribute: str, type_name: str) -> str:
     """The reason for a misfit whose value does not fit."""
-    return f"{attribute} is no {type_name}"
+    return f"{attribute} is not {_WORDS[type_name]}"
 
 
 def shortened(text: str) -> str:
@@ -166,7 +178,7 @@ def fit_value(value: Any, type_name: str) -> Any:
         return None
     fitted = _FITTERS[type_name](value, type_name)
     if fitted is None:
-        raise MisfitError(f"{value!r} is no {type_name}")
+        raise MisfitError(f"{value!r} is not {_WORDS[type_name]}")
     return fitted
 
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from backend.model.schema import Schema, folded
 from backend.workloads.blocks import Content
-from backend.workloads.contract import MisfitError, fit_table
+from backend.workloads.contract import MisfitError, fit_table, no_value
 from backend.workloads.row_groups import GroupStatistics, Passing, RowGroup
 from backend.workloads.text_values import read_texts
 
@@ -143,5 +143,5 @@ def _constant(text: str | None, name: str, schema: Schema, n: int) -> pa.Array:
     assert attribute is not None
     column, bad = read_texts(pa.array([text], pa.string()), attribute.type)
     if bad.any():
-        raise MisfitError(f"in its path, {name} is no {attribute.type}")
+        raise MisfitError(f"in its path, {no_value(name, attribute.type)}")
     return pa.repeat(column[0], n)

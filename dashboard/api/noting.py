@@ -1,4 +1,5 @@
-"""Handlers of what people write down: notes, sets of knob values, alert rules, saved queries.
+"""Handlers of what people write down: notes, sets of knob values, alert rules, saved queries, sets
+of graphs.
 
 They ask nothing of the engine, so a run that ended takes them too; none is ever overwritten.
 """
@@ -31,15 +32,18 @@ WRITABLE: Final = tuple(kind for kind in NOTED if kind != "forget")
 PACKED_MEDIA: Final = "application/gzip"
 LONGEST_NAME: Final = 200
 LONGEST_BODY: Final = 20_000
+#: Kinds that are shown with every run.
+_SHARED: Final = ("sql", "board")
 KIND = Param("kind", "string", f"One of {', '.join(WRITABLE)}.", default="note")
 
 
 @dataclass(frozen=True, slots=True)
 class NoteRequest:
-    """Write something down. kind: note, preset, alert or sql. name: of a note its text. body: of a
-    note {"batch"}; of a preset {"values": [{"knob", "scope", "value"}]}; of an alert rule
+    """Write something down. kind: one of WRITABLE. name: of a note its text. body: of a note
+    {"batch"}; of a preset {"values": [{"knob", "scope", "value"}]}; of an alert rule
     {"entity", "property", "relation", "threshold", "for_s", "webhook"}, or {"silence", "seconds"}
-    of a rule by its name; of a saved query {"text"}."""
+    of a rule by its name; of a saved query {"text"}; of a board {"show"}, its graphs as an address
+    of the Monitor page has them."""
 
     kind: str
     name: str
@@ -72,8 +76,8 @@ def write_note(call: ApiCall) -> Reply:
 def forget_note(call: ApiCall) -> Reply:
     """Withdraw what was written down; it stays in the audit log."""
     number, reader = read_number(call.path["number"], "note"), call.services.reader
-    saved = (note for note in reader.noted("sql") if note.id == number)  # shown with every run
-    command = reader.command(find_run(call).id, number) or next(saved, None)
+    shared = (note for kind in _SHARED for note in reader.noted(kind) if note.id == number)
+    command = reader.command(find_run(call).id, number) or next(shared, None)
     if command is None or command.kind not in WRITABLE:
         raise missing("note", number)
     payload = {"command": number, "name": command.payload.get("name", "")}
@@ -97,11 +101,17 @@ def _why_no_query(body: Mapping[str, Any]) -> str:
     return "" if isinstance(body.get("text"), str) else "a saved query needs text"
 
 
+def _why_no_board(body: Mapping[str, Any]) -> str:
+    show = body.get("show")
+    return "" if isinstance(show, str) and show else "a board needs show, its graphs"
+
+
 #: Why a body does not fit its kind, or ''.
 _UNFIT: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     "alert": why_no_rule,
     "preset": _why_no_preset,
     "sql": _why_no_query,
+    "board": _why_no_board,
 }
 
 

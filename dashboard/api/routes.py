@@ -319,7 +319,7 @@ _NOTING = (
         "POST",
         _NOTES,
         noting.write_note,
-        "Write down a note, a set of knob values, an alert rule or a query",
+        "Write down a note, a set of knob values, an alert rule, a query or a set of graphs",
         Command,
         body=noting.NoteRequest,
         status=201,

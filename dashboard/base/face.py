@@ -170,7 +170,7 @@ class Face:
     node. groups: properties -> the group of the inspector, where the unit does not tell it. first:
     knobs that are turned most, in the order they stand in. holds: roles of what holds memory and
     bids for none -> how much it is. follows: properties of operators that cards follow while LIVE;
-    hushed: those that nothing follows; work: that is their share of the work of a batch; priced:
+    hushed: those that nothing follows; priced:
     that is the time of one of their tuples, us, which cards follow, too.
 
     unreplayed: knobs -> why the record cannot tell what another value would have done. chosen:
@@ -209,7 +209,6 @@ class Face:
     verdict: VerdictSource | None = None
     skips: Callable[[PlanVersion], Sequence[Skip]] | None = None
     limited: Mapping[str, str] = field(default_factory=dict)
-    work: str = ""
     priced: str = ""
     changes: tuple[Callable[[Any, Any], Iterable[str]], ...] = ()
     spoken: frozenset[str] = frozenset()

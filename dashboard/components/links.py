@@ -59,6 +59,19 @@ def if_not_button(unit: str, seq: int) -> Component:
     )
 
 
+def saved_link(
+    context: Context, what: str, name: str, show: str, id: int | None, is_shown: bool
+) -> Component:
+    """What somebody saved under a name, to be shown again and forgotten. what: it is, as in 'the
+    query'; id: of the command that saved it, None = it cannot be forgotten; is_shown: it is now."""
+    current = attrs(aria_current="true" if is_shown else None)
+    link = jump(context, name, show=show, className="pw-chip-link", **current)
+    if id is None:
+        return html.Span([link])
+    label = attrs(data_pw_forget=id, aria_label=f"Forget {what} {name}")
+    return html.Span([link, html.Button("×", type="button", className="pw-link", **label)])
+
+
 def moved(at: int | str | None, node: str | None, unit: str | None) -> dict[str, Any]:
     """The fields of a moment that a jump changes; None = stays."""
     changes: dict[str, Any] = {}

@@ -22,6 +22,7 @@ def draw_phases(view: PhasesView, theme: str | None = None) -> Figure:
             x=numbers,
             y=[one.ms[place] for one in view.batches],
             name=word,
+            customdata=[[number] for number in numbers],
             marker={"color": ink(colours, place), "pattern": {"shape": _PATTERNS[place]}},
             hovertemplate="%{y:,.1f} ms",
         )
@@ -40,4 +41,5 @@ def draw_phases(view: PhasesView, theme: str | None = None) -> Figure:
         legend={"orientation": "v", "x": 1.01, "y": 1, "font": {"size": FINE_PX}},
         hovermode="x unified",
         uirevision="phases",
+        meta={"batch": 0, "anywhere": True},
     )

@@ -169,22 +169,27 @@ def draw_headline(
 
 
 def _said(gain: Gain | None, n: int, units: Units) -> tuple[str, str, str, str]:
-    """lead, figure, basis, tone; of a run that tells of no gain how often its plan changed."""
+    """lead, figure, basis, tone: what was gained, else the work that is shared, or how often the
+    plan changed, and behind it why nothing was gained."""
     times = {0: "no plan change", 1: "1 plan change"}.get(n, f"{show(n, 'int')} plan changes")
-    shared = sharing_of(plan.graph for _, plan in units if plan.kind == "network")
-    if (gain is None or not gain.figure) and shared.n_alone > shared.n_operators:
-        lead, figure = f"{shared.n_operators} operators do", f"the work of {shared.n_alone}"
-        quiet = f"{gain.lead[0].lower()}{gain.lead[1:]} · " if gain is not None else ""
-        basis = f"{shared.n_queries} queries share what they have in common · {quiet}{times}"
-        return lead, figure, basis, "quiet"
-    if gain is not None:
+    if gain is not None and gain.figure:
         return gain.lead, gain.figure, f"{gain.basis} · {times}", gain.tone
+    none = "" if gain is None else f"{gain.lead[0].lower()}{gain.lead[1:]}"
+    shared = sharing_of(plan.graph for _, plan in units if plan.kind == "network")
+    if shared.n_alone > shared.n_operators:
+        lead, figure = f"{shared.n_operators} operators do", f"the work of {shared.n_alone}"
+        common = f"{shared.n_queries} queries share what they have in common"
+        return lead, figure, " · ".join(filter(None, (common, none, times))), "quiet"
+    why = f"{none}: {gain.basis}" if gain is not None else ""
     if not n:
         plans = "The first plan is" if len(units) < 2 else f"{len(units)} first plans are"
-        return f"{plans} in force", "", "nothing gave a reason to change it yet", "quiet"
+        return f"{plans} in force", "", why or "nothing gave a reason to change it yet", "quiet"
     count = {1: "once", 2: "twice"}.get(n, "")
     figure = count or f"{show(n, 'int')} times"
-    return "The plan changed", figure, "since the run began", "gain"
+    basis = "since the run began"
+    if why:
+        return "The plan changed", figure, f"{basis} · {why}", "quiet"
+    return "The plan changed", figure, basis, "gain"
 
 
 def _changed(context: Context, change: LastChange | None) -> list[Component]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,17 +19,26 @@ LAST_LINES: Final = 5
 def checkpoint_of(reader: Reader, run: Run, batch: int | None) -> Checkpoint:
     """What the run would go on from after a batch."""
     values = reader.values(run.id, batch)
-    kept = [own["kept_bytes"] for own in values.values() if own.get("kept_bytes") is not None]
+    systems = [
+        values.get(entity.id, {})
+        for entity in reader.entities(run.id, batch)
+        if entity.role == "system"
+    ]
     gaps = gaps_of(reader.events(run.id, until=batch, kinds=("run",)))
     first, begun = (gaps[-1].batch, gaps[-1].until) if gaps else (0, run.started_at)
     begin = reader.batch(run.id, first)
     return Checkpoint(
         batch=batch,
-        kept_bytes=sum(filter(None, kept)),
+        kept_bytes=_sum(systems, "kept_bytes"),
+        state_bytes=_sum(systems, "state_bytes"),
         commit_ms=values.get(SYSTEM, {}).get("commit_ms"),
         start_s=None if begin is None else max(0.0, begin.time - begun),
         in_memory=run.settings.get("master") == IN_MEMORY,
     )
+
+
+def _sum(systems: Sequence[Mapping[str, float | None]], name: str) -> float:
+    return sum(filter(None, (own.get(name) for own in systems)))
 
 
 def ending_of(reader: Reader, run: Run) -> Ending | None:

@@ -28,11 +28,13 @@ IN_MEMORY: Final = "none"
 
 class Checkpoint(NamedTuple):
     """What a run would go on from. batch: the last one recorded, None before the first. kept_bytes:
-    of what its units learnt; commit_ms: its last record took; start_s: its last start took, until
-    its first batch was recorded. None = unknown. in_memory: it keeps its state nowhere else."""
+    of what its units learnt; state_bytes: of the arrays of its operators; commit_ms: its last
+    record took; start_s: its last start took, until its first batch was recorded. None = unknown.
+    in_memory: it keeps its state nowhere else."""
 
     batch: int | None
     kept_bytes: float | None = None
+    state_bytes: float | None = None
     commit_ms: float | None = None
     start_s: float | None = None
     in_memory: bool = False
@@ -53,12 +55,18 @@ class Checkpoint(NamedTuple):
             said[0] += f"; batches up to {show(self.batch, 'int')} are on record"
         if self.commit_ms is not None:
             said.append(f"The last record took {show(self.commit_ms, 'f2')} ms")
-        if self.kept_bytes:
-            said.append(f"{show(self.kept_bytes, 'bytes')} that its units learnt are kept with it")
+        if sizes := self._sizes:
+            said.append(f"The checkpoint takes {' and '.join(sizes)}")
         if self.start_s is not None:
             took = duration(self.start_s)
             said.append(f"Its last start took {took} until the first batch was recorded")
         return [f"{sentence}." for sentence in said]
+
+    @property
+    def _sizes(self) -> list[str]:
+        """'12.0 MiB of state', '3.4 KiB that its units learnt'."""
+        of = ((self.state_bytes, "of state"), (self.kept_bytes, "that its units learnt"))
+        return [f"{show(size, 'bytes')} {what}" for size, what in of if size]
 
 
 class Ending(NamedTuple):

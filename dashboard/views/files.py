@@ -49,14 +49,14 @@ class MisfitGroup(NamedTuple):
 
     @property
     def where(self) -> str:
-        """'g4.csv, tuples 3 to 402'."""
+        """'g4.csv, rows 3 to 402'."""
         name = name_of(self.file)
         if not self.places:
             return name
         first, last = min(self.places), max(self.places)
         if first == last:
-            return f"{name}{_TUPLE}{first}"
-        return f"{name}, tuples {first} to {last}"
+            return f"{name}, row {first}"
+        return f"{name}, rows {first} to {last}"
 
 
 def name_of(file: str) -> str:
@@ -69,7 +69,7 @@ def file_lines(matrices: Iterable[StoredMatrix], misfits: Sequence[StoredMisfit]
     whys: dict[str, str] = {}
     for misfit in misfits:
         file, _, number = misfit.place.partition(_TUPLE)
-        whys[file] = f"tuple {number}: {misfit.error}" if number else misfit.error
+        whys[file] = f"row {number}: {misfit.error}" if number else misfit.error
     lines = []
     for matrix in (stored.matrix for stored in matrices):
         for file, (tuples, n_misfits, refused) in zip(matrix.rows, matrix.values, strict=True):

@@ -14,11 +14,13 @@ _WORDS: Final = {"busy_us": "processing time", "tuples": "tuples", "state_bytes"
 
 
 class LoadPart(NamedTuple):
-    """A task or shard. share: of the measure of all parts, [0, 1]; values: column -> value."""
+    """A task or shard. share: of the measure of all parts, [0, 1]; values: column -> value; busy:
+    share of the time of the batch that it worked, the rest it was idle; None = not measured."""
 
     number: int
     share: float
     values: Mapping[str, float]
+    busy: float | None = None
 
 
 class LoadView(NamedTuple):
@@ -34,8 +36,8 @@ class LoadView(NamedTuple):
     parts: list[LoadPart]
 
 
-def build_load(stored: StoredMatrix, unit: str) -> LoadView:
-    """Of a matrix of kind 'load'."""
+def build_load(stored: StoredMatrix, unit: str, batch_ms: float = 0.0) -> LoadView:
+    """Of a matrix of kind 'load'. batch_ms: its batch took, 0 = unknown."""
     matrix = stored.matrix
     columns = tuple(name for name in matrix.columns if name in COLUMNS)
     values = [dict(zip(matrix.columns, map(float, row), strict=True)) for row in matrix.values]
@@ -43,11 +45,15 @@ def build_load(stored: StoredMatrix, unit: str) -> LoadView:
     sizes = [own[measure] for own in values]
     total = sum(sizes)
     parts = [
-        LoadPart(number, size / total if total else 0.0, own)
+        LoadPart(number, size / total if total else 0.0, own, _busy(own, batch_ms))
         for number, (size, own) in enumerate(zip(sizes, values, strict=True))
     ]
     what = "shard" if unit else "task"
     return LoadView(unit, what, stored.batch, _WORDS[measure], skew(sizes), columns, parts)
+
+
+def _busy(own: Mapping[str, float], batch_ms: float) -> float | None:
+    return min(1.0, own["busy_us"] / 1e3 / batch_ms) if batch_ms and "busy_us" in own else None
 
 
 def words_of(view: LoadView) -> str:

@@ -6,7 +6,7 @@ between them. A query may stand there by its name, as ``@name``: it is found in 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from dashboard.components.formats import Format
@@ -16,6 +16,7 @@ from dashboard.views.numbers import form_of, known, shown_unit
 from dashboard.views.plan import Values, points
 from storage.tables.rows import SeriesData
 from storage.vocabulary import registry
+from storage.vocabulary.records import Command
 
 #: Between graphs, between entity and property, and in front of a title, in the address.
 _GRAPHS, _PARTS, _TITLE = "~", "|", "="
@@ -74,14 +75,33 @@ class Picked(NamedTuple):
         return [value for _, value in self.points if value is not None]
 
 
+class Board(NamedTuple):
+    """Graphs that somebody saved under a name, as an address has them. id: of the command that
+    saved them."""
+
+    name: str
+    show: str
+    id: int
+
+
 class MonitorView(NamedTuple):
     """graphs: in the order they were picked. choices: name for people -> the graph as an address
-    has it. chosen: somebody picked these. address: of what is drawn."""
+    has it. chosen: somebody picked these. address: of what is drawn. boards: saved ones."""
 
     graphs: list[Picked]
     choices: dict[str, str]
     chosen: bool
     address: str
+    boards: tuple[Board, ...] = ()
+
+
+def boards_of(noted: Iterable[Command]) -> tuple[Board, ...]:
+    """Saved boards, the newest of a name."""
+    by_name: dict[str, Board] = {}
+    for note in noted:
+        name, show = str(note.payload["name"]), str(note.payload["body"].get("show", ""))
+        by_name[name] = Board(name, show, note.id)
+    return tuple(board for board in by_name.values() if board.show)
 
 
 def picked(show: str | None, entities: Book) -> list[Asked]:

@@ -129,10 +129,17 @@ def headline(view: RunsView) -> str:
     running = {0: "Nothing is running", 1: "1 run is running"}.get(
         view.n_active, f"{view.n_active} runs are running"
     )
-    needs = {0: "nothing needs you", 1: "1 needs attention"}.get(
-        view.n_needing, f"{view.n_needing} need attention"
-    )
-    return f"{running}; {needs}"
+    return f"{running}; {_needs(view)}"
+
+
+def _needs(view: RunsView) -> str:
+    """Of runs that are over only their misfits need somebody."""
+    with_misfits = sum(bool(row.misfits) and row.severity == "info" for row in view.rows)
+    misfits = f"misfits in {with_misfits} run{'' if with_misfits == 1 else 's'}"
+    if not view.n_needing:
+        return misfits if with_misfits else "nothing needs you"
+    needs = f"{view.n_needing} need{'s' if view.n_needing == 1 else ''} attention"
+    return f"{needs}, {misfits}" if with_misfits else needs
 
 
 def _row(run: Run, numbers: RunNumbers, now: float) -> RunLine:

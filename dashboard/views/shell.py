@@ -37,7 +37,7 @@ class Snapshot:
     events -> (sign, word, rank). gaps: without an engine, (first batch after it, words). pages:
     paths with records. left_out: events the strip leaves out. opening: what a page without a run in
     its address opens on. layout: another one when pages may have other panels than before. works:
-    parts that tell their share of the work of a batch, (id, name, property). harm: commands that
+    parts that tell the time of one of their tuples, (id, name, property). harm: commands that
     kill the engine and resume the run, of a demo.
     """
 

@@ -16,7 +16,7 @@ from dash.development.base_component import Component
 from dashboard.base import context as contexts
 from dashboard.base import ids
 from dashboard.base.context import Context
-from dashboard.base.face import faces
+from dashboard.base.face import prices
 from dashboard.base.opening import build_opening
 from dashboard.base.prefix import below
 from dashboard.components import keys
@@ -346,11 +346,10 @@ def read_snapshot(services: Services, context: Context, pages: list[str]) -> Sna
 
 
 def _works(reader: Reader, run: str) -> list[tuple[str, str, str]]:
-    """Parts that tell their share of the work of a batch: (id, name, property)."""
-    names = [face.work for face in faces() if face.work]
+    """Parts that tell the time of one of their tuples: (id, name, property)."""
     book, values = Book(reader.entities(run)), reader.values(run)
     told = [
-        (id, book.name(id), name) for id, own in values.items() for name in names if own.get(name)
+        (id, book.name(id), name) for id, own in values.items() for name in prices() if name in own
     ]
     return told[:MOST_WORKS]
 

@@ -1,4 +1,4 @@
-"""Recordings: stores of one run as files, perhaps compressed by gzip."""
+"""Recordings: stores of one run as files, perhaps compressed by gzip or xz."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import IO, BinaryIO, Final, TypeAlias
 
 from storage.errors import (
     NotAStore,
@@ -26,7 +27,10 @@ from storage.tables.migrations import APPLICATION_ID, prepare
 
 #: How names of compressed recordings end, and how their content begins.
 PACKED: Final = ".gz"
-_MAGIC: Final = b"\x1f\x8b"
+_GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
+#: Some Pythons are built without what reads xz.
+READS_XZ: Final = find_spec("_lzma") is not None
+_Content: TypeAlias = IO[bytes] | gzip.GzipFile
 #: Tighter takes much longer and wins little.
 _LEVEL: Final = 6
 #: Of SQLite's header: how it begins, bytes of a page, pages, and whose file it is.
@@ -112,26 +116,57 @@ def _begin(target: Path, content: Path) -> None:
 def _is_packed(path: Path) -> bool:
     try:
         with path.open("rb") as file:
-            return file.read(len(_MAGIC)) == _MAGIC
+            return file.read(len(_XZ)).startswith((_GZIP, _XZ))
     except OSError:  # opening it as a store says what is wrong
         return False
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[_Content]:
+    """What a compressed recording holds. Raises NotAStore for a damaged one, and where this Python
+    cannot read it."""
+    with path.open("rb") as file:
+        is_xz = file.read(len(_XZ)) == _XZ
+    if is_xz and not READS_XZ:
+        raise NotAStore(f"{path} is packed by xz, which this Python was built without")
+    opened = _open_xz if is_xz else _open_gzip
+    with opened(path) as recording:
+        yield recording
+
+
+@contextmanager
+def _open_gzip(path: Path) -> Iterator[_Content]:
+    try:
+        with gzip.open(path) as recording:
+            yield recording
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise NotAStore(f"{path} is damaged: {error}") from error
+
+
+@contextmanager
+def _open_xz(path: Path) -> Iterator[_Content]:
+    import lzma
+
+    try:
+        with lzma.open(path) as recording:
+            yield recording
+    except (lzma.LZMAError, EOFError) as error:
+        raise NotAStore(f"{path} is damaged: {error}") from error
 
 
 def _unpack(path: Path, out: BinaryIO) -> None:
     """Unpack what is a store by its first bytes, as far as they say it goes."""
     try:
-        with gzip.open(path) as recording:
+        with _opened(path) as recording:
             header = recording.read(_HEADER.size)
             left = _size_of(path, header, Path(out.name).parent)
             out.write(header)
             while left and (piece := recording.read(min(left, _PIECE_BYTES))):
                 out.write(piece)
                 left -= len(piece)
-            follows = recording.read(1)  # at the end gzip compares its checksum
+            follows = recording.read(1)  # at the end its checksum is compared
     except FileNotFoundError as error:
         raise StoreMissing(f"the recording {path} does not exist") from error
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise NotAStore(f"{path} is damaged: {error}") from error
     if left or follows:
         raise NotAStore(f"{path} is damaged: it is not as long as its first bytes say")
 

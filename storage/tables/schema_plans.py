@@ -224,7 +224,8 @@ class CommandRow(Base):
     kind: Mapped[str] = mapped_column(
         Text,
         comment="knob, keep, query_add, query_pause, query_resume, query_remove, hold, go_on, "
-        "step, branch, tap or stop; of what people wrote down: note, preset, alert, sql or forget",
+        "step, branch, tap or stop; of what people wrote down: note, preset, alert, sql, "
+        "board or forget",
     )
     payload: Mapped[Any] = mapped_column(
         JsonText(OBJECT),

@@ -274,7 +274,7 @@ class Knob:
 
 #: Kinds of commands that ask nothing of the engine: a note at a batch, a set of knob values, an
 #: alert rule, a saved SQL query, and that one of them is withdrawn.
-NOTED: Final = ("note", "preset", "alert", "sql", "forget")
+NOTED: Final = ("note", "preset", "alert", "sql", "board", "forget")
 
 
 @dataclass(frozen=True, slots=True)

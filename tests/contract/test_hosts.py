@@ -205,7 +205,7 @@ def test_what_does_not_fit_is_kept_aside(make: Make, tmp_path: Path) -> None:
     inputs = [source(CARS, rows, "Cars", "at")]
     make(loop, inputs, SinkSpec(str(tmp_path / "out"))).run()
     expected = [
-        ('["seven", 1.0, "x", {}]', "id is no int"),
+        ('["seven", 1.0, "x", {}]', "id is not a whole number of 32 bits"),
         ('{"id": 8, "speed": 99.0, "plate": "B-1"}', "at is NULL, and it is the timestamp"),
     ]
     assert kept_aside(tmp_path / "out" / "stream=Cars") == expected

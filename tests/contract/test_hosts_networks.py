@@ -254,7 +254,7 @@ def test_late_tuples_that_a_selection_takes_are_missed_by_windows_alone(
     assert all(error.startswith("left out of windows; late: its time is tick ") for error in shown)
     files = (out / "stream=S" / "_misfits").glob("batch-*.json")
     (aside,) = [line for file in files for line in file.read_text().splitlines()]
-    assert json.loads(aside)["error"] == "at is no bigint"
+    assert json.loads(aside)["error"] == "at is not a whole number of 64 bits"
     table = pyarrow.dataset.dataset(str(out / "stream=S"), format="parquet").to_table()
     assert len(table) == N["S"] - 1
     assert loop.total("T", "n_missed") == 0 < loop.total("T", "n_misfits")

@@ -47,6 +47,7 @@ NUMBERS: Final[Mapping[str, set[str]]] = {
     "panels/common/answer_parts.py": {"answer_tuples"},
     "panels/common/load.py": {"state_bytes"},
     "panels/turns.py": {"network_us"},
+    "report/ending.py": {"state_bytes"},
     "serving/deltas.py": {"answer_value"},
     "views/alerts.py": {"answer_tuples"},
     "views/answers.py": {"answer_tuples"},

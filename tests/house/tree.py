@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 #: Written elsewhere and carried along as they are.
 VENDORED = "assets/vendor/"
-BINARY = {".png", ".db", ".parquet", ".ico", ".woff2", ".gz"}
+BINARY = {".png", ".db", ".parquet", ".ico", ".woff2", ".gz", ".xz"}
 
 
 @cache

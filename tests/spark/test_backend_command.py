@@ -69,7 +69,7 @@ def check_a_csv_file_is_processed_once(folder: Path) -> None:
     (folder / "in" / "1.csv").write_text(ROWS)
     said = run_in(folder, "--set", "mu=0.2")
     for line in (
-        "tuples are kept aside: a is no int",
+        "tuples are kept aside: a is not a whole number of 32 bits",
         "2 of 8 tuples were kept aside; they are in",
     ):
         assert f"stream S: {line}" in said
@@ -133,7 +133,7 @@ def test_when_nothing_fits_it_is_said_and_the_status_is_3(tmp_path: Path) -> Non
     assert done.returncode == 3, done.stderr
     for line in (
         "with --once tuples come as fast as they can, at no rate (--set rate=… keeps one)",
-        "stream S: tuples are kept aside: a is no date\n    1,x,1\n    2,y,2\n",
+        "stream S: tuples are kept aside: a is not a date\n    1,x,1\n    2,y,2\n",
         "stream S: nothing fits; does its schema say what the data are?",
     ):
         assert line in done.stderr

@@ -83,7 +83,7 @@ def test_a_workload_with_functions_and_a_window_runs_from_any_folder(tmp_path: P
     (folder,) = out.glob("run=*/stream=Cars/_misfits")
     assert {line["error"] for line in json_lines(folder)} == {
         "german: ValueError: no plate",
-        "id is no int",
+        "id is not a whole number of 32 bits",
     }
     with open_reader(str(store)) as reader:
         (run,) = reader.runs()

@@ -37,6 +37,37 @@ def test_a_backlog_is_told_while_it_is_one(
     assert found.replace("\u2009", " ") == words
 
 
+def test_the_slowest_part_takes_most_of_the_time_of_a_batch(ask: Ask) -> None:
+    works = [["j", "⋈ carrier", "processing_us"], ["s", "σ gust", "processing_us"]]
+    told = {
+        "j": {"reached_tuples": 100, "processing_us": 3.05},
+        "s": {"reached_tuples": 390, "processing_us": 0.5},
+    }
+    found = ask("behind", "m.slowestOf(works, told)", works=works, told=told)
+    assert found.replace("\u2009", " ") == "⋈ carrier 61.0 %"
+    idle = {"j": {"reached_tuples": 0, "processing_us": 3.05}}
+    assert ask("behind", "m.slowestOf(works, told)", works=works, told=idle) == ""
+
+
+@pytest.mark.parametrize(
+    ("full", "words"),
+    [
+        (240, ", state full in 4 min, slowest a 60 %"),
+        (0, ", state full, slowest a 60 %"),
+        (7200, ", slowest a 60 %"),
+        (None, ", slowest a 60 %"),
+    ],
+)
+def test_a_backlog_says_when_state_is_full_and_what_is_slowest(
+    ask: Ask, full: float | None, words: str
+) -> None:
+    points = [{"t": 1000.0 + place, "n": 9300 + 3100 * place} for place in range(4)]
+    said = "m.behindWords(points, 100, 0, 'a 60 %', full)"
+    assert ask("behind", said, points=points, full=full) == (
+        f"behind: +3.1k/s, 18.6k tuples wait{words}"
+    )
+
+
 def test_how_a_run_stands_is_told_as_the_server_does(ask: Ask) -> None:
     states = ("starting", "running", "ended", "failed")
     ages = (None, 0.5, 4.0, 9.0, 45.0, 700.0)

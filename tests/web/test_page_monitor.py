@@ -47,6 +47,46 @@ def test_a_graph_of_what_is_not_there_says_so(open_page: OpenPage, site: Site) -
     expect(page.locator(".pw-monitor-graph")).to_contain_text("No value is recorded yet")
 
 
+def test_graphs_are_saved_under_a_name_shown_again_and_forgotten(
+    open_page: OpenPage, site: Site
+) -> None:
+    page = open_page("/monitor?show=system%7Cbatch_ms=Batches~system%7Ctuples_per_s")
+    page.get_by_role("button", name="Save these graphs").click()
+    page.get_by_role("textbox", name="Save these graphs as").fill("Night watch")
+    page.get_by_role("button", name="Save", exact=True).click()
+    board = page.get_by_role("link", name="Night watch")
+    expect(board).to_have_attribute("aria-current", "true")
+    page.goto(f"{page.url.partition('?')[0]}?show=system%7Cbacklog_tuples")
+    graphs = page.locator(".pw-monitor-graph")
+    expect(graphs).to_have_count(1)
+    board.click()
+    expect(graphs).to_have_count(2)
+    expect(graphs.first).to_contain_text("Batches")
+    page.get_by_role("button", name="Forget the board Night watch").click()
+    page.get_by_role("button", name="Forget it").click()
+    expect(board).to_have_count(0)
+
+
+def test_a_click_on_a_bar_goes_to_its_batch(open_page: OpenPage, site: Site) -> None:
+    page = open_page("/monitor?run=r1")
+    chart = page.locator("#pw-phases-graph .js-plotly-plot")
+    chart.scroll_into_view_if_needed()
+    plot = "document.querySelector('#pw-phases-graph .js-plotly-plot')"
+    until(page, f"{plot} && {plot}._fullLayout && {plot}.data.length > 1")
+    batch = page.evaluate(f"{plot}.data[0].x.at(-20)")
+    spot = page.evaluate(
+        f"(() => {{ const [gd, box] = [{plot}, {plot}.getBoundingClientRect()];"
+        " const { xaxis, yaxis } = gd._fullLayout;"
+        f" return [box.left + xaxis._offset + xaxis.d2p({batch}),"
+        " box.top + yaxis._offset + yaxis._length - 20]; })()"
+    )
+    page.mouse.move(*spot)
+    until(page, f"{plot}._hoverdata?.length")
+    page.mouse.click(*spot)
+    until(page, f"new URLSearchParams(location.search).get('at') === '{batch}'")
+    expect(page.locator("#pw-phases-box")).to_contain_text(f"batch {batch} took")
+
+
 @pytest.mark.parametrize(
     ("graph", "shown"), [("e|f", "a|b=Title~c|d~e|f"), ("a|b", "a|b=Title~c|d")]
 )

@@ -31,6 +31,8 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> LoadShown | No
     """Of the batch shown; a batch that one part did has no matrix."""
     titles = {unit.id: unit.title for unit in scope.units}
     views, alone = [], []
+    shown = reader.batch(context.run_id, context.batch) if context.batch is not None else None
+    took = shown.duration_ms if shown is not None else 0.0
     for key in reader.matrix_keys(context.run_id):
         wanted = context.moment.unit in ("", key.unit_id) or not key.unit_id
         if key.kind != LOAD or not wanted:
@@ -39,7 +41,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> LoadShown | No
         if stored is not None:
             title = f"Shards of {titles.get(key.unit_id, key.unit_id)}" if key.unit_id else _TASKS
             if stored.batch == context.batch:
-                views.append((title, build_load(stored, key.unit_id)))
+                views.append((title, build_load(stored, key.unit_id, took)))
             else:
                 alone.append(title)
     return LoadShown(views, alone) if views or alone else None
@@ -65,10 +67,11 @@ def _bars(title: str, view: LoadView) -> list[Component]:
     for part in view.parts:
         fill = html.I(style={"width": f"{100 * part.share / most:.1f}%"})
         bar = html.Div([fill, html.B(style=mean)], className="pw-takes-bar pw-load-bar")
+        busy = "" if part.busy is None else f", busy {show(part.busy, 'pct')} of the batch"
         rows += [
             html.Dt(f"{view.what} {part.number}"),
             html.Dd(bar, **attrs(aria_hidden=True)),
-            html.Dd(f"{show(part.share, 'pct')} of the {view.by}"),
+            html.Dd(f"{show(part.share, 'pct')} of the {view.by}{busy}"),
         ]
     label = attrs(aria_label=title)
     head: list[str | Component] = [title, html.Span(words_of(view), className="pw-dim")]
@@ -82,13 +85,16 @@ _COLUMNS: Final = {
 }
 
 
+_BUSY: Final = TableColumn("Busy", "pct", "", "of the time of the batch; the rest it was idle")
+
+
 def _table(shown: LoadShown) -> Component:
     rows: list[list[CellData]] = [
-        [title, part.number, part.share, *(part.values.get(name) for name in _COLUMNS)]
+        [title, part.number, part.share, part.busy, *(part.values.get(name) for name in _COLUMNS)]
         for title, view in shown.loads
         for part in view.parts
     ]
-    first = (TableColumn("Of"), TableColumn("Part", "int"), TableColumn("Share", "pct"))
+    first = (TableColumn("Of"), TableColumn("Part", "int"), TableColumn("Share", "pct"), _BUSY)
     return RowTable("How the work was spread", (*first, *_COLUMNS.values()), rows)
 
 

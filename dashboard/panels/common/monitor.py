@@ -11,14 +11,14 @@ from dashboard.base.context import Context
 from dashboard.components.asking import asking
 from dashboard.components.attributes import attrs
 from dashboard.components.drawn import HistoryChart
-from dashboard.components.links import jump
+from dashboard.components.links import jump, saved_link
 from dashboard.components.names import words_of
 from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.serving.services import Services
 from dashboard.views.book import Book
-from dashboard.views.monitor import MonitorView, Picked, build_monitor, picked
+from dashboard.views.monitor import MonitorView, Picked, boards_of, build_monitor, picked
 from storage.reader import Reader
 
 ADD: Final = "pw-monitor-add"
@@ -41,7 +41,8 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> MonitorView:
     keys = [graph.key for graph in asked]
     since = None if at is None else max(0, at - BATCHES)
     series = reader.many_series(run, keys, since_batch=since, until_batch=at, max_points=MAX_POINTS)
-    return build_monitor(asked, bool(show), entities, reader.values(run, at), series)
+    view = build_monitor(asked, bool(show), entities, reader.values(run, at), series)
+    return view._replace(boards=boards_of(reader.noted("board")))
 
 
 def draw(view: MonitorView, sheet: Sheet) -> Drawing:
@@ -54,10 +55,35 @@ def draw(view: MonitorView, sheet: Sheet) -> Drawing:
     ]
     body = [
         html.Datalist(options, id=CHOICES, **attrs(data_base=view.address)),
+        _boards(view, sheet.context, sheet.read_only),
         html.Div(cards, className="pw-graphs"),
     ]
     note = "" if view.chosen else "the engine's own numbers; add what you want to watch"
     return Drawing(body, table=_table(view), note=note)
+
+
+def _boards(view: MonitorView, context: Context, locked: str) -> Component:
+    """Saved sets of graphs, and a button that saves these."""
+    links = [
+        saved_link(
+            context,
+            "the board",
+            board.name,
+            board.show,
+            None if locked else board.id,
+            board.show == view.address,
+        )
+        for board in view.boards
+    ]
+    save = html.Button(
+        "Save these graphs …",
+        type="button",
+        className="pw-button",
+        disabled=bool(locked),
+        title=locked or "Keep these graphs under a name, for every run of this store",
+        **attrs(data_pw_board_save=view.address),
+    )
+    return html.Nav([*links, save], className="pw-chips pw-boards", **attrs(aria_label="Boards"))
 
 
 def _renaming(graph: Picked) -> list[Component]:
@@ -169,7 +195,7 @@ PANEL: Final = Panel(
     draw=draw,
     values=True,
     histories=True,
-    news=("run", "plans", "queries"),
+    news=("run", "plans", "queries", "commands"),
     show=True,
     beats=True,
     draws=True,

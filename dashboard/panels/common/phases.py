@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from typing import Final
 
+from dash import html
 from dash.development.base_component import Component
 
 from dashboard.base.context import Context
-from dashboard.base.face import faces
+from dashboard.components.attributes import attrs
 from dashboard.components.formats import show
+from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
+from dashboard.components.static import static
 from dashboard.figures.phases import HEIGHT, draw_phases
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.views.book import SYSTEM, Book
-from dashboard.views.phases import WORDS, PhasesView, build_phases
+from dashboard.views.phases import WORDS, PhasesView, build_phases, operator_work
 from storage.reader import Reader
 
 #: Bars.
 N_BATCHES: Final = 120
-#: Operators named.
-_MOST_OPERATORS: Final = 3
+#: Operators listed.
+MOST_OPERATORS: Final = 12
 
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> PhasesView | None:
@@ -33,30 +36,39 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> PhasesView | N
     first, last = numbers[0], numbers[-1]
     keys = [(SYSTEM, "commit_ms")]
     commits = reader.many_series(run, keys, since_batch=first, until_batch=last + 1)
-    return build_phases(batches, commits.get(keys[0]), _operators(reader, run, last))
-
-
-def _operators(reader: Reader, run: str, batch: int) -> list[tuple[str, float]]:
-    """Those that took most of the work of a batch, where that was measured."""
-    values, book = reader.values(run, batch), Book(reader.entities(run, batch))
-    works = [face.work for face in faces() if face.work]
-    shares = [(book.name(id), own.get(work)) for id, own in values.items() for work in works]
-    known = [(name, share) for name, share in shares if share]
-    return sorted(known, key=lambda pair: -pair[1])[:_MOST_OPERATORS]
+    work = operator_work(Book(reader.entities(run, last)), reader.values(run, last))
+    return build_phases(batches, commits.get(keys[0]), work)
 
 
 def draw(view: PhasesView, sheet: Sheet) -> Drawing:
-    """The bars; the table: the slowest batches."""
+    """The bars, below them the operators of the last batch; the table: the slowest batches."""
     last, slow = view.batches[-1], view.slowest[0]
     words = [last.words]
-    if view.operators:
-        named = (f"{name} {show(share, 'pct')}" for name, share in view.operators)
-        words.append(f"of its work {', '.join(named)}")
     if slow.batch != last.batch:
         words.append(f"the slowest of the last {len(view.batches)}: {slow.words}")
     figure = draw_phases(view, sheet.theme)
     table = _table(view, sheet.context)
-    return Drawing(figure=figure, height=HEIGHT, table=table, note=" · ".join(words))
+    foot = _work(view, sheet.context) if view.operators else ""
+    return Drawing(figure=figure, height=HEIGHT, foot=foot, table=table, note=" · ".join(words))
+
+
+def _work(view: PhasesView, context: Context) -> Component:
+    """A bar an operator, the widest first, against it."""
+    most = view.operators[0].ms
+    rows: list[Component] = []
+    for operator in view.operators[:MOST_OPERATORS]:
+        fill = html.I(style={"width": f"{100 * operator.ms / most:.1f}%"})
+        rows += [
+            html.Dt(jump(context, operator.name, "/plan", node=operator.entity)),
+            html.Dd(html.Div(fill, className="pw-takes-bar"), **attrs(aria_hidden=True)),
+            html.Dd(f"{show(operator.ms, 'f2')} ms, {show(operator.share, 'pct')} of the work"),
+        ]
+    words = view.work_words
+    left = len(view.operators) - MOST_OPERATORS
+    if left > 0:
+        words += f"; {show(left, 'int')} more did less"
+    bars = html.Dl(rows, className="pw-takes", **attrs(aria_label="Operators by time"))
+    return static(html.Div([html.H3(words), bars]))
 
 
 _COLUMNS: Final = (

@@ -133,7 +133,7 @@ def build_drivers(reader: Reader, context: Context, scope: PanelScope) -> Driver
     if not entries:
         return None
     stored = reader.matrix(context.run_id, SAMPLING, context.batch, scope.only)
-    shares: dict[str, float | None] = {}
+    shares: dict[str, float] = {}
     if stored is not None and not read.looks[-1].subject:
         pairs = zip(stored.matrix.rows, stored.matrix.values, strict=True)
         shares = {name: share for name, (share,) in pairs}

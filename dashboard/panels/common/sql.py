@@ -12,7 +12,7 @@ from dashboard.base.context import Context
 from dashboard.base.prefix import below
 from dashboard.components.attributes import attrs
 from dashboard.components.formats import show
-from dashboard.components.links import jump
+from dashboard.components.links import saved_link
 from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.components.states import empty
 from dashboard.panels.common.sql_chart import draw_chart
@@ -141,17 +141,18 @@ def _meaning(view: SqlView) -> Component:
 
 def _shelf(view: SqlView, context: Context, locked: str) -> Component:
     examples = [SavedQuery(name, text) for name, text in EXAMPLES.items()]
-    links = [_kept(query, view, context, locked) for query in (*examples, *view.saved)]
+    links = [
+        saved_link(
+            context,
+            "the query",
+            query.name,
+            query.text,
+            None if locked else query.id,
+            query.text == view.text,
+        )
+        for query in (*examples, *view.saved)
+    ]
     return html.Nav(links, className="pw-chips", **attrs(aria_label="Queries to start from"))
-
-
-def _kept(query: SavedQuery, view: SqlView, context: Context, locked: str) -> Component:
-    current = attrs(aria_current="true" if query.text == view.text else None)
-    link = jump(context, query.name, show=query.text, className="pw-chip-link", **current)
-    if query.id is None or locked:
-        return html.Span([link])
-    label = attrs(data_pw_forget=query.id, aria_label=f"Forget the query {query.name}")
-    return html.Span([link, html.Button("×", type="button", className="pw-link", **label)])
 
 
 def _answer(view: SqlView) -> list[Component]:

@@ -78,7 +78,7 @@ ORDER: Final = Ratio(
     "first_cost_us",
     "This order saves",
     "This order loses",
-    "This order saves nothing now",
+    "This order costs what the first one would",
     "of the cost of the first order",
 )
 GAINS: Final = (ratio_source(ORDER),)

@@ -61,7 +61,7 @@ CACHES: Final = Ratio(
     "plain_cost",
     "Caches save",
     "Caches lose",
-    "Caches save nothing now",
+    "No cache pays for itself here",
     "of what the join would cost without them",
     RECENT,
 )

@@ -32,7 +32,7 @@ def held_gain(columns: Columns) -> Gain | None:
     n, whole = (show(column[batch], "int") for column in (held, plain))
     if share <= 0:
         basis = f"joins hold {n} tuples, without them they would hold {whole}"
-        return Gain("k-constraints save nothing now", "", basis, "quiet", _WHAT, "pct", curve)
+        return Gain("No k-constraint pays for itself here", "", basis, "quiet", _WHAT, "pct", curve)
     basis = f"where joins without them would hold {whole}{_bytes(columns, batch)}"
     return Gain("k-constraints hold", f"{n} tuples", basis, "gain", _WHAT, "pct", curve)
 

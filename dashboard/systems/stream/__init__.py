@@ -19,7 +19,6 @@ FACE: Final = Face(
     unreplayed=words.UNREPLAYED,
     chosen=words.CHOSEN,
     changes=(changes.chain_changes,),
-    work="time_share",
     limited={"state_bytes": "state_limit_bytes"},
     priced="processing_us",
 )

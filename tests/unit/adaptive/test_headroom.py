@@ -37,7 +37,8 @@ def test_costs_and_shares() -> None:
     found = saving("a → b", 2.0, 2.2, 0.05, "visits/tuple")
     assert found.missing == pytest.approx(0.3)
     assert found.near == pytest.approx(1.9 / 2.2)
-    assert "5.0 % less than the plan in force (2.20 against 2.00)" in found.words
+    assert found.words == ("a → b costs 2.20, the plan in force 2.00: it needs to be 5.0 % cheaper")
+    assert saving("a", 2.0, 2.0, 0.01, "").words.endswith(": it needs to be 1.0 % cheaper")
     assert saving("a", 2.0, 1.0, 0.0, "").missing == 0.0
     assert moving("a cost", 0.05, 0.2, "caches are selected").near == pytest.approx(0.25)
 

@@ -72,6 +72,17 @@ def test_a_run_in_memory_says_that_it_is_lost() -> None:
     assert ending(new_run(), (), Checkpoint(3), "/s/x.db") is None
 
 
+def test_a_checkpoint_says_where_it_goes_on_its_size_and_how_long_that_takes() -> None:
+    words = Checkpoint(3, 2048.0, 3 * 2.0**20, 1.5, 12.0).words
+    assert [word.replace("\u2009", " ") for word in words] == [
+        "It goes on at batch 4; batches up to 3 are on record.",
+        "The last record took 1.50 ms.",
+        "The checkpoint takes 3 MiB of state and 2 KiB that its units learnt.",
+        "Its last start took 12 s until the first batch was recorded.",
+    ]
+    assert Checkpoint(None).words == ["It goes on at batch 0."]
+
+
 @pytest.mark.parametrize(
     ("after", "said"),
     [(150.0, "0 tuples lost, 0 doubled"), (140.0, "10 tuples lost"), (160.0, "10 doubled")],

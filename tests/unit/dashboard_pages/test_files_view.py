@@ -32,7 +32,7 @@ def test_files_say_what_became_of_them_and_why() -> None:
     lines = {line.name: line for line in file_lines([told], known)}
     states = {name: line.state for name, line in lines.items()}
     assert states == {"a.csv": "read", "b.csv": "misfits", "c.csv": "refused", "d.csv": "waits"}
-    assert lines["b.csv"].why == "tuple 2: id is no int"
+    assert lines["b.csv"].why == "row 2: id is no int"
     assert lines["c.csv"].why == "this file cannot be read: no header"
     assert lines["d.csv"].tuples is None
     assert {line.stream for line in lines.values()} == {"G"}

@@ -71,7 +71,7 @@ def test_an_order_or_caches_save_a_share_now() -> None:
     assert "last 2 batches, 95\u2009% interval" in worse.basis
     same = ratio_gain(caches, {caches.now: {1: 1.0, 2: 1.0}, caches.before: {1: 1.0, 2: 1.0}})
     assert same is not None
-    assert (same.lead, same.figure, same.tone) == ("Caches save nothing now", "", "quiet")
+    assert (same.lead, same.figure, same.tone) == ("No cache pays for itself here", "", "quiet")
     assert same.basis.startswith("0.0\u2009% of what the join would cost")
 
 

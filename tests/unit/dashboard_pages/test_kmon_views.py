@@ -349,7 +349,7 @@ class TestGain:
     def test_nothing_is_boasted_of_where_nothing_is_saved(self) -> None:
         gain = held_gain({"held_tuples": {1: 10.0}, "plain_tuples": {1: 10.0}})
         assert gain is not None
-        assert (gain.lead, gain.figure) == ("k-constraints save nothing now", "")
+        assert (gain.lead, gain.figure) == ("No k-constraint pays for itself here", "")
         assert held_gain({"held_tuples": {1: 0.0}, "plain_tuples": {1: 0.0}}) is None
 
     def test_the_post_mortem_tells_means_and_losses(self) -> None:

@@ -27,6 +27,9 @@ def test_shards_are_compared_by_their_time() -> None:
     assert (view.what, view.by, view.skew) == ("shard", "processing time", 1.5)
     assert [one.share for one in view.parts] == [0.75, 0.25]
     assert view.parts[1].values == {"tuples": 30, "busy_us": 1000, "state_bytes": 128}
+    assert [one.busy for one in view.parts] == [None, None]
+    timed = build_load(StoredMatrix(7, 0.0, matrix), "u1", 4.0)
+    assert [one.busy for one in timed.parts] == [0.75, 0.25]
     assert words_of(view) == "1.50 × the mean: shard 0 has 75 %"
 
 
@@ -43,6 +46,7 @@ def test_tasks_are_compared_by_their_tuples() -> None:
     view = build_load(StoredMatrix(1, 0.0, matrix), "")
     assert (view.what, view.by) == ("task", "tuples")
     assert view.skew == pytest.approx(2.5)
+    assert build_load(StoredMatrix(1, 0.0, matrix), "", 4.0).parts[0].busy is None
     (sample,) = partition_samples((10, 0, 50))
     assert (sample.property, sample.value) == ("partition_skew", 2.5)
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from dashboard.figures.phases import draw_phases
-from dashboard.views.phases import WORDS, build_phases
+from dashboard.views.book import Book
+from dashboard.views.phases import WORDS, build_phases, operator_work
 from storage.tables.rows import SeriesData
-from storage.vocabulary.records import Batch
+from storage.vocabulary.records import Batch, Entity
 
 
 def a_batch(id: int, duration: float, **timings: float) -> Batch:
@@ -52,3 +53,23 @@ def test_a_bar_a_batch_stacked_by_phase() -> None:
     assert figure["layout"]["barmode"] == "stack"
     tops = [sum(trace["y"][place] for trace in figure["data"]) for place in range(3)]
     assert tops == pytest.approx([50.0, 1100.0, 30.0])
+    assert [mark[0] for mark in figure["data"][0]["customdata"]] == [0, 1, 2]
+
+
+def test_the_operators_of_the_last_batch_by_their_time() -> None:
+    book = Book([Entity("o1", "operator", "⋈ carrier"), Entity("s", "operator", "S")])
+    values: dict[str, dict[str, float | None]] = {
+        "o1": {"processing_us": 20.0, "reached_tuples": 900.0},
+        "o2": {"processing_us": 1.0, "reached_tuples": 2000.0},
+        "o3": {"processing_us": None, "reached_tuples": 10.0},
+        "o4": {"processing_us": 5.0, "reached_tuples": 0.0},
+        "s": {"reached_tuples": 900.0},
+    }
+    work = operator_work(book, values)
+    assert [(one.entity, one.name, one.ms, one.share) for one in work] == [
+        ("o1", "⋈ carrier", 18.0, 0.9),
+        ("o2", "o2", 2.0, 0.1),
+    ]
+    words = build_phases(BATCHES[:2], None, work).work_words
+    assert words == "Operators of batch 1 worked 20\u2009ms; it took 1.10\u2009s"
+    assert operator_work(book, {}) == []

@@ -399,7 +399,9 @@ def test_a_statistic_has_the_share_of_the_sample_that_it_is_taken_of(tmp_path: P
         scope = PanelScope(recorded_filters.UNIT, reader.units("r1", None))
         drivers = planlog.build_drivers(reader, context, scope)
         assert drivers is not None
-        shares = {row.name: row.share for row in drivers.statistics if row.share is not None}
+        shares = {
+            row.name: row.share for row in drivers.drivers.statistics if row.share is not None
+        }
         assert set(shares) == {f"drop {name}" for name in recorded_filters.PRICES}
         assert shares["drop n_bytes"] == 1.0
         assert 1 / WHOLE_EVERY < shares["drop slow"] < 0.9
@@ -407,4 +409,4 @@ def test_a_statistic_has_the_share_of_the_sample_that_it_is_taken_of(tmp_path: P
         assert "sampling share" in str(planlog.draw_drivers(drivers, sheet).body)
         early = contexts.resolve(reader, Moment(run="r1", at=0))
         before = planlog.build_drivers(reader, early, scope)
-        assert before is None or all(row.share in (None, 1.0) for row in before.statistics)
+        assert before is None or all(row.share in (None, 1.0) for row in before.drivers.statistics)

@@ -96,7 +96,10 @@ def test_the_headline_counts() -> None:
     quiet = build_runs([a_run(state="ended")], {}, now_of)
     assert headline(quiet) == "Nothing is running; nothing needs you"
     noted = build_runs([a_run(state="ended")], {"r1": RunNumbers(misfits_total=3.0)}, now_of)
-    assert headline(noted) == "Nothing is running; nothing needs you"
+    assert headline(noted) == "Nothing is running; misfits in 1 run"
+    ended = [a_run("a", state="ended"), a_run("b", state="ended"), a_run("c", "failed")]
+    both = build_runs(ended, dict.fromkeys("abc", RunNumbers(misfits_total=3.0)), now_of)
+    assert headline(both) == "Nothing is running; 1 needs attention, misfits in 2 runs"
     busy = build_runs(
         [a_run("a", started=995.0), a_run("b", started=996.0), a_run("c", "failed")], {}, now_of
     )

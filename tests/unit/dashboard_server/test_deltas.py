@@ -13,10 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dashboard.base import context as contexts
 from dashboard.serving import deltas
 from dashboard.serving.deltas import ALL_NEWS, MAX_BYTES, MAX_POINTS, build, encoded, merged, room
 from dashboard.serving.deltas import snapshot as take_snapshot
 from dashboard.views.numbers import rounded
+from dashboard.web.shell import read_snapshot
 from storage.store import Reader, open_command_writer, open_engine_writer, open_reader
 from storage.vocabulary.records import Batch, BatchRecord, Entity, Sample
 from tests.unit.dashboard_server.site import open_site
@@ -217,6 +219,22 @@ def test_no_delta_is_larger_than_allowed(tmp_path: Path, n_constructs: int) -> N
             assert delta.get("cut", False) == (n_constructs > 300)
             seen |= {entity for entity in delta["v"] if entity.startswith("asc:sched")}
         assert len(seen) == n_constructs
+
+
+def test_a_delta_has_what_the_slowest_operator_is_told_by(tmp_path: Path) -> None:
+    with open_site(tmp_path) as site:
+        reader = site.services.reader
+        _, known = first(reader)
+        since = reader.cursor()
+        join = Entity("net:j", "operator", "⋈ carrier", role="join")
+        samples = (Sample("net:j", "processing_us", 3.05), Sample("net:j", "reached_tuples", 100.0))
+        now = Batch(3, 1.7e9 + 3, 100.0, 200, 1, 0, {"u": 1}, "2013-01-01 00:00")
+        site.writer.write_batch(BatchRecord("r1", now, (join,), samples))
+        delta, _ = after(reader, known, since)
+        works = read_snapshot(site.services, contexts.of(reader, {"run": "r1"}), []).works
+    assert ("net:j", "⋈ carrier", "processing_us") in works
+    for entity, _, name in works:
+        assert {name, "reached_tuples"} <= set(delta["v"][entity])
 
 
 def test_merging_keeps_all_points_and_the_newest_values(pair: tuple[Recording, Reader]) -> None:

@@ -57,6 +57,7 @@ def record(path: Path) -> None:
         "note": {"name": "n", "body": {"at": 1, "text": "x"}},
         "preset": {"name": "p", "body": {"values": []}},
         "sql": {"name": "s", "body": {"text": "SELECT 1"}},
+        "board": {"name": "b", "body": {"show": "system|batch_ms"}},
     }
     with open_command_writer(str(path)) as commands:
         for kind, payload in asked.items():

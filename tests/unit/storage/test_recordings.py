@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import lzma
 import resource
 import shutil
 import struct
@@ -15,6 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 from storage.errors import NotAStore, StoreError, StoreFull
+from storage.exchange import recordings
 from storage.exchange.recordings import pack, unpacked
 from storage.reader import open_reader
 from storage.reading.sql import Value
@@ -55,18 +57,39 @@ def test_what_is_not_compressed_is_opened_where_it_is(store: Path, tmp_path: Pat
         assert path == tmp_path / "nowhere"
 
 
+def test_a_recording_packed_by_xz_is_opened(store: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "run.xz"
+    packed.write_bytes(lzma.compress(store.read_bytes()))
+    with unpacked(packed) as copy:
+        assert batches(copy) == batches(store)
+
+
+def test_a_python_without_xz_says_so(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = tmp_path / "run.xz"
+    packed.write_bytes(lzma.compress(store.read_bytes()))
+    monkeypatch.setattr(recordings, "READS_XZ", False)
+    with pytest.raises(NotAStore, match=r"run\.xz is packed by xz"), unpacked(packed):
+        pytest.fail("it was opened")
+
+
+@pytest.mark.parametrize("ending", ["gz", "xz"])
 @pytest.mark.parametrize("damage", ["cut", "turned"])
-def test_a_damaged_recording_is_said_to_be_so(store: Path, tmp_path: Path, damage: str) -> None:
-    path, out = tmp_path / "bad.gz", io.BytesIO()
+def test_a_damaged_recording_is_said_to_be_so(
+    store: Path, tmp_path: Path, damage: str, ending: str
+) -> None:
+    path, out = tmp_path / f"bad.{ending}", io.BytesIO()
     with store.open("rb") as recording:
         pack(recording, out)
-    content = bytearray(out.getvalue())
+    packed = out.getvalue() if ending == "gz" else lzma.compress(store.read_bytes())
+    content = bytearray(packed)
     if damage == "cut":
         del content[len(content) // 2 :]
     else:
         content[len(content) // 2] ^= 0xFF
     path.write_bytes(content)
-    with pytest.raises(NotAStore, match=r"bad\.gz is damaged"), unpacked(path):
+    with pytest.raises(NotAStore, match=rf"bad\.{ending} is damaged"), unpacked(path):
         pytest.fail("it was opened")
 
 

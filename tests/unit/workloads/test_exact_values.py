@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from backend.model.schema import Schema
-from backend.workloads.contract import CORRUPT, REASON, fit_table
+from backend.workloads.contract import CORRUPT, REASON, fit_table, no_value
 from backend.workloads.json_files import read_json
 from backend.workloads.parquet_files import moments, read_parquet
 from backend.workloads.sources import MemorySource
@@ -55,7 +55,7 @@ def test_moments_of_96_bits_that_no_timestamp_is_are_kept_aside(tmp_path: Path) 
         pa.table({"until": fine}), tmp_path / "f.parquet", use_deprecated_int96_timestamps=True
     )
     (read,) = read_parquet(tmp_path / "f.parquet", Schema.parse("until timestamp"), {})
-    bad = "until is no timestamp"
+    bad = "until is not a time"
     assert told(read, "until") == [bad, moment("1970-01-01 00:00:00.000002"), bad, None]
     assert read.column(CORRUPT)[0].as_py() == '{"until": "1970-01-01T00:00:00.000001500"}'
     seconds = np.array([253_402_300_800, 0])  # the year 10000
@@ -65,7 +65,7 @@ def test_moments_of_96_bits_that_no_timestamp_is_are_kept_aside(tmp_path: Path) 
         pa.table({"until": moments(pa.array(seconds).cast(pa.timestamp("s")), nanos)}),
         Schema.parse("until date"),
     )
-    assert told(late, "until") == ["until is no date", datetime(1970, 1, 1).date()]
+    assert told(late, "until") == ["until is not a date", datetime(1970, 1, 1).date()]
 
 
 @pytest.mark.parametrize(("kind", "stored"), [("timestamp", pa.timestamp("us")), ("date", None)])
@@ -74,7 +74,7 @@ def test_years_that_no_text_says_are_kept_aside(kind: str, stored: pa.DataType |
     column = pa.array(numbers, pa.int64() if stored else pa.int32()).cast(stored or pa.date32())
     read = fit_table(pa.table({"a": column}), Schema.parse(f"a {kind}"))
     assert read.column("a").null_count == 2
-    assert told(read, "a")[0] == told(read, "a")[2] == f"a is no {kind}"
+    assert told(read, "a")[0] == told(read, "a")[2] == no_value("a", kind)
     assert read.column(CORRUPT)[0].as_py() == f'{{"a": {numbers[0]}}}'
 
 
@@ -84,10 +84,10 @@ NUMBERS = [
     ("-9007199254740993.00", -9007199254740993),
     ("1.2345678901234567e18", 1234567890123456700),
     ("9223372036854775807.0", 2**63 - 1),
-    ("9223372036854775808.0", "id is no bigint"),
-    ("9007199254740993.5", "id is no bigint"),
-    ("1.00000000000000000001", "id is no bigint"),
-    ("1e400", "id is no bigint"),
+    ("9223372036854775808.0", "id is not a whole number of 64 bits"),
+    ("9007199254740993.5", "id is not a whole number of 64 bits"),
+    ("1.00000000000000000001", "id is not a whole number of 64 bits"),
+    ("1e400", "id is not a whole number of 64 bits"),
     ("2.0", 2),
     ("-0.0", 0),
 ]
@@ -99,7 +99,7 @@ def test_whole_numbers_with_a_point_in_json_are_the_numbers_written(tmp_path: Pa
     assert told(read, "id") == [value for _, value in NUMBERS]
     doubles = [t for t in read_json(tmp_path / "j.json", Schema.parse("id double"), {}) if len(t)]
     expected = [float(text) for text, _ in NUMBERS]
-    assert told(doubles[0], "id") == ["id is no double" if v == np.inf else v for v in expected]
+    assert told(doubles[0], "id") == ["id is not a number" if v == np.inf else v for v in expected]
 
 
 def test_whole_numbers_with_a_point_in_rows_are_the_numbers_written(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_time_in_rows_that_is_finer_than_a_microsecond_is_refused(tmp_path: Pa
         return told(MemorySource(stream.source.rows or (), stream.schema).slice(0, 9), "at")
 
     fine = moment("2024-05-01 10:00:00.123456")
-    assert read("2024-05-01T10:00:00.1234560Z") == ["at is no timestamp", fine]
+    assert read("2024-05-01T10:00:00.1234560Z") == ["at is not a time", fine]
     with pytest.raises(WorkloadError, match=r"line 4: the time at .* is finer than a microsecond"):
         read("2024-05-01T10:00:00.1234567Z")
 

@@ -205,7 +205,7 @@ def test_parquet_columns_by_name_and_of_other_types(file: Path) -> None:
         list(read_parquet(file, Schema.parse("n int, y int"), {}))
     (told,) = read_parquet(file, Schema.parse("n double, day date"), {"day": "2013-01-31"})
     assert [str(value) for value in told.column("day").to_pylist()] == ["2013-01-31"] * 2
-    with pytest.raises(MisfitError, match="in its path, day is no date"):
+    with pytest.raises(MisfitError, match="in its path, day is not a date"):
         list(read_parquet(file, Schema.parse("n double, day date"), {"day": "today"}))
 
 

@@ -328,7 +328,7 @@ def test_values_in_names_of_folders(tmp_path: Path) -> None:
             ("None", 4),
         ]
         assert found[5][CORRUPT] == "6,s6"
-        assert found[5][REASON] == "day is no date"
+        assert found[5][REASON] == "day is not a date"
 
 
 def test_an_empty_folder_ends_at_once_and_a_loop_begins_anew(tmp_path: Path) -> None:

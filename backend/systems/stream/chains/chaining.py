@@ -31,7 +31,7 @@ MIN_TUPLES: Final = 100
 BY_CHAINS: Final = ("greedy", "chain")
 #: Policies whose queues are predicted (bursts.waiting).
 PREDICTED: Final[tuple[Policy, ...]] = ("fifo", "greedy", "chain")
-WAITING: Final = "of a burst in queues, on average until it is worked off"
+WAITING: Final = "of a burst wait on average"
 
 
 @dataclass(frozen=True, slots=True)
