@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backend.model.filters import WHOLE_EVERY
 from dashboard.base import context as contexts
 from dashboard.base.context import Moment
 from dashboard.figures.planlog import draw_space
 from dashboard.pages import PLAN_LOG
 from dashboard.panels.common import planlog, planlog_returns
-from dashboard.panels.contract import PanelScope, Sheet
+from dashboard.panels.contract import PanelScope
 from dashboard.panels.facts import read_facts
 from dashboard.serving.live import Hub
 from dashboard.serving.services import Services
@@ -43,10 +42,9 @@ from storage.reading.plan_log import looks_of, subjects
 from storage.tables.rows import StoredLook
 from storage.vocabulary.records import Entity, PlanVersion
 from tests.unit.dashboard_pages.figures import checked, figures_in
-from tests.web import joins_run, recorded_filters
+from tests.web import joins_run
 from tests.web.engine_run import UNIT
 from tests.web.joins_run import JoinsRun
-from tests.web.recorded_filters import FilterRecording
 
 #: Conditions by name, and what the plans "ab" and "ba" cost in them.
 PLACES = {"west": (0.1, 0.5), "east": (0.9, 0.5)}
@@ -384,29 +382,3 @@ def test_a_subject_stands_behind_two_statistics_in_the_address() -> None:
     assert subject_shown("a~b~gone", logs[1:]) == "caches"
     assert axes("~~chains", ["x", "y"]) == ("x", "y")
     assert axes("y~x~chains", ["x", "y"]) == ("y", "x")
-
-
-def test_a_statistic_has_the_share_of_the_sample_that_it_is_taken_of(tmp_path: Path) -> None:
-    path = tmp_path / "filters.db"
-    run = FilterRecording(path, "r1")
-    for knob, value in {"policy": "autopilot", "window_tuples": 5000}.items():
-        run.ask("knob", {"knob": knob, "value": value, "scope": recorded_filters.UNIT})
-    for _ in range(60):
-        run.write()
-    run.close()
-    with open_reader(str(path)) as reader:
-        context = contexts.resolve(reader, Moment(run="r1"))
-        scope = PanelScope(recorded_filters.UNIT, reader.units("r1", None))
-        drivers = planlog.build_drivers(reader, context, scope)
-        assert drivers is not None
-        shares = {
-            row.name: row.share for row in drivers.drivers.statistics if row.share is not None
-        }
-        assert set(shares) == {f"drop {name}" for name in recorded_filters.PRICES}
-        assert shares["drop n_bytes"] == 1.0
-        assert 1 / WHOLE_EVERY < shares["drop slow"] < 0.9
-        sheet = Sheet(context, "dark")
-        assert "sampling share" in str(planlog.draw_drivers(drivers, sheet).body)
-        early = contexts.resolve(reader, Moment(run="r1", at=0))
-        before = planlog.build_drivers(reader, early, scope)
-        assert before is None or all(row.share in (None, 1.0) for row in before.drivers.statistics)

@@ -35,8 +35,9 @@ def batches(*streams: Columns) -> list[list[dict[str, int]]]:
 
 
 def looked(run: EngineRun) -> list[tuple[int, Json]]:
-    """Batch and record of each look."""
-    return [(look.batch, look.record) for look in run.reader.looks(RUN_ID, unit=UNIT)]
+    """Batch and record of each look of the autopilot."""
+    looks = run.reader.looks(RUN_ID, unit=UNIT)
+    return [(look.batch, look.record) for look in looks if not look.subject]
 
 
 def forget(run: EngineRun) -> None:

@@ -1,0 +1,40 @@
+"""How often each statistic of the plan log is sampled, as the Plan log page shows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from backend.model.filters import WHOLE_EVERY
+from dashboard.base import context as contexts
+from dashboard.base.context import Moment
+from dashboard.panels.common import planlog
+from dashboard.panels.contract import PanelScope, Sheet
+from storage.reader import open_reader
+from tests.web import recorded_filters
+from tests.web.recorded_filters import FilterRecording
+
+
+def test_a_statistic_has_the_share_of_the_sample_that_it_is_taken_of(tmp_path: Path) -> None:
+    path = tmp_path / "filters.db"
+    run = FilterRecording(path, "r1")
+    for knob, value in {"policy": "autopilot", "window_tuples": 5000}.items():
+        run.ask("knob", {"knob": knob, "value": value, "scope": recorded_filters.UNIT})
+    for _ in range(60):
+        run.write()
+    run.close()
+    with open_reader(str(path)) as reader:
+        context = contexts.resolve(reader, Moment(run="r1"))
+        scope = PanelScope(recorded_filters.UNIT, reader.units("r1", None))
+        drivers = planlog.build_drivers(reader, context, scope)
+        assert drivers is not None
+        shares = {
+            row.name: row.share for row in drivers.drivers.statistics if row.share is not None
+        }
+        assert set(shares) == {f"drop {name}" for name in recorded_filters.PRICES}
+        assert shares["drop n_bytes"] == 1.0
+        assert 1 / WHOLE_EVERY < shares["drop slow"] < 0.9
+        sheet = Sheet(context, "dark")
+        assert "sampling share" in str(planlog.draw_drivers(drivers, sheet).body)
+        early = contexts.resolve(reader, Moment(run="r1", at=0))
+        before = planlog.build_drivers(reader, early, scope)
+        assert before is None or all(row.share in (None, 1.0) for row in before.drivers.statistics)
