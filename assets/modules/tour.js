@@ -24,7 +24,7 @@ const before = new Map(); // knob of a run -> its value before the tour turned i
 let bringUntil = 0; // until when the page is scrolled to its target, as it may still be drawn
 
 /* Those of which the run has the page and the knob. */
-const stops = () => STOPS.filter(({ own, path, needs, unless, kills }) => (!own || pages.includes(path)) && (!needs || knobs.has(needs)) && !(unless && knobs.has(unless)) && !(kills && !harm.kill));
+const stops = () => STOPS.filter(({ own, path, needs, unless, kills }) => (!own || pages.includes(path)) && (!needs || knobs.has(needs)) && !(unless && knobs.has(unless)) && !(kills && !harm.resume));
 
 /* Which knobs the run has, and whether something bids under its pool, asked once a run. */
 async function know() {
@@ -96,7 +96,7 @@ function draw() {
   shown = stop;
   bringUntil = performance.now() + BRING_MS;
   const { title, words, turn, kills, freeze: still } = stops()[stop];
-  byId("pw-tour-commands").replaceChildren(...(kills ? [typed("kill it", harm.kill), typed("resume it", harm.resume)] : []));
+  byId("pw-tour-commands").replaceChildren(...(kills ? [...(harm.kill ? [typed("kill it", harm.kill)] : []), typed("resume it", harm.resume)] : []));
   setText("pw-tour-place", `${stop + 1} of ${stops().length} · page down, page up`);
   setText("pw-tour-title", title);
   setText("pw-tour-words", words);

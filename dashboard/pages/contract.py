@@ -169,7 +169,7 @@ class Page:
         return [html.Nav(links, className="pw-chips pw-units", **attrs(aria_label="Units"))]
 
     def _id(self, name: str) -> str:
-        return f"pw-page-{self.nav_label.lower()}-{name}"
+        return f"pw-page-{self.nav_label.lower().replace(' ', '-')}-{name}"
 
 
 def layout_mark(context: Context, reader: Reader) -> str:

@@ -47,7 +47,7 @@ def draw_cards(
             disabled=locked,
             compact=compact,
             pending=waiting.get((knob.scope, knob.name)),
-            restart=restart_of(knob, context.run.workload) if context.run else "",
+            restart=restart_of(knob, context.run),
         )
         for knob in knobs
     ]

@@ -127,12 +127,12 @@ def command(run: Run, store: str) -> str:
 
 
 def harm_commands(run: Run, store: str) -> dict[str, str]:
-    """What kills the engine of a run on this machine, and what goes on with the run; none of a
-    branch, and of a run that ended as it should."""
-    resume = command(run, store)
-    if not resume or run.state not in ("running", *_ENDINGS):
+    """What kills the engine of a run on this machine, while there is one, and what goes on with the
+    run; none of a branch, and of a run that ended as it should."""
+    resume, is_at_work = command(run, store), run.state == "running"
+    if not resume or not (is_at_work or run.state in _ENDINGS):
         return {}
-    return {"kill": f"kill -9 {run.pid}", "resume": resume}
+    return {**({"kill": f"kill -9 {run.pid}"} if is_at_work else {}), "resume": resume}
 
 
 def lost_words(totals: Mapping[int, float | None], first: int, n_tuples: int | None) -> str:

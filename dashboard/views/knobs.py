@@ -16,7 +16,8 @@ from dashboard.components.names import words_of
 from dashboard.views.book import SYSTEM
 from dashboard.views.forecasts import Forecast, Judged
 from dashboard.views.unreplayed import FIXED
-from storage.vocabulary.records import Command, Entity, Knob
+from storage.vocabulary.branches import FILE
+from storage.vocabulary.records import Command, Entity, Knob, Run
 
 #: What operators turn most stands first, beside what systems say; the rest follows by name.
 FIRST: Final = ("rate",)
@@ -254,12 +255,15 @@ def value_words(value: Any, unit: str = "") -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def restart_of(knob: Knob, workload: str) -> str:
-    """The command that starts another run with another value of a knob that is fixed for a run, ''
-    for one that can be turned."""
-    if told("unreplayed").get(knob.name) != FIXED:
+def restart_of(knob: Knob, run: Run | None) -> str:
+    """The command that starts another run of a workload with another value of a knob that is fixed
+    for a run, '' for one that can be turned."""
+    if run is None or told("unreplayed").get(knob.name) != FIXED:
         return ""
     other = next((choice for choice in knob.choices if choice != knob.value), None)
     if other is None and isinstance(knob.value, int):
         other = str(2 * knob.value)
+    file = str(run.settings.get(FILE, ""))
+    is_shipped = file.endswith(f"/backend/workloads/{run.workload}.toml")
+    workload = file if file and not is_shipped else run.workload
     return f"python3 run.py demo {shlex.quote(workload)} --set {knob.name}={other or '…'}"

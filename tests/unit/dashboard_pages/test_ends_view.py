@@ -9,12 +9,23 @@ from typing import Any
 
 import pytest
 
+from dashboard.base import face
 from dashboard.report.ending import ending_of
 from dashboard.report.postmortem import story_of
-from dashboard.views.ends import END, Checkpoint, command, ending, lost_words, with_ends
+from dashboard.systems import FACES
+from dashboard.views.ends import (
+    END,
+    Checkpoint,
+    command,
+    ending,
+    harm_commands,
+    lost_words,
+    with_ends,
+)
+from dashboard.views.knobs import restart_of
 from storage.store import open_engine_writer, open_reader
 from storage.tables.rows import StoredEvent
-from storage.vocabulary.records import Event, LogLine, Run
+from storage.vocabulary.records import Event, Knob, LogLine, Run
 from tests.contract.store_builders import START, new_run
 from tests.web.recorded import record
 
@@ -60,6 +71,26 @@ def test_the_command_goes_on_with_the_run_it_stands_beside() -> None:
     words = shlex.split(command(killed(settings=elsewhere), "/s/x.db"))
     assert words[-2:] == ["--shared", "/shared"]
     assert command(killed(settings={**settings, "branch": {}}), "/s/x.db") == ""
+
+
+def test_only_an_engine_at_work_can_be_killed_and_one_that_died_goes_on() -> None:
+    settings = {"file": "/w/my.toml"}
+    died = killed(settings=settings)
+    live = replace(died, state="running", pid=7)
+    resume = command(died, "/s/x.db")
+    assert harm_commands(live, "/s/x.db") == {"kill": "kill -9 7", "resume": resume}
+    assert harm_commands(died, "/s/x.db") == {"resume": resume}
+    assert harm_commands(replace(died, state="ended"), "/s/x.db") == {}
+
+
+def test_a_fixed_knob_says_how_a_run_of_its_workload_starts_with_another_value() -> None:
+    face.use(FACES)
+    shards = Knob("shards", "int", 2, 1, "", "", low=1, high=16)
+    starts = {"/p/backend/workloads/mine.toml": "mine", "/a b/mine.toml": "'/a b/mine.toml'"}
+    for file, workload in starts.items():
+        run = replace(new_run(), workload="mine", settings={"file": file})
+        assert restart_of(shards, run) == f"python3 run.py demo {workload} --set shards=4"
+    assert restart_of(replace(shards, name="mu"), new_run()) == restart_of(shards, None) == ""
 
 
 def test_a_run_in_memory_says_that_it_is_lost() -> None:
