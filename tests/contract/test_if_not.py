@@ -44,9 +44,10 @@ def reader(recorded: Recorded) -> Iterator[Reader]:
 
 
 def changes(reader: Reader, run: str) -> list[Decision]:
-    """Decisions that put another plan in the place of one, oldest first."""
+    """Rearrangements that put another plan in the place of one, oldest first."""
     rows = reader.decisions(run, verdicts=("switched",), limit=1000, unit="asc.S")
-    return sorted((r.decision for r in rows if r.decision.old), key=lambda one: one.seq)
+    made = [row.decision for row in rows if row.decision.kind == "rearrangement"]
+    return sorted(made, key=lambda decision: decision.seq)
 
 
 def run_of(reader: Reader, id: str) -> Run:
@@ -75,7 +76,7 @@ def visits(reader: Reader, run: str, first: int, last: int) -> float:
 def test_the_plan_of_before_is_kept_and_both_runs_are_counted(
     recorded: Recorded, reader: Reader
 ) -> None:
-    decision = next(one for one in changes(reader, recorded.id) if one.kind == "rearrangement")
+    decision = changes(reader, recorded.id)[0]
     before = ask(reader, recorded, decision)
     assert (before.state, before.ask) == ("offered", None)
     assert before.words[0].startswith("No engine is at work here. Typed in a terminal")
