@@ -17,9 +17,10 @@ export function presence(names) {
 
 on("present", (names) => {
   const text = presence(names);
-  const node = setText("pw-present", text);
+  const node = byId("pw-present");
   if (!node) return;
+  setText("pw-present-names", text);
+  setText("pw-present-short", `+${names.length} here`);
   node.hidden = !text;
-  setAttr(node, "data-n", String(names.length));
   setAttr(node, "title", `${text}: ${names.map((name) => name || "no name given").join(", ")}`);
 });

@@ -56,7 +56,9 @@ def tree_of(node: Any) -> Any:
         raise NotStatic(f"{described['type']} has the id {properties['id']!r}")
     children = _listed(properties.pop("children", None))
     kept = {name: value for name, value in properties.items() if value is not None}
-    return [_tag(described), kept, *(tree_of(child) for child in children)]
+    is_live = "data-live" in kept  # the page writes it again, in the spaces of formats.py
+    drawn = (child if is_live and isinstance(child, str) else tree_of(child) for child in children)
+    return [_tag(described), kept, *drawn]
 
 
 def _tag(described: dict[str, Any]) -> str:

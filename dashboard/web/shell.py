@@ -136,7 +136,7 @@ def _header() -> Component:
             *_plan_items(),
             _pace_buttons(),
             html.Span(className="pw-spacer"),
-            html.Span(id="pw-present", className="pw-head-item pw-present", hidden=True),
+            _present(),
             _alert_badge(),
             html.Span(
                 [
@@ -151,6 +151,12 @@ def _header() -> Component:
         ],
         className="pw-header",
     )
+
+
+def _present() -> Component:
+    """Who else looks on, see modules/present.js; in short where the header is narrow."""
+    texts = [html.Span(id="pw-present-names"), html.Span(id="pw-present-short")]
+    return html.Span(texts, id="pw-present", className="pw-head-item", hidden=True)
 
 
 def _alert_badge() -> Component:
