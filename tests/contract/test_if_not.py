@@ -15,6 +15,7 @@ from dashboard.systems import FACES
 from storage.store import Reader, open_reader
 from storage.vocabulary.records import Decision, Run
 from tests.contract.test_branches import WORKLOAD, Recorded
+from tests.unit.dashboard_pages.test_if_not_view import decision
 
 EAGER = "[knobs]\nmu = 0\nmin_gain = 0\ncooldown_tuples = 0"
 PHASES = """phases = [
@@ -128,24 +129,7 @@ def test_every_kind_that_is_kept_names_a_knob_of_its_system() -> None:
     names = {spec.name for spec in KNOBS}
     for own in FACES:
         for kind, rule in own.kept.items():
-            decision = Decision(
-                seq=1,
-                batch=1,
-                algorithm="a",
-                kind=kind,
-                verdict="switched",
-                metric="m",
-                lhs=None,
-                relation="<",
-                rhs=None,
-                n=1,
-                n_sample=1,
-                knob_version=0,
-                explanation="",
-                old={"order": ["x"]},
-                new={"order": ["x", "y"]},
-            )
-            turn = rule.setting(decision, {})
+            turn = rule.setting(decision(["x"], ["x", "y"], kind), {})
             assert rule.why if turn is None else turn[0] in names
     needs = {name: need for own in FACES for name, need in own.needs.items()}
     assert needs.keys() <= names

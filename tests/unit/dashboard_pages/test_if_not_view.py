@@ -42,12 +42,12 @@ def series(entity: str, values: dict[int, float], n: int = 1) -> SeriesData:
     )
 
 
-def decision(before: list[str], after: list[str]) -> Decision:
+def decision(before: list[str], after: list[str], kind: str = "k") -> Decision:
     return Decision(
         seq=1,
         batch=7,
         algorithm="a",
-        kind="k",
+        kind=kind,
         verdict="switched",
         metric="m",
         lhs=None,
