@@ -31,6 +31,8 @@ from dashboard.views.timeline import LANES, Band, Marker, TimelinePanel, Timelin
 PANEL_PX: Final = 86
 LANE_PX: Final = 22
 BOTTOM_PX: Final = 44
+LEFT_PX: Final = 104
+RIGHT_PX: Final = 18
 TOP_PX: Final = 22
 GAP_PX: Final = 24
 MARKER_WORDS: Final = 90
@@ -88,7 +90,7 @@ def draw_timeline(
         traces,
         template=template(theme),
         height=height,
-        margin={"l": 104, "r": 18, "t": TOP_PX, "b": BOTTOM_PX},
+        margin={"l": LEFT_PX, "r": RIGHT_PX, "t": TOP_PX, "b": BOTTOM_PX},
         xaxis={**_time_axis(lane_axis, colours), **around([*_times(view), *ends[-1:]])},
         hovermode="x unified",
         hoversubplots="axis",

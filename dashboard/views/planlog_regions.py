@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from dashboard.views.planlog import PlanLogEntry
 from dashboard.views.planlog_plans import LoggedPlan
 
-#: Lanes that are drawn: those of the regions that lasted longest.
+#: Regions with a lane of their own: those that lasted longest.
 MOST_REGIONS: Final = 12
 
 
@@ -30,8 +30,8 @@ class RegionStay(NamedTuple):
 
 
 class RegionLanes(NamedTuple):
-    """regions: those with lanes, in the order in which they were met; stays: in any of them, oldest
-    first. n_regions: of the log."""
+    """regions: those with a lane of their own, in the order in which they were met; stays: in these
+    and in all others, oldest first. n_regions: of the log."""
 
     regions: tuple[int, ...]
     stays: tuple[RegionStay, ...]
@@ -51,7 +51,7 @@ def build_lanes(
         lasted[stay.region] += 1 + stay.last - stay.batch
     longest = {region for region, _ in lasted.most_common(MOST_REGIONS)}
     regions = tuple(region for region in lasted if region in longest)
-    return RegionLanes(regions, tuple(s for s in stays if s.region in longest), len(lasted))
+    return RegionLanes(regions, tuple(stays), len(lasted))
 
 
 def _stays(entries: Sequence[PlanLogEntry], plans: Mapping[str, LoggedPlan]) -> list[RegionStay]:

@@ -39,13 +39,13 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> RegionLanes | 
 
 def draw(lanes: RegionLanes, sheet: Sheet) -> Drawing:
     """A lane for each region; the table twin: a row for each stay, newest first."""
-    n, drawn = lanes.n_regions, len(lanes.regions)
-    note = _NOTE if n == drawn else f"{drawn} of {n} regions, those that lasted longest; {_NOTE}"
+    own = len(lanes.regions)
+    longest = f"a lane for each of the {own} regions that lasted longest; "
     return Drawing(
         figure=draw_regions(lanes, sheet.theme),
         height=regions_height(lanes),
         table=_table(lanes, sheet.context),
-        note=note,
+        note=f"{longest if lanes.n_regions > own else ''}{_NOTE}",
     )
 
 

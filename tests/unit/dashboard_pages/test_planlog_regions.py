@@ -50,6 +50,17 @@ def test_one_region_has_no_lanes_and_of_many_the_longest_have() -> None:
     assert lanes is not None
     assert (len(lanes.regions), lanes.n_regions) == (MOST_REGIONS, 15)
     assert many[-1].region in lanes.regions
+    drawn = draw_regions(lanes)
+    assert drawn["layout"]["yaxis"]["ticktext"][-1] == "3 others"
+    marks = [trace for trace in drawn["data"] if trace["mode"] == "markers"]
+    others = [
+        words
+        for trace in marks
+        for row, (_, words) in zip(trace["y"], trace["customdata"], strict=True)
+        if row == MOST_REGIONS
+    ]
+    assert [words.partition(" from")[0] for words in others] == ["3 regions"]
+    assert ", 3 looks" in others[0]
 
 
 def test_a_mark_goes_to_where_a_stay_began_and_says_it() -> None:
@@ -60,6 +71,8 @@ def test_a_mark_goes_to_where_a_stay_began_and_says_it() -> None:
     batches = sorted(row[0] for trace in marks for row in trace["customdata"])
     assert batches == [stay.batch for stay in lanes.stays]
     back = lanes.stays[3]
-    words = stay_words(back, back.plan)
+    words = stay_words([back])
     assert words.startswith("region 1 from ")
-    assert words.endswith("batches 8 to 11, 3 looks: plan 1; here again, 1 time before")
+    assert words.endswith(
+        f"batches 8 to 11, 3 looks; here again, 1 time before<br>plan 1: {back.plan.text}"
+    )
