@@ -126,6 +126,7 @@ function drawRuns() {
     picker.disabled = shell.runs.length === 0;
   }
   if (shell.run && picker.value !== shell.run.id) picker.value = shell.run.id;
+  setAttr(picker, "title", picker.selectedOptions[0]?.textContent || "");
 }
 
 function drawPlan() {
@@ -206,6 +207,7 @@ function drawAge() {
   stands = run ? standing(run) : { word: "", words: "", level: "quiet" };
   if (run && running() && stands.word !== "running") askForLife(shell.run.id);
   setText(node, stands.words);
+  setAttr(node, "title", stands.words);
   setAttr(node, "data-level", stands.level);
   if (stands.word !== before) {
     drawState();

@@ -132,8 +132,7 @@ def _header() -> Component:
                 title="Freeze, resume (space)",
             ),
             *_run_items(),
-            html.Span(className="pw-divider"),
-            *_plan_items(),
+            _facts(),
             _pace_buttons(),
             html.Span(className="pw-spacer"),
             _present(),
@@ -170,19 +169,25 @@ def _run_items() -> list[Component]:
         html.Span(id="pw-run-slot", className="pw-run-picker"),
         html.Span(id="pw-run-state", className="pw-badge", **attrs(data_state="")),
         html.Span(id="pw-opening", className="pw-opening", hidden=True),
-        html.Span(id="pw-stream", className="pw-head-item"),
     ]
 
 
-def _plan_items() -> list[Component]:
+def _facts() -> Component:
+    """Streams, plan and how old both are; on a second line what is behind."""
     plan: list[Any] = [html.B("—", id="pw-plan"), " ", html.Span(id="pw-plan-age")]
-    return [
+    stands = [
+        html.Span(id="pw-stream", className="pw-head-item"),
+        html.Span(className="pw-divider"),
         html.Span(plan, className="pw-head-item"),
         html.Span(className="pw-divider"),
         html.Span(id="pw-age", className="pw-head-item pw-age", **attrs(data_level="quiet")),
+    ]
+    behind = [
         html.Span(id="pw-behind", className="pw-head-item pw-age", hidden=True),
         html.Span(id="pw-older", className="pw-head-item", hidden=True),
     ]
+    lines = [html.Span(line, className="pw-facts-line") for line in (stands, behind)]
+    return html.Span(lines, className="pw-facts")
 
 
 def _pace_buttons() -> Component:
