@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from dashboard.components.formats import clock, show
+from dashboard.components.formats import clock, show, with_mu
 from dashboard.components.plain import Figure, Trace, figure, heatmap, scatter
 from dashboard.figures.theme import BODY_PX, FINE_PX, SIGNS, Palette, ink, palette, short, template
 from dashboard.views.numbers import form_of, shown_unit
@@ -103,7 +103,8 @@ def _space(view: SpaceView, traces: list[Trace], theme: str | None, meta: Any) -
 
 
 def _axis(name: str, unit: str, middles: Sequence[float]) -> dict[str, Any]:
-    words = " · ".join(filter(None, (short(name, _LONGEST_NAME), shown_unit(unit))))
+    told = "" if unit in ("prob", "number") else with_mu(unit)
+    words = " · ".join(filter(None, (short(name, _LONGEST_NAME), told)))
     half = (middles[1] - middles[0]) / 2
     return {
         "title": {"text": f"{words} →", "font": {"size": BODY_PX}},

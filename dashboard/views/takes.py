@@ -86,7 +86,7 @@ def build_takes(
         *_held_together(book, values),
         *_pools(book, values),
         *_bitmaps(book, knobs, titles or {}),
-        *_windows(book, values, knobs),
+        *_windows(book, values, knobs, titles or {}),
         *_queues(book, values),
     ]
     return TakesView(tuple(map(_with_end, kinds)), tuple(_holders(book, values)))
@@ -167,15 +167,20 @@ def _bitmaps(book: Book, knobs: Sequence[Knob], titles: Mapping[str, str]) -> li
     return bitmaps
 
 
-def _windows(book: Book, values: Values, knobs: Sequence[Knob]) -> list[TakenLine]:
+def _windows(
+    book: Book, values: Values, knobs: Sequence[Knob], titles: Mapping[str, str]
+) -> list[TakenLine]:
     windows = []
-    for profile in book.of("profile"):
+    profiles = book.of("profile")
+    for profile in profiles:
         size = values.get(profile.id, {}).get("window_tuples")
         if size is not None:
             limit = _limit(knobs, _WINDOWS, profile.unit_id)
             knob = _limiting(knobs, profile.unit_id)
             note = "profiled tuples it keeps"
-            windows.append(TakenLine(profile.id, profile.name, note, size, limit, "tuples", knob))
+            of = f" · {titles.get(profile.unit_id, profile.unit_id)}" if len(profiles) > 1 else ""
+            name = f"{profile.name}{of}"
+            windows.append(TakenLine(profile.id, name, note, size, limit, "tuples", knob))
     return windows
 
 

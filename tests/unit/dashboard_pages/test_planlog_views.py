@@ -248,6 +248,13 @@ def test_the_space_has_a_point_a_look_and_a_fading_path(n: int) -> None:
     assert {point.place for point in view.points} <= cells
 
 
+def test_axes_say_their_units() -> None:
+    view = build_space(plan_log(there_and_back()), plans(), ["x", "y"], None)
+    layout = draw_space(view._replace(units=("bytes", "prob")))["layout"]
+    assert layout["xaxis"]["title"]["text"] == "x · bytes →"
+    assert (layout["yaxis"]["title"]["text"], layout["yaxis"]["tickformat"]) == ("y →", ".0%")
+
+
 def test_the_legend_names_the_plans_that_most_looks_chose() -> None:
     view = build_space(plan_log(there_and_back()), plans(), ["x", "y"], None)
     point, plan = view.points[0], view.plans[0]

@@ -43,7 +43,8 @@ def test_a_full_window_forgets_and_names_the_knob_of_its_unit() -> None:
     book = Book(Entity(unit, "monitor", unit, unit_id=unit, role="profile") for unit in ("a", "q"))
     knobs = [limit("tau_tuples", 500, "a"), limit("window_tuples", 80, "q")]
     values = {"a": {"window_tuples": 500.0}, "q": {"window_tuples": 80.0}}
-    lines = build_takes(book, values, knobs).kinds
+    lines = build_takes(book, values, knobs, {"a": "Flights", "q": "Cars"}).kinds
+    assert [one.name for one in lines] == ["a · Flights", "q · Cars"]
     assert [(one.knob, one.limit, one.full) for one in lines] == [
         ("tau_tuples", 500, False),
         ("window_tuples", 80, False),
