@@ -7,7 +7,7 @@ import { RISE } from "./graph_skips.js";
 import { fitScale, inFrame, isWholeMap, mapShowing, MOST_SCREENS, openingLevel, pannedMap, wholeMap, zoomedMap } from "./graph_zoom.js";
 import { h, useEffect, useMemo, useRef, useState } from "./react.js";
 
-const LEAST_PX = 260; // of a frame one zooms in
+const LEAST_PX = 260; // of a frame while it is zoomed: all of a plan has no more than it takes
 const STEP = 1.3; // of a press
 const MOVE_PX = 80;
 const DRAG_PX = 4; // less is a click
@@ -39,8 +39,8 @@ function openingOf(layouts, plan, width) {
   const layout = layouts(level);
   const scale = fitScale(layout, width, screen);
   const high = layout.height * scale;
-  const frame = { w: width, h: Math.ceil(Math.min(MOST_SCREENS * screen, level === "tree" ? high : Math.max(LEAST_PX, high))) };
-  return { frame, opening: wholeMap(layout, scale, frame) };
+  const frame = { w: width, h: Math.ceil(Math.min(MOST_SCREENS * screen, high)) };
+  return { frame, zoomed: level === "tree" ? frame : { w: width, h: Math.max(LEAST_PX, frame.h) }, opening: wholeMap(layout, scale, frame) };
 }
 
 /** What is seen of a plan that is no chain, and what changes it; null for a chain.
@@ -51,8 +51,9 @@ export function useMap(plan, path, width, library) {
   const [chosen, choose] = useState({ of: "", view: null }); // null: all of it
   const of = `${plan.run} ${plan.part}`;
   if (!layouts || !opened) return null;
-  const { frame, opening } = opened;
+  const { opening } = opened;
   const own = chosen.of === of ? chosen.view : null;
+  const frame = own ? opened.zoomed : opened.frame;
   const view = own ? inFrame(own, layouts(own.level), frame) : opening;
   const set = (change) => choose((last) => ({ of, view: change(last.of === of && last.view ? inFrame(last.view, layouts(last.view.level), frame) : opening) }));
   return { layouts, layout: layouts(view.level), frame, opening, view, set };

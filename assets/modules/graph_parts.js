@@ -177,11 +177,13 @@ function cellsStrip({ cells }, w) {
   return h("g", { key: "cells", className: "pw-card-cells" }, drawn);
 }
 
-/* Sign or icon, the name, and how many outputs share it. */
+/* Sign or icon, the name, in small type where it is long, and how many outputs share it. */
 function nameOf(node, w) {
   const mark = node.shared ? 26 : 0;
-  const name = fit(node.name, w - (node.icon ? 36 : 34) - mark, SIZES.body);
-  const parts = [h("text", { key: "name", className: "pw-card-name", x: node.icon ? 29 : 12, y: 19 }, node.icon ? name : `${node.sign} ${name}`)];
+  const room = w - (node.icon ? 36 : 34) - mark;
+  const narrow = fit(node.name, room, SIZES.body) !== node.name;
+  const name = fit(node.name, room, narrow ? SIZES.fine : SIZES.body);
+  const parts = [h("text", { key: "name", className: `pw-card-name${narrow ? " pw-narrow" : ""}`, x: node.icon ? 29 : 12, y: 19 }, node.icon ? name : `${node.sign} ${name}`)];
   if (node.icon) parts.push(h("path", { key: "icon", className: "pw-card-icon", d: node.icon, transform: "translate(12,8) scale(0.54)" }));
   if (node.shared) {
     parts.push(h("rect", { key: "box", className: "pw-card-shared", x: w - 31, y: 6, width: 25, height: 16, rx: 8 }));
@@ -237,7 +239,7 @@ function edgeBracket(marks, line, { values }) {
     { key: "bracket", className: `pw-edge-bracket${numbers.length ? "" : " pw-edge-open"}`, transform: `translate(${line.x},${line.y + 12})` },
     h("title", null, marks.map(([, name]) => name).join(", ")),
     h("path", { d: `M${-W / 2} 0v4h${W}${numbers.length ? "v-4" : ""}` }),
-    h("text", { y: 16, textAnchor: "middle" }, text)
+    h("text", { x: -W / 2, y: 16 }, text)
   );
 }
 

@@ -107,3 +107,21 @@ def test_the_stage_has_large_type_and_no_chrome(open_page: OpenPage) -> None:
     page.keyboard.press("Escape")
     expect(page.locator(".pw-nav")).to_be_visible()
     until(page, "!location.search.includes('stage')")
+
+
+def test_a_map_of_few_lanes_has_their_height_until_it_is_zoomed(open_page: OpenPage) -> None:
+    page = open_page(f"/plan?run={RUN}", height=900)
+    frame = page.locator(".pw-graph-frame")
+    expect(frame).to_have_attribute("data-level", "chip")
+    high = frame.evaluate("(node) => node.clientHeight")
+    inside = page.eval_on_selector_all(
+        ".pw-graph-frame .pw-card-box",
+        "all => Math.max(...all.map(b => b.getBoundingClientRect().bottom))"
+        " - Math.min(...all.map(b => b.getBoundingClientRect().top))",
+    )
+    assert inside <= high <= inside + 40
+    frame.focus()
+    page.keyboard.press("+")
+    until(page, "document.querySelector('.pw-graph-frame').clientHeight >= 260")
+    page.keyboard.press("f")
+    until(page, f"document.querySelector('.pw-graph-frame').clientHeight === {high}")
