@@ -69,7 +69,7 @@ PLAN_LOG: Final = Page(
     icon="M4 20V4M4 20h16M8 15l3-5 4 3 4-7M8 15h.01M11 10h.01M15 13h.01M19 6h.01",
     key="l",
     missing=_START.format("evaluations and looks of the autopilot appear"),
-    nothing="Nothing is logged yet. For selections and filters set policy to autopilot (Knobs).",
+    nothing="Plans are logged where the autopilot decides: see Who decides on Knobs.",
     columns="pw-log-columns",
 )
 MEMORY: Final = Page(

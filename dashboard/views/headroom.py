@@ -199,8 +199,9 @@ def _by_inequality(decision: Decision, titles: Mapping[str, str]) -> HeadroomLin
 
 
 def _amount(missing: float, unit: str) -> str:
-    """'0.060', '0.21 visits/tuple', '1 880 tuples'."""
-    form = "f3" if unit in ("prob", "") and missing != int(missing) else form_of(unit)
+    """'0.060', '0.005 of a burst', '0.21 visits/tuple', '1 880 tuples'."""
+    is_small = unit in ("prob", "", "tuples", "of a burst") and missing != int(missing)
+    form = "f3" if is_small else form_of(unit)
     if unit == "" and missing == int(missing):
         form = "int"
     words = shown_unit(unit) if unit not in ("prob", "") else ""

@@ -31,11 +31,13 @@ class RegionStay(NamedTuple):
 
 class RegionLanes(NamedTuple):
     """regions: those with a lane of their own, in the order in which they were met; stays: in these
-    and in all others, oldest first. n_regions: of the log."""
+    and in all others, oldest first. n_regions: of the log; subject: what is decided in it, '' where
+    the unit has no other log."""
 
     regions: tuple[int, ...]
     stays: tuple[RegionStay, ...]
     n_regions: int
+    subject: str = ""
 
 
 def build_lanes(

@@ -369,4 +369,5 @@ def _interval(pair: Mapping[str, Any]) -> str:
         return ""
     low, high = digits(interval.get("low")), digits(interval.get("high"))
     sure = show(number_of(interval.get("confidence")), "pct")
-    return f"; difference of ranks {low} to {high} ({sure} interval)"
+    ranks = f"{low} to {high}".replace("-", "−")
+    return f"; difference of ranks {ranks} ({sure} interval)"

@@ -31,21 +31,24 @@ _COLUMNS: Final = (
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> RegionLanes | None:
     """The whole recorded history of the first log of the unit; while frozen, up to there."""
-    subject = next(iter(subjects(reader, context.run_id, scope.only)), "")
+    logs = subjects(reader, context.run_id, scope.only)
+    subject = next(iter(logs), "")
     until = context.whole_until
     looks = newest_log(looks_of(reader, context.run_id, until, scope.only, MOST_LOOKS, subject))
-    return build_lanes(plan_log(looks), read_plans(reader, context, scope, looks))
+    lanes = build_lanes(plan_log(looks), read_plans(reader, context, scope, looks))
+    return lanes and lanes._replace(subject=subject if len(logs) > 1 else "")
 
 
 def draw(lanes: RegionLanes, sheet: Sheet) -> Drawing:
     """A lane for each region; the table twin: a row for each stay, newest first."""
     own = len(lanes.regions)
+    of = f"of {lanes.subject}: " if lanes.subject else ""
     longest = f"a lane for each of the {own} regions that lasted longest; "
     return Drawing(
         figure=draw_regions(lanes, sheet.theme),
         height=regions_height(lanes),
         table=_table(lanes, sheet.context),
-        note=f"{longest if lanes.n_regions > own else ''}{_NOTE}",
+        note=f"{of}{longest if lanes.n_regions > own else ''}{_NOTE}",
     )
 
 

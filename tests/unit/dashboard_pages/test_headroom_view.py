@@ -57,6 +57,13 @@ def test_the_plan_as_a_whole_comes_before_its_pairs_and_only_the_newest_counts()
     assert (lines[1].missing, lines[1].entity, lines[1].over) == ("0.060", "a3", "a6")
 
 
+def test_a_fraction_of_a_burst_is_not_none_of_it() -> None:
+    little = {**TRIGGER, "missing": 0.0048}
+    for unit, words in (("of a burst", "0.005 of a burst"), ("tuples", "0.005 tuples")):
+        (line,) = build_headroom([entry(9, detail={"headroom": [{**little, "unit": unit}]})], {})
+        assert line.missing == words
+
+
 def test_each_unit_and_pipeline_has_its_own() -> None:
     found = [
         entry(4, unit_id="u2", old={"pipeline": "R"}),

@@ -182,7 +182,7 @@ class ChainWatch:
         held = numbers(comparison.after, comparison.before)
         less = f"{gain} %" if comparison.gain > 0 else "no"
         words = f"other chains would queue {less} less, at least {least} % is needed"
-        cost = saving("", comparison.before, comparison.after, MIN_GAIN, "tuples")
+        cost = saving("", comparison.before, comparison.after, MIN_GAIN, "of a burst")
         return [cost._replace(words=f"{words} ({held[0]} against {held[1]})")]
 
     def outcomes(
