@@ -13,7 +13,7 @@ import { viewRange } from "./view_range.js";
 import { h, useEffect, useState, useWidth } from "./react.js";
 
 const LIMIT = 240;
-const EDGE = { left: 2, right: 46, top: 8, bottom: 16 };
+const EDGE = { left: 2, right: 58, top: 8, bottom: 16 };
 
 /* The points of the server, continued by the deltas while LIVE. */
 function useSeries(props) {

@@ -73,6 +73,12 @@ class Book(Mapping[str, Entity]):
         """What people call an entity; an unknown one has its id only."""
         return self._by_id[entity].name if entity in self._by_id else entity
 
+    def owner(self, entity: str) -> str:
+        """What the first of its operators is called; '' where a part says none, or it is gone."""
+        facts = self._by_id[entity].properties if entity in self._by_id else {}
+        known = (id for id in facts.get("owners") or () if id in self._by_id)
+        return next((self.name(id) for id in known), "")
+
     def title(self, entity: str) -> str:
         """The queries that an operator is for; the operator itself where nobody says."""
         facts = self._by_id[entity].properties if entity in self._by_id else {}

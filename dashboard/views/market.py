@@ -83,7 +83,7 @@ class BidPrice(NamedTuple):
 
 class NoBid(NamedTuple):
     """What holds memory and does not bid for it. size: of what it holds, None = not told; limit:
-    of its own, in ``unit``, None = none; knob: that sets it, ''."""
+    of its own, in ``unit``, None = none; knob: that sets it, ''; of: the operator it is of, ''."""
 
     entity: str
     name: str
@@ -92,6 +92,7 @@ class NoBid(NamedTuple):
     limit: float | None
     unit: str
     knob: str
+    of: str = ""
 
 
 class MarketView(NamedTuple):
@@ -301,7 +302,16 @@ def _others(book: Book, values: Values, knobs: Sequence[Knob], market: Market) -
             if one.id not in bidding and (size or knob):
                 limit = float(knob.value) or None if knob else None
                 others.append(
-                    NoBid(one.id, one.name, role, size, limit, held.unit, knob.name if knob else "")
+                    NoBid(
+                        entity=one.id,
+                        name=one.name,
+                        role=role,
+                        size=size,
+                        limit=limit,
+                        unit=held.unit,
+                        knob=knob.name if knob else "",
+                        of=book.owner(one.id),
+                    )
                 )
     return sorted(others, key=lambda one: (not one.knob, -(one.size or 0.0), one.name))
 

@@ -200,7 +200,9 @@ def _holders(book: Book, values: Values) -> list[TakenLine]:
         size = _bytes(holder, values)
         if size:
             limit = values.get(holder.id, {}).get("granted_bytes")
-            lines.append(TakenLine(holder.id, holder.name, holder.role, size, limit, "bytes", ""))
+            owner = book.owner(holder.id)
+            note = f"{holder.role}{f' of {owner}' if owner else ''}"
+            lines.append(TakenLine(holder.id, holder.name, note, size, limit, "bytes", ""))
     return sorted(lines, key=lambda line: (-line.value, line.name))[:MOST_HOLDERS]
 
 

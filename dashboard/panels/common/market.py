@@ -167,8 +167,14 @@ def _sent(record: MarketRecord, context: Context) -> dict[str, Any]:
 
 
 def _shown(one: MemoryBid | NoBid, context: Context) -> dict[str, Any]:
-    words = {"role": _word(one.role), "jump": jump_to(context, "/plan", node=one.entity)}
+    kind = _kind(one) if isinstance(one, NoBid) else _word(one.role)
+    words = {"role": kind, "jump": jump_to(context, "/plan", node=one.entity)}
     return {**one._asdict(), **words}
+
+
+def _kind(other: NoBid) -> str:
+    """'synopsis of [Range 1 hour]'."""
+    return f"{_word(other.role)}{f' of {other.of}' if other.of else ''}"
 
 
 def _word(role: str) -> str:
@@ -212,7 +218,7 @@ def _no_bid(other: NoBid, context: Context) -> list[CellData]:
     size = {other.unit: other.size}
     return [
         {"text": other.name, "jump": jump_to(context, "/plan", node=other.entity)},
-        _word(other.role),
+        _kind(other),
         "no bid",
         None,
         "",

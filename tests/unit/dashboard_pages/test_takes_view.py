@@ -52,6 +52,19 @@ def test_a_full_window_forgets_and_names_the_knob_of_its_unit() -> None:
     assert {one.at_limit for one in lines} == {"the oldest go as others come"}
 
 
+def test_what_is_called_alike_is_told_apart_by_its_operator() -> None:
+    book = Book(
+        [
+            Entity("w", "operator", "[Range 1 Hour]", role="window"),
+            Entity("s", "synopsis", "the window", {"owners": ["gone", "w"]}, role="synopsis"),
+            Entity("t", "synopsis", "the window", {"owners": ["gone"]}, role="synopsis"),
+        ]
+    )
+    values = {"s": {"state_bytes": 2.0}, "t": {"state_bytes": 1.0}}
+    notes = [one.note for one in build_takes(book, values, []).holders]
+    assert notes == ["synopsis of [Range 1 Hour]", "synopsis"]
+
+
 def taken(value: float, unit: str, limit: float | None = None) -> TakenLine:
     return TakenLine("", "a part", "", value, limit, unit, "")
 
