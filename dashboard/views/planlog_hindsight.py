@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -9,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.components.formats import show, with_mu
+from dashboard.views.numbers import Z_95
 from dashboard.views.planlog_importance import usual_moves
 from dashboard.views.planlog_returns import AdaptivityReturn, look_back
 from storage.tables.rows import StoredLook
 from storage.vocabulary.moves import distances
+from storage.vocabulary.planlog import PAST, PRICES, stepped_price
 
 #: Share of the prices of other plans that a return takes.
 LEAST_KNOWN: Final = 0.25
@@ -25,8 +28,9 @@ class Hindsight(NamedTuple):
     that are guessed were the lowest, and the highest. plans: digests of those that ran, by the
     columns of ``back``. firsts: cost of keeping the plan of the first stretch, of the three.
     n_tuples: that ran. known, near: shares of the prices that are on record, and that are those of
-    like conditions, [0, 1]. unit: of the sums. batches: of the look that ended each stretch; since:
-    of the first look, Unix s."""
+    like conditions, [0, 1]. error: of what was saved, as plans are priced on samples, half of its
+    95 % interval; 0 where no autopilot sampled. unit: of the sums. batches: of the look that ended
+    each stretch; since: of the first look, Unix s."""
 
     back: AdaptivityReturn
     least: AdaptivityReturn
@@ -37,6 +41,7 @@ class Hindsight(NamedTuple):
     n_tuples: int
     known: float
     near: float
+    error: float
     unit: str
     batches: tuple[int, ...]
     since: float
@@ -46,12 +51,18 @@ class Hindsight(NamedTuple):
         """Share of the prices that nothing is known of, [0, 1]."""
         return max(0.0, 1 - self.known - self.near)
 
+    @property
+    def saved(self) -> tuple[float, float]:
+        """Over the best single plan, at least and at most."""
+        return self.least.saved - self.error, self.most.saved + self.error
+
 
 def look_back_on(looks: Sequence[StoredLook]) -> Hindsight | None:
     """Of the looks of one log, oldest first; None before two plans ran.
 
     A stretch ends with a look, whose sample is of its tuples: another plan is taken to have cost
-    what was measured, and what it costs more on that sample.
+    what was measured, and what it costs more on that sample. How far samples are off is seen by the
+    plan that ran, which was measured, too.
     """
     ended = [look for look in looks if look.record["ran"][0]]
     plans = tuple(dict.fromkeys(look.record["plan"] for look in ended))
@@ -74,6 +85,7 @@ def look_back_on(looks: Sequence[StoredLook]) -> Hindsight | None:
     switching = float(np.mean([record["switching"] for record in records]))
     deciding = sum(look.record["deciding"] for look in looks)
     back, least, most = (look_back(each, chosen, switching, deciding) for each in costs)
+    missed = measured - own * n_tuples
     kept, low, high = (float(each[:, 0].sum()) for each in costs)
     return Hindsight(
         back=back,
@@ -85,6 +97,7 @@ def look_back_on(looks: Sequence[StoredLook]) -> Hindsight | None:
         n_tuples=sum(counts),
         known=float(np.isfinite(prices).mean()),
         near=float((np.isfinite(filled) & np.isnan(prices)).mean()),
+        error=0.0 if looks[-1].subject else Z_95 * math.sqrt(float((missed**2).sum())),
         unit=unit.partition("/")[0],
         batches=tuple(look.batch for look in ended),
         since=looks[0].time,
@@ -93,7 +106,7 @@ def look_back_on(looks: Sequence[StoredLook]) -> Hindsight | None:
 
 def _cheapest(records: Sequence[Any]) -> NDArray[np.float64]:
     """float64[T]: the least cost that each look knew of, a tuple."""
-    return np.array([min([r["cost"], *(cost for _, cost, *_ in r["offers"])]) for r in records])
+    return np.array([min(_prices(record).values()) for record in records])
 
 
 def why_none(looks: Sequence[StoredLook], back: Hindsight | None) -> str:
@@ -115,15 +128,25 @@ def why_none(looks: Sequence[StoredLook], back: Hindsight | None) -> str:
 
 def on_record(looks: Sequence[StoredLook], plans: Sequence[str]) -> NDArray[np.float64]:
     """float64[T, P]: cost a tuple of each plan on the sample of each look, NaN where it was not
-    priced."""
-    rows = []
-    for look in looks:
-        record = look.record
-        priced = {plan: cost for plan, cost, *_ in record["offers"]} | {
-            record["plan"]: record["cost"]
-        }
-        rows.append([priced.get(plan, np.nan) for plan in plans])
+    priced, neither there nor when it ran first."""
+    records = [look.record for look in looks]
+    priced = {record["number"]: _prices(record) for record in records}
+    costs = {record["number"]: record["cost"] for record in records}
+    for record in records:
+        for number, step in record.get(PAST, ()):
+            if number in priced:
+                price = stepped_price(step, costs[number])
+                priced[number].setdefault(record["plan"], price)
+    rows = [[own.get(plan, np.nan) for plan in plans] for own in priced.values()]
     return np.array(rows, dtype=np.float64)
+
+
+def _prices(record: Any) -> dict[str, float]:
+    """Of the plans that a look priced on its own sample."""
+    cost = record["cost"]
+    offered = {plan: price for plan, price, *_ in record["offers"]}
+    others = {plan: stepped_price(step, cost) for plan, step in record.get(PRICES, {}).items()}
+    return {**others, **offered, record["plan"]: cost}
 
 
 def like_filled(
@@ -204,14 +227,17 @@ _COUNTS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "
 
 def returned_words(back: Hindsight) -> str:
     """'Adapting returned 14 × what it cost; 71 % of it came from three switches.' No verdict where
-    it depends on prices that are guessed."""
+    it depends on prices that are guessed, or on what samples leave open."""
     sentence, saved = back.back.sentence(), back.back.saved
-    unit, low, high = with_mu(back.unit), back.least.saved, back.most.saved
+    unit, (low, high) = with_mu(back.unit), back.saved
+    guess = f"{show(back.guessed, 'pct')} of the prices are guessed"
+    is_guessed = back.least.saved != back.most.saved
     if low <= 0 < high:
         span = f"{show(-low, 'si')} {unit} less and {show(high, 'si')} {unit} more"
+        why = guess if is_guessed else "samples do not say it surely enough"
         return (
-            f"It cannot be told whether adapting paid: {show(back.guessed, 'pct')} of the prices "
-            f"are guessed. The best single plan would have cost between {span} than what ran."
+            f"It cannot be told whether adapting paid: {why}. The best single plan would have cost "
+            f"between {span} than what ran."
         )
     if saved <= 0:
         more = ", and what switching and looking cost" if sentence.ratio is not None else ""
@@ -225,8 +251,8 @@ def returned_words(back: Hindsight) -> str:
     least, times, most = (_times(each / price) for each in (low, saved, high))
     words = f"Adapting returned {times} × what it cost"
     if least != most:
-        guess = f"{show(back.guessed, 'pct')} of the prices are guessed"
-        words = f"Adapting returned {least} to {most} × what it cost, as {guess}"
+        words = f"Adapting returned {least} to {most} × what it cost"
+        words += f", as {guess}" if is_guessed else ""
     n = sentence.n_switches
     if not n:
         return f"{words}."

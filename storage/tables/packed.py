@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from storage.tables.columns import dump_json, load_json
-from storage.vocabulary.planlog import KEEP_EVERY, OMITTED
+from storage.vocabulary.planlog import KEEP_EVERY, OMITTED, PAST, PRICES
 from storage.vocabulary.records import Json
 
-#: Of the form below.
-VERSION: Final = 1
+#: Of the form below; and that before, without what plans that ran would have cost.
+VERSION: Final = 2
+_BEFORE: Final = 1
 #: Bits of the digits of a number, short ones and long ones, and what stands for a double.
 _WIDTHS: Final = (5, 10, 20)
 _DOUBLE: Final = 3
@@ -114,6 +115,8 @@ def pack_look(record: Json, facts: PackedFacts, head: LogHead) -> bytes:
     offered = [plan for plan, *_ in record["offers"]]
     out.whole(0 if record["rival"] is None else 1 + offered.index(record["rival"]))
     out.bits(record["chosen"] != record["plan"], 1)
+    out.steps(sorted((places[plan], n) for plan, n in record.get(PRICES, {}).items()))
+    out.steps(record.get(PAST, ()))
     state = record.get("state")
     return out.data + (b"" if state is None else _deflated(state))
 
@@ -122,7 +125,8 @@ def unpack_look(data: bytes, head: LogHead) -> tuple[Json, PackedFacts]:
     """The record of ``pack_look``, without plans that it wrote down, and its facts. Raises
     ValueError, LookupError, OverflowError, struct.error or zlib.error for other bytes."""
     read = _In(data)
-    if read.bits(4) != VERSION:
+    written = read.bits(4)
+    if written not in (_BEFORE, VERSION):
         raise ValueError("a look of another version")
     algorithm = read.text() or head.algorithm
     version, knob_version, number, t, n_sample = (read.whole() for _ in range(5))
@@ -136,6 +140,7 @@ def unpack_look(data: bytes, head: LogHead) -> tuple[Json, PackedFacts]:
     plan = head.plans[read.whole()]
     offers = [_offer(read, head, n_sample, cost) for _ in range(read.whole())]
     rival, is_switch = read.whole(), read.bits(1)
+    prices, past = ([], []) if written == _BEFORE else (read.steps(), read.steps())
     named = offers[rival - 1][0] if rival else None
     record = {
         **{"began": head.began, "number": number, "t": t, "statistics": statistics, "plan": plan},
@@ -146,6 +151,8 @@ def unpack_look(data: bytes, head: LogHead) -> tuple[Json, PackedFacts]:
         **{"due": None if due is None else int(due)},
         **flags,
         "settling": settling,
+        PRICES: {head.plans[place]: step for place, step in prices},
+        PAST: past,
         "schema": head.schema if number == 1 or not number % KEEP_EVERY else head.digest,
     }
     if read.rest:
@@ -196,14 +203,24 @@ class _Out:
         self._bits |= value << self._n
         self._n += width
 
-    def whole(self, value: int) -> None:
-        """Four bits at a time, each with one that says whether more follow."""
+    def whole(self, value: int, width: int = 4) -> None:
+        """Some bits at a time, each time with one that says whether more follow."""
         if value < 0:
             raise ValueError(f"{value} is no count")
-        while value > 0xF:
-            self.bits(value & 0xF | 0x10, 5)
-            value >>= 4
-        self.bits(value, 5)
+        more = 1 << width
+        while value >= more:
+            self.bits(value % more | more, width + 1)
+            value >>= width
+        self.bits(value, width + 1)
+
+    def steps(self, rows: Sequence[Sequence[int]]) -> None:
+        """(place, step), by place: how far they are apart, and steps, which are mostly short."""
+        self.whole(len(rows))
+        before = -1
+        for place, step in rows:
+            self.whole(place - before - 1, 2)
+            self.whole(2 * step if step >= 0 else -2 * step - 1, 7)
+            before = place
 
     def number(self, value: float) -> None:
         """How long it is, its sign, an exponent of ten, and its digits; or a double."""
@@ -257,13 +274,22 @@ class _In:
         part = self._data[first : (self._place + 7) // 8]
         return int.from_bytes(part, "little") >> shift & (1 << width) - 1
 
-    def whole(self) -> int:
-        value, shift, bits = 0, 0, 0x10
-        while bits & 0x10:
-            bits = self.bits(5)
-            value |= (bits & 0xF) << shift
-            shift += 4
+    def whole(self, width: int = 4) -> int:
+        more = 1 << width
+        value, shift, bits = 0, 0, more
+        while bits & more:
+            bits = self.bits(width + 1)
+            value |= bits % more << shift
+            shift += width
         return value
+
+    def steps(self) -> list[list[int]]:
+        rows, place = [], -1
+        for _ in range(self.whole()):
+            place += 1 + self.whole(2)
+            step = self.whole(7)
+            rows.append([place, -(step + 1) // 2 if step & 1 else step // 2])
+        return rows
 
     def number(self) -> float:
         length = self.bits(2)

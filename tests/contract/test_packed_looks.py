@@ -27,7 +27,7 @@ from storage.tables.packed import (
     unpack_plan,
 )
 from storage.vocabulary.looks import LookFacts, look_decision, look_terms
-from storage.vocabulary.planlog import OMITTED, form_digest
+from storage.vocabulary.planlog import OMITTED, form_digest, price_step, stepped_price
 from storage.vocabulary.records import Decision, Json
 from tests.contract.store_builders import begin, record
 from tests.golden import store_v4 as golden
@@ -39,6 +39,7 @@ HEAD: Final = LogHead("asc", 7, form_digest(SCHEMA), SCHEMA, PLANS)
 digits = st.floats(allow_nan=False, allow_infinity=False).map(lambda x: float(f"{x:.6g}"))
 numbers = st.one_of(digits, st.floats(allow_nan=False, allow_infinity=False), st.just(0.0))
 counts = st.integers(0, 2**60)
+steps = st.integers(-200, 200) | st.integers(-(10**6), 10**6)
 offers = st.lists(
     st.tuples(numbers, counts, numbers, numbers, numbers), max_size=len(PLANS) - 1
 )  # fmt: skip
@@ -67,6 +68,8 @@ def looks(draw: Callable[[Any], Any]) -> dict[str, Json]:
         **{"dwell": draw(numbers), "due": draw(st.none() | st.integers(0, 10**12))},
         **{name: draw(st.booleans()) for name in ("replaced", "is_transient", "known")},
         "settling": draw(st.just(0) | counts),
+        "prices": draw(st.dictionaries(st.sampled_from(PLANS), steps)),
+        "past": [list(row) for row in sorted(draw(st.dictionaries(counts, steps)).items())],
     }
     if not number % 256:
         made["state"] = {"log": [1.5, None, "ä"]}
@@ -80,6 +83,14 @@ def test_looks_come_back_as_they_were(look: dict[str, Json], facts: tuple[str, i
     name, version, knobs = facts
     packed = pack_look(look, PackedFacts(name or "asc", version, knobs), HEAD)
     assert unpack_look(packed, HEAD) == (look, PackedFacts(name or "asc", version, knobs))
+
+
+@given(st.floats(1e-9, 1e9), st.floats(1e-9, 1e9))
+def test_a_price_comes_back_within_half_a_percent(price: float, present: float) -> None:
+    step = price_step(price, present)
+    assert step is not None
+    assert stepped_price(step, present) == pytest.approx(price, rel=0.005)
+    assert price_step(0.0, present) is price_step(price, 0.0) is None
 
 
 forms = st.recursive(
