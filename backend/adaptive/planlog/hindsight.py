@@ -7,8 +7,10 @@ looks before, so that it is known what it would have cost then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
+
+import numpy as np
 
 from backend.adaptive.planlog.autopilot import PilotLook
 from backend.adaptive.planlog.records import LogJson, PlanLogRefused, whole_number
@@ -60,11 +62,10 @@ class PlansThatRan:
         """What goes on record besides the offers of a look of this number. known: digest -> plan;
         rows: that the plan in force is priced on."""
         past = [] if look.plan in self._n_tuples else self._past(plans, known, look.plan)
-        others = {
-            digest: step
-            for digest in self._asked(known, {look.plan, *(offer.plan for offer in look.offers)})
-            if (step := _step(plans, known[digest], rows, look.cost)) is not None
-        }
+        asked = self._asked(known, {look.plan, *(offer.plan for offer in look.offers)})
+        prices = {digest: float(plans.prices(known[digest], rows).mean()) for digest in asked}
+        steps = {digest: price_step(price, look.cost) for digest, price in prices.items()}
+        others = {digest: step for digest, step in steps.items() if step is not None}
         self._keep(_KeptSample(number, look.plan, thinned(rows, _MOST_TUPLES)))
         return {PRICES: others, PAST: past}
 
@@ -94,13 +95,13 @@ class PlansThatRan:
         self, plans: SteeredPlans, known: Mapping[str, LogJson], plan: str
     ) -> list[list[int]]:
         """[number, step] of looks before the newest, which priced the plan itself."""
-        steps = []
-        for kept in self._kept:
-            if kept.plan in known:
-                now = float(plans.prices(known[kept.plan], kept.rows).mean())
-                step = _step(plans, known[plan], kept.rows, now)
-                steps += [] if step is None else [[kept.number, step]]
-        return steps
+        kept = [sample for sample in self._kept if sample.plan in known]
+        before = dict[int, float]()
+        for present in dict.fromkeys(sample.plan for sample in kept):
+            before |= _means(plans, known[present], [s for s in kept if s.plan == present])
+        prices = _means(plans, known[plan], kept)
+        steps = {number: price_step(price, before[number]) for number, price in prices.items()}
+        return [[number, step] for number, step in steps.items() if step is not None]
 
     def _keep(self, sample: _KeptSample) -> None:
         """Samples of looks that are evenly apart."""
@@ -112,5 +113,11 @@ class PlansThatRan:
             self._kept = [kept for kept in self._kept if not kept.number % self._every]
 
 
-def _step(plans: SteeredPlans, plan: LogJson, rows: PilotSample, now: float) -> int | None:
-    return price_step(float(plans.prices(plan, rows).mean()), now)
+def _means(plans: SteeredPlans, plan: LogJson, samples: Sequence[_KeptSample]) -> dict[int, float]:
+    """What a plan costs a tuple on samples of looks, by the number of the look."""
+    if not samples:
+        return {}
+    prices = plans.prices(plan, np.concatenate([sample.rows for sample in samples]))
+    ends = np.cumsum([len(sample.rows) for sample in samples])
+    parts = np.split(prices, ends[:-1])
+    return {s.number: float(part.mean()) for s, part in zip(samples, parts, strict=True)}
