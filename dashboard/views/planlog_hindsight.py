@@ -60,33 +60,25 @@ class Hindsight(NamedTuple):
 def look_back_on(looks: Sequence[StoredLook]) -> Hindsight | None:
     """Of the looks of one log, oldest first; None before two plans ran.
 
-    A stretch ends with a look, whose sample is of its tuples: another plan is taken to have cost
-    what was measured, and what it costs more on that sample. How far samples are off is seen by the
-    plan that ran, which was measured, too.
+    A stretch ends with a look, whose sample is of its newest tuples: another plan is taken to have
+    cost what was measured, and what it costs more on that sample, and on the one before where
+    conditions changed. How far that is off is seen by the plan that ran, which was measured, too.
     """
     ended = [look for look in looks if look.record["ran"][0]]
     plans = tuple(dict.fromkeys(look.record["plan"] for look in ended))
     if len(plans) < 2:
         return None
-    records = [look.record for look in ended]
+    records, is_sampled = [look.record for look in ended], not looks[-1].subject
     prices = on_record(ended, plans)
-    filled = like_filled(prices, np.array([record["statistics"] for record in records]))
+    filled = like_filled(prices, _statistics(records))
     chosen = [plans.index(record["plan"]) for record in records]
-    own = np.array([record["cost"] for record in records])
-    more = filled - own[:, None]
-    counts, unit = [record["ran"][0] for record in records], records[-1]["schema"]["cost_unit"]
-    whole = 1 if "/" in unit else sum(counts)  # what is no cost of a tuple is told as a mean
-    n_tuples = np.array(counts, dtype=np.float64) / whole
-    measured = np.array([record["ran"][1] for record in records]) / whole
-    costs = [
-        np.maximum(0.0, measured[:, None] + each * n_tuples[:, None])
-        for each in (guessed(more, chosen), *guess_bounds(more, _cheapest(records) - own))
-    ]
+    n_tuples, unit = sum(r["ran"][0] for r in records), records[-1]["schema"]["cost_unit"]
+    whole = 1 if "/" in unit else n_tuples  # what is no cost of a tuple is told as a mean
+    costs, missed = _costs(records, filled, chosen, is_sampled)
     switching = float(np.mean([record["switching"] for record in records]))
     deciding = sum(look.record["deciding"] for look in looks)
-    back, least, most = (look_back(each, chosen, switching, deciding) for each in costs)
-    missed = measured - own * n_tuples
-    kept, low, high = (float(each[:, 0].sum()) for each in costs)
+    back, least, most = (look_back(each / whole, chosen, switching, deciding) for each in costs)
+    kept, low, high = (float(each[:, 0].sum() / whole) for each in costs)
     return Hindsight(
         back=back,
         least=least,
@@ -94,14 +86,40 @@ def look_back_on(looks: Sequence[StoredLook]) -> Hindsight | None:
         plans=plans,
         firsts=(kept, low, high),
         n_looks=len(looks),
-        n_tuples=sum(counts),
+        n_tuples=n_tuples,
         known=float(np.isfinite(prices).mean()),
         near=float((np.isfinite(filled) & np.isnan(prices)).mean()),
-        error=0.0 if looks[-1].subject else Z_95 * math.sqrt(float((missed**2).sum())),
+        error=Z_95 * math.sqrt(float((missed**2).sum())) / whole if is_sampled else 0.0,
         unit=unit.partition("/")[0],
         batches=tuple(look.batch for look in ended),
         since=looks[0].time,
     )
+
+
+def _costs(
+    records: Sequence[Any], filled: NDArray[np.float64], chosen: Sequence[int], is_sampled: bool
+) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:
+    """float64[T, P] of each stretch, as estimated, at least and at most; and what was measured more
+    than predicted, float64[T]. filled: as of ``like_filled``; is_sampled: by an autopilot."""
+    own = np.array([record["cost"] for record in records])
+    n_tuples = np.array([record["ran"][0] for record in records], dtype=np.float64)
+    measured = np.array([record["ran"][1] for record in records], dtype=np.float64)
+    more = filled - own[:, None]
+    likely = guessed(more, chosen)
+    shares = np.ones(len(records))
+    if is_sampled:
+        at_looks, statistics = own[:, None] + likely, _statistics(records)
+        shares = stretch_shares(at_looks, statistics, measured / n_tuples, chosen)
+    costs, missed = list[NDArray[np.float64]](), list[NDArray[np.float64]]()
+    for each in (likely, *guess_bounds(more, _cheapest(records) - own)):
+        over = _over_stretches(own[:, None] + each, shares) * n_tuples[:, None]
+        missed.append(measured - over[np.arange(len(chosen)), chosen])
+        costs.append(np.maximum(0.0, over + missed[-1][:, None]))
+    return costs, missed[0]
+
+
+def _statistics(records: Sequence[Any]) -> NDArray[np.float64]:
+    return np.array([record["statistics"] for record in records])
 
 
 def _cheapest(records: Sequence[Any]) -> NDArray[np.float64]:
@@ -195,6 +213,35 @@ def guess_bounds(
     unknown = np.isnan(more)
     low = np.where(unknown, np.minimum(0.0, least)[:, None], more)
     return low, np.where(unknown, max(0.0, float(np.nanmax(more))), more)
+
+
+def stretch_shares(
+    prices: NDArray[np.float64],
+    statistics: NDArray[np.float64],
+    measured: NDArray[np.float64],
+    chosen: Sequence[int],
+) -> NDArray[np.float64]:
+    """float64[T]: share of each stretch that was like its look; the rest was like the look before.
+    Where statistics moved by more than LIKE usual moves it is that by which the plan that ran comes
+    to what was measured, and else 1.
+
+    prices: float64[T, P], a tuple, at looks; statistics: float64[T, n]; measured: float64[T], a
+    tuple; chosen: the column that ran, of each stretch.
+    """
+    now = prices[np.arange(len(chosen)), chosen]
+    before = np.concatenate((now[:1], prices[np.arange(len(chosen) - 1), chosen[1:]]))
+    moves = np.abs(np.diff(statistics, axis=0)) / usual_moves(statistics)
+    has_changed = np.concatenate(([False], moves.max(axis=1, initial=0.0) > LIKE)) & (now != before)
+    share = (measured - before) / np.where(has_changed, now - before, 1.0)
+    return np.where(has_changed, np.clip(share, 0.0, 1.0), 1.0)
+
+
+def _over_stretches(
+    prices: NDArray[np.float64], shares: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """float64[T, P]: a tuple, over whole stretches. shares: of ``stretch_shares``."""
+    before = np.concatenate((prices[:1], prices[:-1]))
+    return shares[:, None] * prices + (1 - shares[:, None]) * before
 
 
 class SumLine(NamedTuple):

@@ -125,7 +125,7 @@ def _evidence(back: Hindsight) -> str:
     if not back.error:
         return words
     error = f"{show(back.error, 'si')} {with_mu(back.unit)}"
-    return f"{words} Plans are priced on samples: what adapting saved is known to ± {error}."
+    return f"{words} Plans are priced on samples: what adapting saved is known to ±\u00a0{error}."
 
 
 def _prices(back: Hindsight) -> str:

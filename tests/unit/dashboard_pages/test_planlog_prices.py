@@ -6,8 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dashboard.views.planlog_hindsight import look_back_on, on_record, returned_words
+from dashboard.views.planlog_hindsight import (
+    look_back_on,
+    on_record,
+    returned_words,
+    stretch_shares,
+)
 from tests.unit.dashboard_pages.test_planlog_views import look, there_and_back
 
 
@@ -37,7 +44,8 @@ def test_prices_for_the_record_leave_nothing_to_guess() -> None:
     ],
 )
 def test_what_samples_leave_open_is_said(off: float, words: str) -> None:
-    """Every second stretch cost more than its sample said, the others less."""
+    """Every second stretch cost more than its sample said, the others less; of one in which
+    conditions changed that is as if they had come late."""
     looks = []
     for each in there_and_back():
         n, cost = each.record["ran"]
@@ -45,6 +53,31 @@ def test_what_samples_leave_open_is_said(off: float, words: str) -> None:
         looks.append(replace(each, record={**each.record, "ran": ran}))
     back = look_back_on(looks)
     assert back is not None
-    assert back.error == pytest.approx(1.96 * 1000 * off * 12**0.5)
+    assert back.error == pytest.approx(1.96 * 1000 * off * 11**0.5)
     assert back.saved == (back.back.saved - back.error, back.back.saved + back.error)
     assert returned_words(back).startswith(words)
+
+
+@given(st.integers(1, 9), st.floats(0, 1))
+def test_a_stretch_in_which_conditions_changed_is_of_both(seed: int, share: float) -> None:
+    """So that what was measured of the plan that ran is what it cost before and after."""
+    prices = np.random.default_rng(seed).uniform(1, 9, (5, 2))
+    statistics = np.array([[0.0, 0.5], [0.01, 0.5], [0.0, 0.5], [0.01, 0.5], [1.0, 0.5]])
+    mixed = share * prices[4] + (1 - share) * prices[3]
+    for chosen in (0, 1):
+        measured = np.array([5.0, 5.0, 5.0, 5.0, mixed[chosen]])
+        shares = stretch_shares(prices, statistics, measured, [chosen] * 5)
+        assert shares == pytest.approx([1, 1, 1, 1, share], abs=1e-6)
+
+
+def test_the_return_is_of_what_ran_before_conditions_changed_and_after() -> None:
+    """Most of stretch 4 was still west, where "ab" is the better plan."""
+    late = look(4, "east", "ab", "ab", ran=[1000, 1000 * (0.8 * 1.0 + 0.2 * 4.0)])
+    looks = [late if each.seq == 4 else each for each in there_and_back()]
+    back, whole = look_back_on(looks), look_back_on(there_and_back())
+    assert back is not None
+    assert whole is not None
+    assert whole.back.running - back.back.running == pytest.approx(2400)
+    assert back.back.single.cost == pytest.approx(whole.back.single.cost - 2400)
+    assert back.back.sequence.cost == pytest.approx(whole.back.sequence.cost - 1000 + 1600)
+    assert back.error == pytest.approx(0)
