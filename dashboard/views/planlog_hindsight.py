@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -9,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.components.formats import show, with_mu
+from dashboard.views.numbers import Z_95
 from dashboard.views.planlog_importance import usual_moves
 from dashboard.views.planlog_returns import AdaptivityReturn, look_back
 from storage.tables.rows import StoredLook
 from storage.vocabulary.moves import distances
+from storage.vocabulary.planlog import PAST, PRICES, stepped_price
 
 #: Share of the prices of other plans that a return takes.
 LEAST_KNOWN: Final = 0.25
@@ -25,8 +28,9 @@ class Hindsight(NamedTuple):
     that are guessed were the lowest, and the highest. plans: digests of those that ran, by the
     columns of ``back``. firsts: cost of keeping the plan of the first stretch, of the three.
     n_tuples: that ran. known, near: shares of the prices that are on record, and that are those of
-    like conditions, [0, 1]. unit: of the sums. batches: of the look that ended each stretch; since:
-    of the first look, Unix s."""
+    like conditions, [0, 1]. error: of what was saved, as plans are priced on samples, half of its
+    95 % interval; 0 where no autopilot sampled. unit: of the sums. batches: of the look that ended
+    each stretch; since: of the first look, Unix s."""
 
     back: AdaptivityReturn
     least: AdaptivityReturn
@@ -37,6 +41,7 @@ class Hindsight(NamedTuple):
     n_tuples: int
     known: float
     near: float
+    error: float
     unit: str
     batches: tuple[int, ...]
     since: float
@@ -46,35 +51,34 @@ class Hindsight(NamedTuple):
         """Share of the prices that nothing is known of, [0, 1]."""
         return max(0.0, 1 - self.known - self.near)
 
+    @property
+    def saved(self) -> tuple[float, float]:
+        """Over the best single plan, at least and at most."""
+        return self.least.saved - self.error, self.most.saved + self.error
+
 
 def look_back_on(looks: Sequence[StoredLook]) -> Hindsight | None:
     """Of the looks of one log, oldest first; None before two plans ran.
 
-    A stretch ends with a look, whose sample is of its tuples: another plan is taken to have cost
-    what was measured, and what it costs more on that sample.
+    A stretch ends with a look, whose sample is of its newest tuples: another plan is taken to have
+    cost what was measured, and what it costs more on that sample, and on the one before where
+    conditions changed. How far that is off is seen by the plan that ran, which was measured, too.
     """
     ended = [look for look in looks if look.record["ran"][0]]
     plans = tuple(dict.fromkeys(look.record["plan"] for look in ended))
     if len(plans) < 2:
         return None
-    records = [look.record for look in ended]
+    records, is_sampled = [look.record for look in ended], not looks[-1].subject
     prices = on_record(ended, plans)
-    filled = like_filled(prices, np.array([record["statistics"] for record in records]))
+    filled = like_filled(prices, _statistics(records))
     chosen = [plans.index(record["plan"]) for record in records]
-    own = np.array([record["cost"] for record in records])
-    more = filled - own[:, None]
-    counts, unit = [record["ran"][0] for record in records], records[-1]["schema"]["cost_unit"]
-    whole = 1 if "/" in unit else sum(counts)  # what is no cost of a tuple is told as a mean
-    n_tuples = np.array(counts, dtype=np.float64) / whole
-    measured = np.array([record["ran"][1] for record in records]) / whole
-    costs = [
-        np.maximum(0.0, measured[:, None] + each * n_tuples[:, None])
-        for each in (guessed(more, chosen), *guess_bounds(more, _cheapest(records) - own))
-    ]
+    n_tuples, unit = sum(r["ran"][0] for r in records), records[-1]["schema"]["cost_unit"]
+    whole = 1 if "/" in unit else n_tuples  # what is no cost of a tuple is told as a mean
+    costs, missed = _costs(records, filled, chosen, is_sampled)
     switching = float(np.mean([record["switching"] for record in records]))
     deciding = sum(look.record["deciding"] for look in looks)
-    back, least, most = (look_back(each, chosen, switching, deciding) for each in costs)
-    kept, low, high = (float(each[:, 0].sum()) for each in costs)
+    back, least, most = (look_back(each / whole, chosen, switching, deciding) for each in costs)
+    kept, low, high = (float(each[:, 0].sum() / whole) for each in costs)
     return Hindsight(
         back=back,
         least=least,
@@ -82,18 +86,45 @@ def look_back_on(looks: Sequence[StoredLook]) -> Hindsight | None:
         plans=plans,
         firsts=(kept, low, high),
         n_looks=len(looks),
-        n_tuples=sum(counts),
+        n_tuples=n_tuples,
         known=float(np.isfinite(prices).mean()),
         near=float((np.isfinite(filled) & np.isnan(prices)).mean()),
+        error=Z_95 * math.sqrt(float((missed**2).sum())) / whole if is_sampled else 0.0,
         unit=unit.partition("/")[0],
         batches=tuple(look.batch for look in ended),
         since=looks[0].time,
     )
 
 
+def _costs(
+    records: Sequence[Any], filled: NDArray[np.float64], chosen: Sequence[int], is_sampled: bool
+) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:
+    """float64[T, P] of each stretch, as estimated, at least and at most; and what was measured more
+    than predicted, float64[T]. filled: as of ``like_filled``; is_sampled: by an autopilot."""
+    own = np.array([record["cost"] for record in records])
+    n_tuples = np.array([record["ran"][0] for record in records], dtype=np.float64)
+    measured = np.array([record["ran"][1] for record in records], dtype=np.float64)
+    more = filled - own[:, None]
+    likely = guessed(more, chosen)
+    shares = np.ones(len(records))
+    if is_sampled:
+        at_looks, statistics = own[:, None] + likely, _statistics(records)
+        shares = stretch_shares(at_looks, statistics, measured / n_tuples, chosen)
+    costs, missed = list[NDArray[np.float64]](), list[NDArray[np.float64]]()
+    for each in (likely, *guess_bounds(more, _cheapest(records) - own)):
+        over = _over_stretches(own[:, None] + each, shares) * n_tuples[:, None]
+        missed.append(measured - over[np.arange(len(chosen)), chosen])
+        costs.append(np.maximum(0.0, over + missed[-1][:, None]))
+    return costs, missed[0]
+
+
+def _statistics(records: Sequence[Any]) -> NDArray[np.float64]:
+    return np.array([record["statistics"] for record in records])
+
+
 def _cheapest(records: Sequence[Any]) -> NDArray[np.float64]:
     """float64[T]: the least cost that each look knew of, a tuple."""
-    return np.array([min([r["cost"], *(cost for _, cost, *_ in r["offers"])]) for r in records])
+    return np.array([min(_prices(record).values()) for record in records])
 
 
 def why_none(looks: Sequence[StoredLook], back: Hindsight | None) -> str:
@@ -115,15 +146,25 @@ def why_none(looks: Sequence[StoredLook], back: Hindsight | None) -> str:
 
 def on_record(looks: Sequence[StoredLook], plans: Sequence[str]) -> NDArray[np.float64]:
     """float64[T, P]: cost a tuple of each plan on the sample of each look, NaN where it was not
-    priced."""
-    rows = []
-    for look in looks:
-        record = look.record
-        priced = {plan: cost for plan, cost, *_ in record["offers"]} | {
-            record["plan"]: record["cost"]
-        }
-        rows.append([priced.get(plan, np.nan) for plan in plans])
+    priced, neither there nor when it ran first."""
+    records = [look.record for look in looks]
+    priced = {record["number"]: _prices(record) for record in records}
+    costs = {record["number"]: record["cost"] for record in records}
+    for record in records:
+        for number, step in record.get(PAST, ()):
+            if number in priced:
+                price = stepped_price(step, costs[number])
+                priced[number].setdefault(record["plan"], price)
+    rows = [[own.get(plan, np.nan) for plan in plans] for own in priced.values()]
     return np.array(rows, dtype=np.float64)
+
+
+def _prices(record: Any) -> dict[str, float]:
+    """Of the plans that a look priced on its own sample."""
+    cost = record["cost"]
+    offered = {plan: price for plan, price, *_ in record["offers"]}
+    others = {plan: stepped_price(step, cost) for plan, step in record.get(PRICES, {}).items()}
+    return {**others, **offered, record["plan"]: cost}
 
 
 def like_filled(
@@ -174,6 +215,35 @@ def guess_bounds(
     return low, np.where(unknown, max(0.0, float(np.nanmax(more))), more)
 
 
+def stretch_shares(
+    prices: NDArray[np.float64],
+    statistics: NDArray[np.float64],
+    measured: NDArray[np.float64],
+    chosen: Sequence[int],
+) -> NDArray[np.float64]:
+    """float64[T]: share of each stretch that was like its look; the rest was like the look before.
+    Where statistics moved by more than LIKE usual moves it is that by which the plan that ran comes
+    to what was measured, and else 1.
+
+    prices: float64[T, P], a tuple, at looks; statistics: float64[T, n]; measured: float64[T], a
+    tuple; chosen: the column that ran, of each stretch.
+    """
+    now = prices[np.arange(len(chosen)), chosen]
+    before = np.concatenate((now[:1], prices[np.arange(len(chosen) - 1), chosen[1:]]))
+    moves = np.abs(np.diff(statistics, axis=0)) / usual_moves(statistics)
+    has_changed = np.concatenate(([False], moves.max(axis=1, initial=0.0) > LIKE)) & (now != before)
+    share = (measured - before) / np.where(has_changed, now - before, 1.0)
+    return np.where(has_changed, np.clip(share, 0.0, 1.0), 1.0)
+
+
+def _over_stretches(
+    prices: NDArray[np.float64], shares: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """float64[T, P]: a tuple, over whole stretches. shares: of ``stretch_shares``."""
+    before = np.concatenate((prices[:1], prices[:-1]))
+    return shares[:, None] * prices + (1 - shares[:, None]) * before
+
+
 class SumLine(NamedTuple):
     """What something cost or would have cost. is_spent: it did; low, high: whatever the guessed
     prices were."""
@@ -204,14 +274,17 @@ _COUNTS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "
 
 def returned_words(back: Hindsight) -> str:
     """'Adapting returned 14 × what it cost; 71 % of it came from three switches.' No verdict where
-    it depends on prices that are guessed."""
+    it depends on prices that are guessed, or on what samples leave open."""
     sentence, saved = back.back.sentence(), back.back.saved
-    unit, low, high = with_mu(back.unit), back.least.saved, back.most.saved
+    unit, (low, high) = with_mu(back.unit), back.saved
+    guess = f"{show(back.guessed, 'pct')} of the prices are guessed"
+    is_guessed = back.least.saved != back.most.saved
     if low <= 0 < high:
         span = f"{show(-low, 'si')} {unit} less and {show(high, 'si')} {unit} more"
+        why = guess if is_guessed else "samples do not say it surely enough"
         return (
-            f"It cannot be told whether adapting paid: {show(back.guessed, 'pct')} of the prices "
-            f"are guessed. The best single plan would have cost between {span} than what ran."
+            f"It cannot be told whether adapting paid: {why}. The best single plan would have cost "
+            f"between {span} than what ran."
         )
     if saved <= 0:
         more = ", and what switching and looking cost" if sentence.ratio is not None else ""
@@ -225,8 +298,8 @@ def returned_words(back: Hindsight) -> str:
     least, times, most = (_times(each / price) for each in (low, saved, high))
     words = f"Adapting returned {times} × what it cost"
     if least != most:
-        guess = f"{show(back.guessed, 'pct')} of the prices are guessed"
-        words = f"Adapting returned {least} to {most} × what it cost, as {guess}"
+        words = f"Adapting returned {least} to {most} × what it cost"
+        words += f", as {guess}" if is_guessed else ""
     n = sentence.n_switches
     if not n:
         return f"{words}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -21,7 +22,15 @@ SUBJECT: Final = "subject"
 #: Looks of a log after which one keeps the state behind it.
 KEEP_EVERY: Final = 256
 #: What a look leaves out of its record where it is false, 0 or empty.
-OMITTED: Final = frozenset({"plans", "replaced", "is_transient", "known", "settling"})
+OMITTED: Final = frozenset(
+    {"plans", "replaced", "is_transient", "known", "settling", "prices", "past"}
+)
+#: Where a look has what plans that ran before cost on its sample, digest -> step; and what the plan
+#: in force, at its first look, would have cost at looks before, [[number, step]].
+PRICES: Final = "prices"
+PAST: Final = "past"
+#: A price is that of the plan in force at the look, times this to the power of a step.
+PRICE_BASE: Final = 1.01
 #: The knob that says who decides, and its values.
 POLICY: Final = "policy"
 THRESHOLDS: Final = "thresholds"
@@ -52,6 +61,18 @@ def form_digest(form: Any) -> str:
     """Twelve hexadecimal digits that stand for a plan, or other JSON, the same for equal ones."""
     text = json.dumps(form, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def price_step(price: float, present: float) -> int | None:
+    """Step of a price, which comes back within half a percent; None where one of both is 0."""
+    if not (price > 0 and present > 0):
+        return None
+    return round((math.log(price) - math.log(present)) / math.log(PRICE_BASE))
+
+
+def stepped_price(step: int, present: float) -> float:
+    """The price of a step."""
+    return present * PRICE_BASE**step
 
 
 def ran_after(record: Any, later: Any) -> tuple[int, float | None]:

@@ -27,7 +27,7 @@ from storage.tables.packed import (
     unpack_plan,
 )
 from storage.vocabulary.looks import LookFacts, look_decision, look_terms
-from storage.vocabulary.planlog import OMITTED, form_digest
+from storage.vocabulary.planlog import OMITTED, form_digest, price_step, stepped_price
 from storage.vocabulary.records import Decision, Json
 from tests.contract.store_builders import begin, record
 from tests.golden import store_v4 as golden
@@ -39,6 +39,7 @@ HEAD: Final = LogHead("asc", 7, form_digest(SCHEMA), SCHEMA, PLANS)
 digits = st.floats(allow_nan=False, allow_infinity=False).map(lambda x: float(f"{x:.6g}"))
 numbers = st.one_of(digits, st.floats(allow_nan=False, allow_infinity=False), st.just(0.0))
 counts = st.integers(0, 2**60)
+steps = st.integers(-200, 200) | st.integers(-(10**6), 10**6)
 offers = st.lists(
     st.tuples(numbers, counts, numbers, numbers, numbers), max_size=len(PLANS) - 1
 )  # fmt: skip
@@ -52,13 +53,21 @@ def looks(draw: Callable[[Any], Any]) -> dict[str, Json]:
     named = [[plan, *row] for plan, row in zip(PLANS[1:], rows, strict=False)]
     for row in draw(st.lists(st.sampled_from(named), max_size=4)) if named else []:
         row[1:3] = float(f"{max(0.0, cost - row[3]):.6g}"), n_sample // 2
+    statistics = draw(st.tuples(numbers, numbers).map(list))
+    if draw(st.booleans()):
+        n_sample = draw(st.integers(1, 2000))
+        cost, statistics = counted(draw, n_sample), [counted(draw, 20 * n_sample) for _ in "ab"]
+        for row in named:
+            squared, row[2] = draw(st.integers(0, 10**6)), draw(st.sampled_from([n_sample, 7]))
+            row[3] = counted(draw, row[2])
+            row[4] = float(f"{max(0.0, squared - row[3] ** 2 * row[2]):.6g}")
     rival = draw(st.sampled_from([row[0] for row in named])) if named else None
     number = draw(st.integers(1, 600))
     factor = draw(st.sampled_from([0, 200]))
     is_spelt = number == 1 or not number % 256
     made = {
         **{"number": number, "schema": SCHEMA if is_spelt else HEAD.digest, "began": 7},
-        **{"t": draw(counts), "statistics": draw(st.tuples(numbers, numbers).map(list))},
+        **{"t": draw(counts), "statistics": statistics},
         **{"plan": PLANS[0], "cost": cost, "offers": named, "caution": draw(numbers)},
         **{"switching": draw(numbers), "deciding": float(f"{factor * cost:.6g}")},
         **{"ran": [draw(counts), draw(numbers)], "n_sample": n_sample, "rival": rival},
@@ -67,10 +76,17 @@ def looks(draw: Callable[[Any], Any]) -> dict[str, Json]:
         **{"dwell": draw(numbers), "due": draw(st.none() | st.integers(0, 10**12))},
         **{name: draw(st.booleans()) for name in ("replaced", "is_transient", "known")},
         "settling": draw(st.just(0) | counts),
+        "prices": draw(st.dictionaries(st.sampled_from(PLANS), steps)),
+        "past": [list(row) for row in sorted(draw(st.dictionaries(counts, steps)).items())],
     }
     if not number % 256:
         made["state"] = {"log": [1.5, None, "ä"]}
     return {key: value for key, value in made.items() if value or key not in OMITTED}
+
+
+def counted(draw: Callable[[Any], Any], n: int) -> float:
+    """A number that was counted on so many tuples."""
+    return float(f"{draw(st.integers(-(10**5), 10**5)) / n:.6g}")
 
 
 @given(looks(), st.tuples(st.sampled_from(["asc", "ä", ""]), counts, counts))
@@ -80,6 +96,33 @@ def test_looks_come_back_as_they_were(look: dict[str, Json], facts: tuple[str, i
     name, version, knobs = facts
     packed = pack_look(look, PackedFacts(name or "asc", version, knobs), HEAD)
     assert unpack_look(packed, HEAD) == (look, PackedFacts(name or "asc", version, knobs))
+
+
+@given(st.floats(1e-9, 1e9), st.floats(1e-9, 1e9))
+def test_a_price_comes_back_within_half_a_percent(price: float, present: float) -> None:
+    step = price_step(price, present)
+    assert step is not None
+    assert stepped_price(step, present) == pytest.approx(price, rel=0.005)
+    assert price_step(0.0, present) is price_step(price, 0.0) is None
+
+
+def test_what_was_counted_takes_few_bits() -> None:
+    """Half of the bytes of numbers that six digits hold, and no ratio or whole numbers."""
+
+    def size(off: float) -> int:
+        plans = [[plan, 1.5, 256, 0.25 + off, 96.0 + off, 3.0] for plan in PLANS[1:]]
+        made = {
+            **{"number": 2, "schema": HEAD.digest, "began": 7, "t": 9, "n_sample": 512},
+            **{"plan": PLANS[0], "cost": 1.75 + off, "offers": plans, "caution": 1.0},
+            **{"statistics": [0.125 + off, 0.375 + off], "switching": 0.0, "deciding": 0.0},
+            **{"ran": [2000, 3500.0], "rival": None, "chosen": PLANS[0], "saving": None},
+            **{"region": None, "dwell": 0.0, "due": None},
+        }
+        packed = pack_look(made, PackedFacts("asc", 1, 0), HEAD)
+        assert unpack_look(packed, HEAD)[0] == made
+        return len(packed)
+
+    assert size(0.0) < 0.6 * size(0.00011)
 
 
 forms = st.recursive(

@@ -25,7 +25,7 @@ def _look(d: Decision) -> Sides:
 
 def _check_offers(d: Decision, log: Mapping[str, Any]) -> None:
     """A plan is chosen that is in force or was offered, and one that is switched to is cheaper on
-    its newest sample, too."""
+    its newest sample, too. Prices for the record are of plans that are not among these."""
     offers = {plan: [cost, *sample] for plan, cost, *sample in log["offers"]}
     assert len(offers) == len(log["offers"])
     assert log["chosen"] in {log["plan"], log["rival"]}
@@ -36,6 +36,9 @@ def _check_offers(d: Decision, log: Mapping[str, Any]) -> None:
     if is_spelt_out:
         assert len(log["statistics"]) == len(log["schema"]["statistics"])
     assert (log["chosen"] != log["plan"]) == (d.verdict == "switched")
+    others, past = log.get("prices", {}), [number for number, _ in log.get("past", ())]
+    assert others.keys().isdisjoint({log["plan"], *offers})
+    assert past == sorted({number for number in past if number < log["number"]})
     if d.verdict == "switched":
         cost, n, mean, *_ = offers[log["chosen"]]
         assert n >= 2

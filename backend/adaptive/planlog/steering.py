@@ -21,6 +21,7 @@ from backend.adaptive.planlog.autopilot import (
     PilotVerdict,
 )
 from backend.adaptive.planlog.confidence import paired_sample, rounded_sample
+from backend.adaptive.planlog.hindsight import PlansThatRan
 from backend.adaptive.planlog.log import PlanLog
 from backend.adaptive.planlog.recorded import (
     newest_log,
@@ -72,6 +73,7 @@ class Steering:
         self._chosen: str | None = None
         self._written: set[str] = set()
         self._forms: dict[str, LogJson] = {}
+        self._that_ran = PlansThatRan()
 
     @property
     def schema(self) -> LogSchema:
@@ -106,6 +108,7 @@ class Steering:
         """What was sampled and what ran since the last look is gone, as after a kill; what looks
         came to is kept."""
         self._chunks.clear()
+        self._that_ran.forget()
         self._older, self._ran = None, (0, 0.0)
 
     def settle(self, n_sampled: int) -> None:
@@ -139,7 +142,10 @@ class Steering:
         self._set(caution)
         samples = self._samples(plans, sample, statistics, digest)
         look = self._priced(plans, digest, samples, statistics)
-        return self._taken(look, len(sample))
+        log, that_ran = self.pilot.log, self._that_ran
+        number, whole = log.n_evaluations + 1, samples[digest]
+        others = that_ran.priced(plans, log.plans, look, number, whole) if self._ran[0] else {}
+        return self._taken(look, len(sample), others)
 
     def resume(self, records: Sequence[Mapping[str, LogJson]], t: int = 0) -> list[Event]:
         """Go on from the looks on record as if what came since the last one had been forgotten;
@@ -205,7 +211,7 @@ class Steering:
         self._ran = recorded_run(record)
         self._is_replaced = bool(record.get("replaced"))
         self._set(recorded_caution(record))
-        self._taken(look, whole_number(record["n_sample"], "the sampled tuples of a look"))
+        self._taken(look, whole_number(record["n_sample"], "the sampled tuples of a look"), {})
 
     def _begin(self, t: int) -> None:
         """A log without looks."""
@@ -214,6 +220,7 @@ class Steering:
         self._chosen, self._is_replaced = None, False
         self._written.clear()
         self._forms.clear()
+        self._that_ran = PlansThatRan()
         self.forget()
 
     def _restore(self, record: Mapping[str, LogJson]) -> None:
@@ -221,6 +228,7 @@ class Steering:
         state = record["state"]
         self.pilot = Autopilot(PlanLog.restored(state["log"], self.schema))
         self.pilot.restore(state)
+        self._that_ran.restore(state.get("that_ran", {}))
         self._set(recorded_caution(record))
         self._t, self._chosen = whole_number(record["t"], "the time of a look"), record["chosen"]
         settling = whole_number(record.get("settling", 0), "the tuples conditions settle in")
@@ -266,14 +274,16 @@ class Steering:
         statistics: tuple[float, ...],
     ) -> PilotLook:
         """samples: as of ``_samples``."""
-        known = self.pilot.log.plans
-        prices = plans.prices(known[present], samples[present])
-        now = cost_number(float(prices.mean()), "a predicted cost")
+        known, whole = self.pilot.log.plans, samples[present]
+        present_costs = {id(whole): plans.prices(known[present], whole)}
+        now = cost_number(float(present_costs[id(whole)].mean()), "a predicted cost")
         offers = []
         for digest, rows in samples.items():
             if digest == present:
                 continue
-            old, new = plans.prices(known[present], rows), plans.prices(known[digest], rows)
+            if id(rows) not in present_costs:
+                present_costs[id(rows)] = plans.prices(known[present], rows)
+            old, new = present_costs[id(rows)], plans.prices(known[digest], rows)
             saving = rounded_sample(
                 paired_sample(old, new, plans.worst(known[present], known[digest]))
             )
@@ -293,21 +303,23 @@ class Steering:
             is_settling=self._settling > 0,
         )
 
-    def _taken(self, look: PilotLook, n_sample: int) -> SteeredLook:
-        """Decide, and write down what it takes to decide again."""
+    def _taken(self, look: PilotLook, n_sample: int, others: Mapping[str, LogJson]) -> SteeredLook:
+        """Decide, and write down what it takes to decide again. others: prices that go on record
+        besides."""
         if self._is_replaced:
             self.pilot.replaced()
         log, ran, was_replaced = self.pilot.log, self._ran, self._is_replaced
         offered = [offer.plan for offer in look.offers]
         known = {plan for plan in offered if log.region_of(look.statistics, plan) is not None}
         self.pilot.ran(*ran)
+        self._that_ran.ran(look.plan, ran[0])
         verdict = self.pilot.look(look)
         self._ran, self._is_replaced, self._chosen = (0, 0.0), False, verdict.plan
         record = {"ran": list(ran), "replaced": was_replaced, "n_sample": n_sample}
         record["settling"], self._settling = self._settling, max(0, self._settling - n_sample)
         record |= {**self._looked_at(look), **self._decided(look, verdict), **self._kept()}
         rival = verdict.rival
-        record |= {"known": rival in known, "due": self.pilot.due()}
+        record |= {"known": rival in known, "due": self.pilot.due(), **others}
         return SteeredLook(
             look,
             verdict,
@@ -328,7 +340,8 @@ class Steering:
             schema = self.schema.form() if number == 1 else self.schema.digest
             return {"number": number, "schema": schema}
         self._written, self._is_taught = set(log.plans), False
-        return {"number": number, "schema": self.schema.form(), "state": self.pilot.state()}
+        state = {**self.pilot.state(), "that_ran": self._that_ran.state()}
+        return {"number": number, "schema": self.schema.form(), "state": state}
 
     def _looked_at(self, look: PilotLook) -> dict[str, LogJson]:
         """What a look decided on, as a part of its record."""

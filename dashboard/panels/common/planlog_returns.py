@@ -118,11 +118,26 @@ def _against(share: float) -> str:
 
 
 def _evidence(back: Hindsight) -> str:
-    return (
+    words = (
         f"Over {show(back.n_tuples, 'int')} tuples and {show(back.n_looks, 'int')} looks, among "
-        f"the {len(back.plans)} plans that ran; in percent of what was spent. Of the prices "
-        f"{show(back.known, 'pct')} are on record, {show(back.near, 'pct')} are from similar "
-        f"conditions, and {show(back.guessed, 'pct')} are guessed: the plan's average."
+        f"the {len(back.plans)} plans that ran; in percent of what was spent. {_prices(back)}"
+    )
+    if not back.error:
+        return words
+    error = f"{show(back.error, 'si')} {with_mu(back.unit)}"
+    return f"{words} Plans are priced on samples: what adapting saved is known to ±\u00a0{error}."
+
+
+def _prices(back: Hindsight) -> str:
+    """Where the prices come from."""
+    if back.known == 1:
+        return "All prices are on record."
+    near = f"{show(back.near, 'pct')} are from similar conditions"
+    if back.guessed < 1e-9:
+        return f"Of the prices {show(back.known, 'pct')} are on record, and {near}."
+    return (
+        f"Of the prices {show(back.known, 'pct')} are on record, {near}, and "
+        f"{show(back.guessed, 'pct')} are guessed: the plan's average."
     )
 
 
