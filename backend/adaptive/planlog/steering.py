@@ -87,6 +87,11 @@ class Steering:
         """Tuples of input that it was told of."""
         return self._t
 
+    @property
+    def n_sampled(self) -> int:
+        """Tuples sampled since the last look, as far as they are kept."""
+        return sum(map(len, self._chunks))
+
     def sampled(self, n_tuples: int, sample: PilotSample | None) -> None:
         """A batch of input, with its sampled tuples, whatever plan it ran under; None: passed."""
         if sample is None:
@@ -95,7 +100,7 @@ class Steering:
         self._t += n_tuples
         if len(sample):
             self._chunks.append(sample)
-        held = sum(map(len, self._chunks))
+        held = self.n_sampled
         while self._chunks and held - len(self._chunks[0]) >= self._most:
             held -= len(self._chunks.pop(0))
 
