@@ -137,7 +137,7 @@ def looked(n_looks: int, n_sample: int = 100) -> tuple[int, int]:
         drops = ~source.passes(start, min(BLOCK_TUPLES * 10, n_looks * n_sample - start))
         for sample in np.array_split(drops, len(drops) // n_sample):
             places = [_NAMES.index(name) for name in order]
-            orders = FilterOrders(_NAMES, 0, ps, tuple(places), is_optimal=False)
+            orders = FilterOrders(pilot.schema, _NAMES, ps, tuple(places), is_optimal=False)
             pilot.sampled(20 * n_sample, sample)
             look = pilot.look(orders, order, 2, 1.0)
             if look is not None and look.verdict.is_switch:

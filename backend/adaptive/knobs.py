@@ -65,10 +65,10 @@ def reject_sample_every(default: int) -> Any:
     )
 
 
-def policy() -> Any:
+def policy(default: str = AUTOPILOT) -> Any:
     """Who decides when a plan is changed."""
     return knob(
-        AUTOPILOT,
+        default,
         choices=(AUTOPILOT, THRESHOLDS),
         help="Who decides when the plan changes: autopilot, once what another plan surely saves, "
         "times how long it is expected to stay the best, is more than switching costs; thresholds, "

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from backend.adaptive.ordering.changes import DropProbChange
 from backend.adaptive.ordering.findings import Finding
 from backend.adaptive.ordering.ranks import PS_PER_US
 from backend.adaptive.ordering.rule import Rule
 from backend.adaptive.words import arrows, significant
-from backend.systems.agreedy.changes import DropProbChange
 
 
 def finding_sentence(finding: Finding, names: Sequence[str], rule: Rule) -> str:

@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.adaptive.ordering.findings import Situation
-from backend.adaptive.ordering.orders import greedy_order, optimal_order
-from backend.adaptive.ordering.ranks import PS_PER_US, Picoseconds
-from backend.adaptive.planlog.confidence import order_worst
+from backend.adaptive.ordering.ranks import PS_PER_US
+from backend.adaptive.ordering.steered import DropOrders, log_schema
 from backend.adaptive.planlog.logged import Weighed, statistics
-from backend.adaptive.planlog.records import LogJson, LogSchema, NamedStatistic
+from backend.adaptive.planlog.records import LogJson
 from backend.adaptive.planlog.steered import SteeredLook
 from backend.adaptive.planlog.steering import Steering
-from backend.model.bits import pack
 from backend.model.filters import UNKNOWN, WHOLE_EVERY, BatchFiltered
 from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.profiler import Profiler, Taken
@@ -36,59 +34,32 @@ from storage.vocabulary.records import Decision
 SUBJECT: Final = "order by thresholds"
 
 
-def log_schema(names: Sequence[str]) -> LogSchema:
-    """S: the drop probability of each filter alone, then what it costs."""
-    drops = [NamedStatistic(f"drop {name}", "prob") for name in names]
-    costs = [NamedStatistic(f"cost {name}", "us/tuple") for name in names]
-    return LogSchema((*drops, *costs), "us/tuple")
-
-
 @dataclass(frozen=True, slots=True)
-class FilterOrders:
-    """Orders of some filters. costs: by filter; incumbent: by place; is_optimal: all orders are
-    searched where that can be done; spared: filters, for what dropped the tuple."""
+class FilterOrders(DropOrders):
+    """Orders of the filters of a query. spared: filters, for what dropped the tuple."""
 
-    names: tuple[str, ...]
-    n_native: int
-    costs: tuple[Picoseconds, ...]
-    incumbent: tuple[int, ...]
-    is_optimal: bool
+    native: int = 0
     spared: frozenset[tuple[str, str]] = frozenset()
 
     @property
-    def schema(self) -> LogSchema:
-        """As ``log_schema``."""
-        return log_schema(self.names)
+    def n_native(self) -> int:
+        return self.native
 
-    def statistics(self, sample: KnownSample) -> Sequence[float]:
-        """float[2n]."""
-        return [*drop_shares(sample), *(ps / PS_PER_US for ps in self.costs)]
+    def shares(self, sample: KnownSample) -> list[float]:
+        return list(drop_shares(sample))
 
-    def search(self, sample: KnownSample) -> Sequence[LogJson]:
-        """The greedy order, or the best of all; of late, and of all where filters were spared."""
-        return [[self.names[x] for x in self._best(drops)] for drops in searched(sample)]
-
-    def _best(self, drops: NDArray[np.bool_]) -> Sequence[int]:
-        columns, n_native = pack(drops.T), self.n_native
-        if self.is_optimal:
-            best = optimal_order(columns, self.costs, self.incumbent, len(drops), n_native)
-            if best:
-                return best
-        return greedy_order(columns, self.costs, self.incumbent, n_native)
+    def searched(self, sample: KnownSample) -> Sequence[NDArray[np.bool_]]:
+        """Of late, and of all where filters were spared."""
+        return searched(sample)
 
     def prices(self, plan: LogJson, sample: KnownSample) -> NDArray[np.float64]:
-        """float64[T], microseconds."""
         return sample_prices(sample, self.places(plan), self.costs)
 
     def worst(self, old: LogJson, new: LogJson) -> float:
-        """Microseconds; of an order that is none of late a whole tuple stands for others."""
+        """Of an order that is none of late a whole tuple stands for others."""
         if any((name, by) in self.spared for name, by in combinations(new, 2)):
             return sum(self.costs) * WHOLE_EVERY / PS_PER_US
-        return order_worst(self.places(old), self.places(new), self.costs) / PS_PER_US
-
-    def places(self, plan: LogJson) -> list[int]:
-        """An order by place."""
-        return [self.names.index(name) for name in plan]
+        return DropOrders.worst(self, old, new)
 
 
 class FilterPilot(Steering):
@@ -132,12 +103,13 @@ class FilterPilot(Steering):
     def look_at(self, profiler: Profiler, knobs: AgreedyKnobs) -> SteeredLook | None:
         """A look, when one is due."""
         orders = FilterOrders(
-            profiler.names,
-            profiler.n_native,
-            profiler.prices(knobs),
-            tuple(profiler.view.order),
-            knobs.filter_algorithm == "optimal",
-            self.spared,
+            schema=self.schema,
+            names=profiler.names,
+            costs=profiler.prices(knobs),
+            incumbent=tuple(profiler.view.order),
+            is_optimal=knobs.filter_algorithm == "optimal",
+            native=profiler.n_native,
+            spared=self.spared,
         )
         look = self.look(orders, list(profiler.order), knobs.least_samples, knobs.caution)
         if look is not None and self._n_profiled:

@@ -26,6 +26,7 @@ from backend.systems.cores import (
 )
 from backend.systems.joined import JoinsByOperator, keys_of
 from backend.systems.joins.decide.settings import JoinSettings
+from backend.systems.joins.decide.steering import JoinPilot
 from backend.systems.joins.join import AdaptiveJoin, join_in
 from backend.systems.joins.knobs import JoinKnobs
 from backend.systems.joins.published import PublishedJoin
@@ -51,6 +52,10 @@ class AdaptiveJoins(JoinsByOperator[AdaptiveJoin, PublishedJoin]):
         """Windows of profiled elements go on as their means, or not at all."""
         return bool(self)
 
+    def pilots(self) -> dict[str, JoinPilot]:
+        pilots = (pilot for join in self.values() for pilot in join.core.pilots)
+        return {pilot.schema.subject: pilot for pilot in pilots}
+
     def lay_out(self, network: LaidOutNetwork, settings: KnobSettings) -> str:
         """Another plan or other knobs: joins that are in it still keep what they know."""
         knobs, drawn = JoinSettings.of(settings), self._choices()
@@ -61,7 +66,8 @@ class AdaptiveJoins(JoinsByOperator[AdaptiveJoin, PublishedJoin]):
             join = before.get(id)
             if join is None or join.work != join_in(plan, id):
                 join = AdaptiveJoin(plan, id, self._evaluations)
-            join.name, join.is_one_of_many = names[id], len(ids) > 1
+            join.call(names[id])
+            join.is_one_of_many = len(ids) > 1
             join.query = next(iter(readers[id]), "")
             join.n_shards = settings.whole("shards") if keys_of(plan, id) else 1
             join.turn(knobs)

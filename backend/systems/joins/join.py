@@ -20,6 +20,7 @@ from backend.systems.joins.decide.controller import JoinController
 from backend.systems.joins.decide.regret import CachingTotals
 from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.decide.shape import JoinShape
+from storage.vocabulary.planlog import LOOK
 from storage.vocabulary.records import Decision
 
 #: Batches that say how many elements come to a join.
@@ -94,6 +95,11 @@ class AdaptiveJoin:
         ]
         return len(touching) > 1
 
+    def call(self, name: str) -> None:
+        """What people call it from now on."""
+        self.name = name
+        self.core.call(name)
+
     def turn(self, settings: JoinSettings) -> None:
         """Other values of the knobs."""
         self._settings = replace(settings, n_shards=self.n_shards)
@@ -150,7 +156,10 @@ class AdaptiveJoin:
         return sum(self._elements) / len(self._elements) if self._elements else 0.0
 
     def _named_after(self, decision: Decision) -> Decision:
-        """A decision in words of the run: caches by name, and which join it is about."""
+        """A decision in words of the run: caches by name, and which join it is about. A look of the
+        autopilot says it itself."""
+        if decision.kind == LOOK:
+            return decision
         detail = {**decision.detail, "join": self.name}
         names = {cache["cache"]: cache["name"] for cache in detail.get("caches", ())}
         old, new = (

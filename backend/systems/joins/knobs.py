@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from backend.adaptive import knobs as shared
 from backend.model.knobs import Knobs, knob
+from storage.vocabulary.planlog import AUTOPILOT, THRESHOLDS
 
 JOIN_ORDERS: Final = (
     "a-greedy",
@@ -34,6 +36,8 @@ class JoinKnobs(Knobs):
         "for the profile; fixed, as it is; joint, orders and caches together, as a tree of joins, "
         "where a join has up to four inputs. Results are the same.",
     )
+    policy: str = shared.policy(THRESHOLDS)
+    caution: float = shared.caution()
     caching: str = knob(
         "exact",
         choices=CACHINGS,
@@ -122,3 +126,8 @@ class JoinKnobs(Knobs):
         help="Look for a partner in every window before results are made of any: worth it where "
         "most elements have none in one of them. Results are the same.",
     )
+
+    @property
+    def is_piloted(self) -> bool:
+        """Whether the autopilot decides; orders that are to stay are not left to it."""
+        return self.policy == AUTOPILOT and self.join_order != "fixed"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backend.adaptive.ordering.steered import log_schema
 from backend.systems.agreedy.reoptimizer import FiltersReOptimizer
 from backend.systems.agreedy.steering import FilterOrders
 from storage.vocabulary.records import Decision
@@ -38,7 +39,7 @@ def test_an_order_is_left_for_a_better_one_and_kept_then(algorithm: str) -> None
 @given(st.permutations(range(4)), st.lists(st.integers(0, 9), min_size=4, max_size=4))
 def test_no_order_costs_a_tuple_more_than_is_said(order: list[int], costs: list[int]) -> None:
     names, ps = ("F1", "F2", "F3", "F4"), tuple(cost * 1_000_000 for cost in costs)
-    orders = FilterOrders(names, 0, ps, (0, 1, 2, 3), is_optimal=False)
+    orders = FilterOrders(log_schema(names), names, ps, (0, 1, 2, 3), is_optimal=False)
     every = np.array([[n >> bit & 1 for bit in range(4)] for n in range(16)], dtype=np.int8)
     old, new = list(names), [names[place] for place in order]
     more = orders.prices(new, every) - orders.prices(old, every)

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from backend.adaptive.ordering.changes import ChangeDetector
 from backend.adaptive.ordering.view import view_of
 from backend.adaptive.ordering.window import ProfileWindow
 from backend.model.filters import CostSample, Outcomes, Shares
-from backend.systems.agreedy.changes import ChangeDetector
 from backend.systems.agreedy.costs import UNKNOWN_US, CostWindow
 from backend.systems.agreedy.overhead import OverheadMeter
 from tests.oracles import filters as oracle

@@ -18,28 +18,27 @@ from backend.adaptive.planlog.logged import Weighed
 from backend.operators.network.joins.join_tuning import (
     JoinProfile,
     JoinTuning,
-    PipelineProfile,
 )
 from backend.systems.joins.decide import weighing
 from backend.systems.joins.decide.activity import Activity
 from backend.systems.joins.decide.caching import CacheKeeper
 from backend.systems.joins.decide.changes import CacheChange
-from backend.systems.joins.decide.costs import PipelineFlow
+from backend.systems.joins.decide.deciding import OrderDecider, PipelineBatch
 from backend.systems.joins.decide.estimates import JoinStatistics
 from backend.systems.joins.decide.join_model import JoinModel
 from backend.systems.joins.decide.joint import JOINT_UP_TO_INPUTS
 from backend.systems.joins.decide.joint_orders import JointOrders
-from backend.systems.joins.decide.ordering import FilterSample, PipelineOrder
+from backend.systems.joins.decide.ordering import PipelineOrder
 from backend.systems.joins.decide.regret import CachingRegret, CachingTotals
 from backend.systems.joins.decide.selection import CacheSelection, Choice
 from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.decide.shape import JoinShape, Orders
 from backend.systems.joins.decide.states import Transition
+from backend.systems.joins.decide.steering import JoinPilot
 from backend.systems.joins.decide.telling import (
     JoinLook,
     Told,
     cache_decision,
-    order_decision,
     tree_decision,
 )
 from storage.vocabulary.records import Decision, DecisionOutcome
@@ -77,7 +76,7 @@ class JoinController:
         evaluations: Evaluations | None = None,
     ) -> None:
         self.shape, self.settings = shape, settings
-        self._evaluations = evaluations or Evaluations()
+        self._evaluations, self._called = evaluations or Evaluations(), ""
         self._planned = planned or tuple(
             tuple(j for j in range(shape.n) if j != i) for i in range(shape.n)
         )
@@ -98,7 +97,7 @@ class JoinController:
         self.pipelines = [
             PipelineOrder(self.shape, i, order, literally) for i, order in enumerate(orders)
         ]
-        self._order_follow_ups = [FollowUp[tuple[int, ...], FilterSample]() for _ in range(n)]
+        self.deciders = self._new_deciders(self._called)
         self._cache_follow_up = FollowUp[Choice, _Caches]()
         self._joint, self._since_tree = JointOrders(), _Since()
         self._tree_decision: int | None = None
@@ -154,7 +153,7 @@ class JoinController:
         if settings.orders != before.orders:
             self.known.reordered(range(self.shape.n))
         if settings.join_costs != before.join_costs:  # what was added up is in another unit
-            self._order_follow_ups = [FollowUp() for _ in range(self.shape.n)]
+            self.deciders = self._new_deciders(self._called)
             self._cache_follow_up, self._regret = FollowUp(), CachingRegret()
             self._joint, self._since_tree, self._tree_decision = JointOrders(), _Since(), None
         self._forget(self.caches.turn(settings))
@@ -212,6 +211,22 @@ class JoinController:
 
     # ------------------------------------------------------------------ orders
 
+    def call(self, name: str) -> None:
+        """What people call the join: what its autopilots decide is told by it."""
+        called = f"{name}: "
+        if called != self._called:
+            self._called, self.deciders = called, self._new_deciders(called)
+
+    @property
+    def pilots(self) -> list[JoinPilot]:
+        """Of the pipelines that have a choice."""
+        both = zip(self.pipelines, self.deciders, strict=True)
+        return [decider.pilot for pipeline, decider in both if pipeline.has_choice]
+
+    def _new_deciders(self, called: str) -> list[OrderDecider]:
+        settings, evaluations = self.settings, self._evaluations
+        return [OrderDecider(p, settings, evaluations, called) for p in self.pipelines]
+
     def _reorder(
         self,
         batch_id: int,
@@ -220,31 +235,42 @@ class JoinController:
         outcomes: list[DecisionOutcome],
     ) -> None:
         """Look at the order of each pipeline that something new is known of."""
-        settings, changed, shares = self.settings, [], self.known.shares
-        for pipeline, counts in zip(self.pipelines, profile.pipelines, strict=True):
-            pipeline.take(counts, settings)
-            looks = pipeline.is_due(settings, self.caches.is_new) and not self._is_joint
-            if not looks and not self._order_follow_ups[pipeline.input].is_on:
-                continue
-            i = pipeline.input
-            flow = self.known.flows()[i]
-            costs = self._costs(pipeline, flow)
-            outcomes += self._follow_order(batch_id, pipeline, counts, costs)
-            is_known = flow.n >= min(settings.order_samples, settings.keep_elements)
-            check = pipeline.check(costs, settings, shares) if looks and is_known else None
-            if check is None:
-                continue
-            decision = order_decision(self._look(batch_id), check, _pipeline_cost(flow))
-            self._weighed.append(weighing.of_order(decision, check, self.shape))
-            if check.verdict == "switched":
-                outcomes += self._order_follow_ups[i].end(batch_id)
-                self._order_follow_ups[i].begin(
-                    decision.seq, check.before, check.filters, pipeline.price
+        changed, known, has_moved, is_joint = [], self.known, self.caches.is_new, self._is_joint
+        every = zip(self.pipelines, self.deciders, profile.pipelines, strict=True)
+        for pipeline, decider, counts in every:
+            news = decider.observe(
+                PipelineBatch(
+                    batch_id=batch_id,
+                    pipeline=pipeline,
+                    counts=counts,
+                    known=known,
+                    settings=self.settings,
+                    has_moved=has_moved,
+                    is_joint=is_joint,
+                    lost=self._lost,
                 )
-                if pipeline.adopt(check.filters, check.for_caches):
-                    changed.append(i)
-            decisions.append(decision)
+            )
+            outcomes += news.outcomes
+            decisions += news.decisions
+            self._weighed += news.weighed
+            changed += [pipeline.input] if news.is_new else []
         outcomes += self._reordered(batch_id, changed)
+
+    def _lost(self, input: int) -> float:
+        """What the caches save that another order of a pipeline may end, until they are chosen
+        anew, for which they are profiled in half an interval."""
+        in_force, candidates = self.caches.in_force, self.caches.candidates
+        kept = {
+            id: readers
+            for id, readers in in_force.items()
+            if input not in candidates[id].told_by
+            and all(reader.pipeline != input for reader in readers)
+        }
+        if len(kept) == len(in_force):
+            return 0.0
+        problem = self.caches.problem(self.known)
+        saved = problem.cost(kept) - problem.cost(in_force)
+        return max(0.0, saved) * self.settings.interval_tuples / 2
 
     def _reordered(self, batch_id: int, changed: Sequence[int]) -> list[DecisionOutcome]:
         """These pipelines have other orders now."""
@@ -256,35 +282,12 @@ class JoinController:
         self._forget(self.caches.reordered(self.orders))
         return outcomes
 
-    def _costs(self, pipeline: PipelineOrder, flow: PipelineFlow) -> list[float]:
-        """By input: what joining a tuple with it costs in this pipeline; of one that no tuple came
-        to, a probe."""
-        costs = [0.0] * self.shape.n
-        for step, input in enumerate(pipeline.operators):
-            costs[input] = flow.step_costs[step] or self.known.probe_factor * self.known.probe_cost
-        return costs
-
     def _forget(self, steps: Iterable[Transition]) -> None:
         """Candidates that are gone may come again elsewhere: begin to watch them anew."""
         for step in steps:
             if step.after is None:
                 self.known.forget(step.cache)
                 self.known.forget_shadows(step.cache)
-
-    def _follow_order(
-        self,
-        batch_id: int,
-        pipeline: PipelineOrder,
-        profile: PipelineProfile,
-        costs: Sequence[float],
-    ) -> list[DecisionOutcome]:
-        """What the new order of a pipeline costs the elements that were profiled."""
-        follow, n = self._order_follow_ups[pipeline.input], len(profile.dropped_by)
-        if not (follow.is_on and n):
-            return []
-        spent = self.known.probe_factor * self.known.pipelines[pipeline.input].spent(profile).sum()
-        follow.follow(n, float(spent), pipeline.sample(profile, costs))
-        return follow.end(batch_id) if follow.n_tuples >= self.settings.order_samples else []
 
     # ------------------------------------------------------------------ trees
 
@@ -332,7 +335,7 @@ class JoinController:
         changed = [i for i, order in enumerate(orders) if order != self.pipelines[i].operators]
         for i in changed:
             self.pipelines[i] = PipelineOrder(self.shape, i, orders[i], literally=True)
-            self._order_follow_ups[i] = FollowUp()
+            self.deciders[i].forget()
         return self._reordered(batch_id, changed)
 
     # ------------------------------------------------------------------ caches
@@ -386,12 +389,6 @@ def _kept_differently(now: JoinSettings, before: JoinSettings) -> bool:
     """Whether statistics are kept in another way."""
     names = ("join_costs", "window_observations", "block_probes", "w", "cache_ways", "n_shards")
     return any(getattr(now, name) != getattr(before, name) for name in names)
-
-
-def _pipeline_cost(flow: PipelineFlow) -> float | None:
-    """Of an element of the input; None: none came."""
-    last = len(flow.step_costs) - 1
-    return flow.segment_cost(0, last) / flow.share if flow.share else None
 
 
 def _price_caches(choice: Choice, sample: _Caches) -> NDArray[np.float64]:

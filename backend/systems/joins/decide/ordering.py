@@ -188,7 +188,7 @@ class PipelineOrder:
         if not self._waiting:
             return
         order, probe = self.view.order, self._policy.probe(self.view)
-        drops = self._drops(np.concatenate(self._waiting))
+        drops = drops_of(np.concatenate(self._waiting), self.targets)
         self._waiting = []
         dropped = drops[drops.any(axis=1)]
         chosen = None if probe.filter is None else order.index(probe.filter)
@@ -312,6 +312,11 @@ class PipelineOrder:
                 return _Exchange(order, finding, tested, new)
         return None
 
+    @property
+    def is_for_caches(self) -> bool:
+        """Whether the order is in force as rarer inputs go first."""
+        return self._for_caches
+
     def adopt(self, filters: Sequence[int], for_caches: bool = False) -> bool:
         """Another order is in force; whether the pipeline is another. for_caches: it is so as
         rarer inputs go first, and takes a violation by α² to be left."""
@@ -325,7 +330,8 @@ class PipelineOrder:
     def sample(self, profile: PipelineProfile, costs: Sequence[float]) -> FilterSample:
         """The profiled elements of a batch, to price orders on."""
         return FilterSample(
-            self._drops(profile.dropped_by), tuple(self._price(j, costs) for j in self.targets)
+            drops_of(profile.dropped_by, self.targets),
+            tuple(self.price_of(j, costs) for j in self.targets),
         )
 
     def price(self, filters: Sequence[int], sample: FilterSample) -> NDArray[np.float64]:
@@ -334,12 +340,12 @@ class PipelineOrder:
         return 1000 * tuple_costs(sample.drops, 0, order, sample.costs).us
 
     def _situation(self, costs: Sequence[float], settings: JoinSettings) -> Situation:
-        prices = tuple(self._price(j, costs) for j in self.targets)
+        prices = tuple(self.price_of(j, costs) for j in self.targets)
         n_tuples = len(self.window) + self.window.n_passed
         rule, is_complete = settings.rule, self.window.is_complete
         return Situation(self.view, self.window.columns, prices, n_tuples, rule, is_complete)
 
-    def _price(self, target: int, costs: Sequence[float]) -> Picoseconds:
+    def price_of(self, target: int, costs: Sequence[float]) -> Picoseconds:
         """Of the filter of an input: all joins of its path. A unit of cost counts as a ns."""
         return picoseconds(sum(costs[j] for j in self.shape.path(self.input, target)) / 1000)
 
@@ -364,14 +370,15 @@ class PipelineOrder:
         """Profiled elements a check takes."""
         return self._policy.least_window(settings)
 
-    def _drops(self, dropped_by: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """bool[k, filters]."""
-        bits = np.array(self.targets, dtype=np.uint64)
-        drops: NDArray[np.bool_] = (dropped_by[:, None] >> bits[None, :]) & np.uint64(1) == 1
-        return drops
+
+def drops_of(dropped_by: NDArray[np.uint64], inputs: Sequence[int]) -> NDArray[np.bool_]:
+    """bool[k, inputs]: what of a profile each of these inputs drops."""
+    bits = np.array(inputs, dtype=np.uint64)
+    drops: NDArray[np.bool_] = (dropped_by[:, None] >> bits[None, :]) & np.uint64(1) == 1
+    return drops
 
 
 def _per_tuple(total_ps: Picoseconds | None, n_tuples: int) -> float | None:
-    """In the unit of costs, which ``_price`` takes for nanoseconds."""
+    """In the unit of costs, which ``price_of`` takes for nanoseconds."""
     us = us_per_tuple(total_ps, n_tuples)
     return None if us is None else 1000 * us

@@ -14,6 +14,8 @@ from backend.systems.joins.knobs import JoinKnobs
 
 #: Cost of a cache operation in index probes, where operations are counted (card 16: small).
 W: Final = 0.25
+#: Profile windows until conditions have settled.
+_SETTLING: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,11 @@ class JoinSettings(JoinKnobs):
     def least_samples(self) -> int:
         """Profiled elements that a check of an order takes."""
         return min(self.order_samples, self.profile_tuples)
+
+    @property
+    def settling_samples(self) -> int:
+        """Profiled elements until conditions that changed count as known."""
+        return _SETTLING * self.profile_tuples
 
     @property
     def rule(self) -> Rule:

@@ -1,0 +1,110 @@
+"""The autopilot of the order of one pipeline. [B05] §5.3, §7"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from backend.adaptive.ordering.changes import ChangeDetector
+from backend.adaptive.ordering.ranks import PS_PER_US
+from backend.adaptive.ordering.steered import DropOrders, log_schema
+from backend.adaptive.planlog.begins import LogBegins
+from backend.adaptive.planlog.records import LogJson
+from backend.adaptive.planlog.steered import SteeredLook
+from backend.adaptive.planlog.steering import Steering
+from backend.operators.network.joins.join_tuning import PipelineProfile
+from backend.systems.joins.decide.ordering import PipelineOrder, drops_of
+from backend.systems.joins.decide.settings import JoinSettings
+from storage.vocabulary.planlog import BY_AUTOPILOT
+
+#: Elements whose price putting another order in force has, beside what caches lose: nothing is
+#: built for it.
+_SWITCH_TUPLES: Final = 250
+#: Profiled elements that say whether conditions are others: there are few.
+_RECENT: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineOrders(DropOrders):
+    """Orders of the logical filters of a pipeline. far: those that nothing joins with, behind."""
+
+    far: tuple[str, ...] = ()
+
+    @property
+    def ps(self) -> float:
+        """A unit of cost counts as a nanosecond."""
+        return PS_PER_US / 1000
+
+    def form(self, order: Sequence[int]) -> LogJson:
+        return ["filters", [*(self.names[place] for place in order), *self.far], []]
+
+    def places(self, plan: LogJson) -> list[int]:
+        return [self.names.index(name) for name in plan[1] if name in self.names]
+
+
+class JoinPilot(Steering):
+    """The autopilot of the pipeline of an input. called: in front of its subject."""
+
+    def __init__(
+        self, pipeline: PipelineOrder, settings: JoinSettings, begins: LogBegins, called: str
+    ) -> None:
+        names = pipeline.shape.names
+        self._inputs = sorted(pipeline.targets)
+        self._names = tuple(names[j] for j in self._inputs)
+        far = sorted(set(pipeline.filters) - set(pipeline.targets))
+        self._far = tuple(names[j] for j in far)
+        subject = f"{called}order of {names[pipeline.input]}{BY_AUTOPILOT}"
+        unit = settings.cost_unit.replace(" per ", "/")
+        super().__init__(log_schema(self._names, unit, subject), 0, begins)
+        self._changes = ChangeDetector(_RECENT)
+        self._n_waiting = 0
+        self.settle(settings.settling_samples)
+
+    def taken(self, counts: PipelineProfile, spent: float, settings: JoinSettings) -> None:
+        """A batch ran under the order in force. spent: by the profiled elements, from which the
+        others do not differ."""
+        drops = drops_of(counts.dropped_by, self._inputs)
+        self.sampled(counts.n_plus + counts.n_minus, drops)
+        self._n_waiting += counts.n_plus + counts.n_minus
+        k = len(drops)
+        if not k:
+            return
+        self.ran(self._n_waiting, spent / k * self._n_waiting)
+        self._n_waiting = 0
+        dropped = drops.sum(axis=0).tolist()
+        by_name = dict(zip(self._names, dropped, strict=True))
+        if self._changes.add(dict.fromkeys(self._names, k), by_name) is not None:
+            self.settle(settings.settling_samples)
+
+    def look_at(
+        self, pipeline: PipelineOrder, costs: Sequence[float], settings: JoinSettings, lost: float
+    ) -> SteeredLook | None:
+        """A look, when one is due. lost: what caches save that do not outlast another order."""
+        orders = self.orders(pipeline, costs, settings)
+        form = orders.form(orders.incumbent)
+        self.switch_tuples = _SWITCH_TUPLES
+        if lost and self._chunks:
+            cost = float(orders.prices(form, np.concatenate(self._chunks)).mean())
+            self.switch_tuples += round(lost / cost) if cost else 0
+        return self.look(orders, form, settings.least_samples, settings.caution)
+
+    def filters(self, plan: LogJson, pipeline: PipelineOrder) -> tuple[int, ...]:
+        """The inputs of a plan, in its order."""
+        return tuple(pipeline.shape.names.index(name) for name in plan[1])
+
+    def orders(
+        self, pipeline: PipelineOrder, costs: Sequence[float], settings: JoinSettings
+    ) -> PipelineOrders:
+        """What is known of the plans. costs: by input, of joining with it."""
+        order = [self._inputs.index(j) for j in pipeline.filters if j in self._inputs]
+        return PipelineOrders(
+            schema=self.schema,
+            names=self._names,
+            costs=tuple(pipeline.price_of(j, costs) for j in self._inputs),
+            incumbent=tuple(order),
+            is_optimal=settings.order_algorithm == "optimal",
+            far=self._far,
+        )
