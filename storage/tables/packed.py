@@ -16,8 +16,11 @@ from storage.tables.columns import dump_json, load_json
 from storage.vocabulary.planlog import KEEP_EVERY, OMITTED
 from storage.vocabulary.records import Json
 
-#: Of the form below.
+#: Of the form below, and of that in which offers have costs of switching of their own, last.
 VERSION: Final = 1
+_PRICED: Final = 2
+#: Numbers of an offer without.
+_SHARED: Final = 6
 #: Bits of the digits of a number, short ones and long ones, and what stands for a double.
 _WIDTHS: Final = (5, 10, 20)
 _DOUBLE: Final = 3
@@ -84,8 +87,8 @@ def _word(out: _Out, form: Json, words: Sequence[str]) -> None:
 def pack_look(record: Json, facts: PackedFacts, head: LogHead) -> bytes:
     """A look, whose plans are among those of the log."""
     places = {digest: place for place, digest in enumerate(head.plans)}
-    out = _Out()
-    out.bits(VERSION, 4)
+    out, has_own = _Out(), any(len(offer) > _SHARED for offer in record["offers"])
+    out.bits(_PRICED if has_own else VERSION, 4)
     out.text("" if facts.algorithm == head.algorithm else facts.algorithm)
     for n in (facts.version, facts.knob_version, record["number"], record["t"], record["n_sample"]):
         out.whole(n)
@@ -104,13 +107,15 @@ def pack_look(record: Json, facts: PackedFacts, head: LogHead) -> bytes:
     out.whole(places[record["plan"]])
     out.whole(len(record["offers"]))
     sizes = _sizes(record["n_sample"])
-    for plan, cost, n, *numbers in record["offers"]:
+    for plan, cost, n, *numbers in (offer[:_SHARED] for offer in record["offers"]):
         is_less = cost == _less(record["cost"], numbers[0])
         out.bits(is_less, 1)
         out.whole(places[plan])
         out.whole(sizes.index(n) if n in sizes else n + len(sizes))
         for value in numbers if is_less else (*numbers, cost):
             out.number(value)
+    for offer in record["offers"] if has_own else ():
+        out.optional(offer[_SHARED] if len(offer) > _SHARED else None)
     offered = [plan for plan, *_ in record["offers"]]
     out.whole(0 if record["rival"] is None else 1 + offered.index(record["rival"]))
     out.bits(record["chosen"] != record["plan"], 1)
@@ -122,10 +127,11 @@ def unpack_look(data: bytes, head: LogHead) -> tuple[Json, PackedFacts]:
     """The record of ``pack_look``, without plans that it wrote down, and its facts. Raises
     ValueError, LookupError, OverflowError, struct.error or zlib.error for other bytes."""
     read = _In(data)
-    if read.bits(4) != VERSION:
+    version = read.bits(4)
+    if version not in (VERSION, _PRICED):
         raise ValueError("a look of another version")
     algorithm = read.text() or head.algorithm
-    version, knob_version, number, t, n_sample = (read.whole() for _ in range(5))
+    plan_version, knob_version, number, t, n_sample = (read.whole() for _ in range(5))
     flags = {name: bool(read.bits(1)) for name in _FLAGS}
     settling = read.whole()
     n_ran = read.whole()
@@ -135,6 +141,9 @@ def unpack_look(data: bytes, head: LogHead) -> tuple[Json, PackedFacts]:
     statistics = [read.number() for _ in head.schema["statistics"]]
     plan = head.plans[read.whole()]
     offers = [_offer(read, head, n_sample, cost) for _ in range(read.whole())]
+    for offer in offers if version == _PRICED else ():
+        own = read.optional()
+        offer += [] if own is None else [own]
     rival, is_switch = read.whole(), read.bits(1)
     named = offers[rival - 1][0] if rival else None
     record = {
@@ -151,7 +160,7 @@ def unpack_look(data: bytes, head: LogHead) -> tuple[Json, PackedFacts]:
     if read.rest:
         record["state"], record["schema"] = _inflated(read.rest), head.schema
     kept = {key: value for key, value in record.items() if value or key not in OMITTED}
-    return kept, PackedFacts(algorithm, version, knob_version)
+    return kept, PackedFacts(algorithm, plan_version, knob_version)
 
 
 def _offer(read: _In, head: LogHead, n_sample: int, present: float) -> list[Json]:

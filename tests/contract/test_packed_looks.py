@@ -52,6 +52,8 @@ def looks(draw: Callable[[Any], Any]) -> dict[str, Json]:
     named = [[plan, *row] for plan, row in zip(PLANS[1:], rows, strict=False)]
     for row in draw(st.lists(st.sampled_from(named), max_size=4)) if named else []:
         row[1:3] = float(f"{max(0.0, cost - row[3]):.6g}"), n_sample // 2
+    for row in draw(st.lists(st.sampled_from(named), max_size=4)) if named else []:
+        row[6:] = [draw(numbers)]
     rival = draw(st.sampled_from([row[0] for row in named])) if named else None
     number = draw(st.integers(1, 600))
     factor = draw(st.sampled_from([0, 200]))
