@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.adaptive.planlog.begins import LogBegins
 from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.records import DecisionOutcome
 
@@ -18,10 +19,11 @@ SampleT = TypeVar("SampleT")
 
 class Evaluations:
     """Numbers evaluations from 1. seq: the number of the last one; n_rejected: those without
-    consequence."""
+    consequence; begins: of the plan logs that they go into."""
 
     def __init__(self) -> None:
         self.seq = self.n_rejected = 0
+        self.begins = LogBegins()
 
     def count(self) -> int:
         """One more evaluation; its number."""

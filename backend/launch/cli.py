@@ -28,10 +28,9 @@ from backend.workloads.spec import Workload, WorkloadError, load_workload, shipp
 from storage.errors import StoreError
 from storage.exchange.commands import open_command_writer
 from storage.reader import Reader, open_reader
-from storage.reading import unit_history
+from storage.reading.resume import autopilots_looks
 from storage.tables.database import path_of_store
 from storage.vocabulary.branches import FILE
-from storage.vocabulary.planlog import KEEP_EVERY
 from storage.vocabulary.records import Json, Run
 from storage.writer import open_engine_writer
 
@@ -170,11 +169,9 @@ def _learned(store: str, run_id: str) -> dict[str, list[Json]]:
     with open_reader(store) as reader:
         units = [unit.id for unit in reader.units(run_id)]
         with reader.reading() as begun:
-            looks = {
-                id: unit_history.looks(begun, run_id, None, id, KEEP_EVERY, "") for id in units
-            }
+            looks = {id: autopilots_looks(begun, run_id, id) for id in units}
         known = ", ".join(run.id for run in reader.runs())
-    learned = {id: [look.record for look in own] for id, own in looks.items() if own}
+    learned = {id: list(own) for id, own in looks.items() if own}
     if not learned:
         raise Refused(
             f"--learn-from {run_id}: no autopilot of such a run took a look; the store has {known}"

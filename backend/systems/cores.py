@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from backend.adaptive.core import Evaluations
 from backend.adaptive.planlog.logged import Ran, Weighed
+from backend.adaptive.planlog.pilots import Pilots
 from backend.model.conditions import ContinuousQuery
 from backend.model.knobs import KnobSettings, KnobSpec
 from backend.operators.network.core.job import NetworkJob
@@ -118,6 +119,11 @@ class OperatorCore(ABC):
     @abstractmethod
     def observe(self, ran: NetworkRan) -> CoreNews:
         """A batch is over."""
+
+    def pilots(self) -> Pilots:
+        """Its autopilots, whoever decides at the moment; they have the begins of the evaluations.
+        Their looks are among the records of ``observe``, as of version 0 of the plan."""
+        return {}
 
     def parts(self) -> Mapping[str, tuple[KnobSpec, ...]]:
         """Entities of its own that have knobs, by id."""

@@ -33,7 +33,7 @@ class RunFacts:
     """What the store has of a run, or of one unit of it: what panels and pages go by.
 
     roles: of its entities. matrices: kinds recorded. decided: something was evaluated; looked:
-    by an autopilot.
+    it is in the plan log.
     """
 
     running: bool = False

@@ -27,6 +27,7 @@ from dashboard.views.stretch import stretch_words
 from storage.reader import Reader
 from storage.reading.plan_log import looks_of, subjects
 from storage.tables.rows import DecisionCounts, DecisionEntry, SeriesData
+from storage.vocabulary.planlog import BY_AUTOPILOT, is_piloted
 from storage.vocabulary.records import Command, PlanVersion, Run
 
 MOST_EVENTS: Final = 5000
@@ -90,10 +91,13 @@ def _with_logs(reader: Reader, run: str, until: int | None, story: Story, entiti
     """The story with those of the plan logs that autopilots of its units keep."""
     units = reader.units(run, until)
     for unit in units:
-        if has_looks(reader, run, unit.id) and "" in (subjects(reader, run, unit.id) or [""]):
-            looks = looks_of(reader, run, until, unit.id, MOST_LOOKS, "")
-            title = unit.title if len(units) > 1 else ""
-            versions = reader.plans(run, None, unit.id)
+        if not has_looks(reader, run, unit.id):
+            continue
+        versions = reader.plans(run, None, unit.id)
+        for subject in filter(is_piloted, subjects(reader, run, unit.id) or [""]):
+            looks = looks_of(reader, run, until, unit.id, MOST_LOOKS, subject)
+            titles = [unit.title] * (len(units) > 1) + [subject.removesuffix(BY_AUTOPILOT)]
+            title = ", ".join(filter(None, titles))
             story = with_log(story, tell_log(looks, versions, entities, title))
     return story
 

@@ -14,7 +14,7 @@ from dashboard.views.decisions import CHANGE_OF, metric_words, sign_of
 from dashboard.views.numbers import form_of, shown_unit
 from storage.tables.rows import DecisionEntry
 from storage.vocabulary.headroom import Headroom, read
-from storage.vocabulary.planlog import LOOK
+from storage.vocabulary.planlog import BY_AUTOPILOT, LOOK, SUBJECT
 from storage.vocabulary.records import Decision
 
 _CHANGED: Final = "It has just changed: the next evaluation says what would change it again"
@@ -63,7 +63,7 @@ def build_headroom(
     batch: the newest, as of which the next look of an autopilot is told."""
     newest: dict[tuple[str, str, str], Decision] = {}
     looked = Counter[str]()
-    looks: dict[str, list[Decision]] = {}
+    looks: dict[tuple[str, str], list[Decision]] = {}
     for entry in entries:
         decision = entry.decision
         looked[decision.unit_id] += 1
@@ -71,11 +71,11 @@ def build_headroom(
             question = decision.unit_id, decision.algorithm, _about(decision)
             newest.setdefault(question, decision)
             if decision.kind == LOOK:
-                looks.setdefault(decision.unit_id, []).append(decision)
+                looks.setdefault((decision.unit_id, _about(decision)), []).append(decision)
     lines = [
         line
         for decision in newest.values()
-        for line in _lines(decision, titles, _per_batch(looks.get(decision.unit_id, ())), batch)
+        for line in _lines(decision, titles, _per_batch(_same(looks, decision)), batch)
     ]
     lines += [_unasked(unit, of) for unit, of in titles.items() if unit not in looked]
     return sorted(lines, key=lambda line: (line.of, line.unit, line.about))
@@ -113,6 +113,13 @@ def of_entity(lines: Iterable[HeadroomLine], name: str, unit: str) -> list[Headr
     own = [line for line in lines if line.unit == unit]
     moving = [line for line in own if name in (line.entity, line.over)]
     return [*moving, *(line for line in own if not line.entity)]
+
+
+def _same(
+    looks: Mapping[tuple[str, str], Sequence[Decision]], look: Decision
+) -> Sequence[Decision]:
+    """The looks of the same autopilot, newest first."""
+    return looks.get((look.unit_id, _about(look)), ())
 
 
 def _per_batch(looks: Sequence[Decision]) -> float:
@@ -208,6 +215,8 @@ def _amount(missing: float, unit: str) -> str:
 
 
 def _about(decision: Decision) -> str:
-    """The pipeline of a decision on one."""
+    """The pipeline of a decision on one, or what is decided where a unit has several autopilots."""
+    if SUBJECT in decision.detail:
+        return str(decision.detail[SUBJECT]).removesuffix(BY_AUTOPILOT)
     old: Any = decision.old
     return str(old.get("pipeline") or "") if isinstance(old, Mapping) else ""

@@ -17,12 +17,12 @@ from storage.vocabulary.planlog import AUTOPILOT, POLICY, RECORD, ran_after
 class PlanLogEntry:
     """An evaluation: on the statistics S the plan P was chosen.
 
-    subject: what is decided, '' by an autopilot. decision: its number. t: tuples of input before
-    it. statistics: name -> value, units: name -> unit. plan: digest of P; form: P itself, None
-    where it was named before the first entry; region: of the log that S fell into under P.
-    predicted: cost of P a tuple on S, measured: what the n_tuples that ran under P until the next
-    look really cost, None where none did or it was replaced otherwise; deciding: cost of the look,
-    all in cost_unit, a tuple or in all. switched: P was not in force before.
+    subject: what is decided, '' by the only autopilot of a unit. decision: its number. t: tuples of
+    input before it. statistics: name -> value, units: name -> unit. plan: digest of P; form: P
+    itself, None where it was named before the first entry; region: of the log that S fell into
+    under P. predicted: cost of P a tuple on S, measured: what the n_tuples that ran under P until
+    the next look really cost, None where none did or it was replaced otherwise; deciding: cost of
+    the look, all in cost_unit, a tuple or in all. switched: P was not in force before.
     """
 
     unit_id: str

@@ -13,6 +13,7 @@ from dashboard.views.planlog_importance import usual_moves
 from dashboard.views.planlog_returns import AdaptivityReturn, look_back
 from storage.tables.rows import StoredLook
 from storage.vocabulary.moves import distances
+from storage.vocabulary.planlog import is_piloted
 
 #: Share of the prices of other plans that a return takes.
 LEAST_KNOWN: Final = 0.25
@@ -105,7 +106,7 @@ def why_none(looks: Sequence[StoredLook], back: Hindsight | None) -> str:
         return "One plan ran so far, so there is nothing to compare it with."
     n = len(back.plans)
     others = ((back.known + back.near) * n - 1) / (n - 1)
-    if looks[-1].subject and others < LEAST_KNOWN:
+    if not is_piloted(looks[-1].subject) and others < LEAST_KNOWN:
         return (
             f"Of the prices of plans that did not run {show(others, 'pct')} are known, too few to "
             "tell: a look prices the plan in force and one other."

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dashboard.views.planlog import PlanLogEntry
 from dashboard.views.planlog_plans import LoggedPlan
+from storage.vocabulary.planlog import is_piloted
 
 #: Between the names in the address.
 BETWEEN: Final = "~"
@@ -92,9 +93,12 @@ def build_space(
 
 
 def subject_shown(show: str | None, subjects: Sequence[str]) -> str:
-    """What is decided, as the address names it behind two statistics, or else the first."""
+    """What is decided, as the address names it behind two statistics, or else the first that an
+    autopilot decides, or the first."""
     asked = (show or "").split(BETWEEN)[2:]
-    return asked[0] if asked and asked[0] in subjects else next(iter(subjects), "")
+    if asked and asked[0] in subjects:
+        return asked[0]
+    return next(iter([*filter(is_piloted, subjects), *subjects]), "")
 
 
 def axes(show: str | None, names: Sequence[str]) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -14,7 +14,7 @@ from storage.tables.columns import load_json
 from storage.tables.looks import PlanLogs
 from storage.tables.schema import LatestRow, RunRow, SeriesRow, UnitStateRow
 from storage.vocabulary.branches import BRANCH
-from storage.vocabulary.planlog import KEEP_EVERY
+from storage.vocabulary.planlog import KEEP_EVERY, is_piloted
 from storage.vocabulary.records import Entity, Json, Knob, PlanVersion, Run, Unit
 
 _SERIES = SeriesRow.__table__.c
@@ -120,9 +120,21 @@ def _units(connection: Connection, run_id: str) -> tuple[LastUnit, ...]:
 
 def _looks(connection: Connection, run_id: str, unit: str) -> tuple[Json, ...]:
     """The records that each plan log of a unit begins anew from."""
-    subjects = ("", *filter(None, PlanLogs(connection, run_id, unit).subjects))
+    return _newest(connection, run_id, unit, PlanLogs(connection, run_id, unit).subjects)
+
+
+def autopilots_looks(connection: Connection, run_id: str, unit: str) -> tuple[Json, ...]:
+    """The records that the plan logs of a unit's autopilots begin anew from."""
+    subjects = filter(is_piloted, PlanLogs(connection, run_id, unit).subjects)
+    return _newest(connection, run_id, unit, subjects)
+
+
+def _newest(
+    connection: Connection, run_id: str, unit: str, subjects: Iterable[str]
+) -> tuple[Json, ...]:
     asked = connection, run_id, None, unit, KEEP_EVERY
-    return tuple(look.record for s in subjects for look in unit_history.looks(*asked, s))
+    each = ("", *filter(None, subjects))
+    return tuple(look.record for s in each for look in unit_history.looks(*asked, s))
 
 
 def _query(entity: Entity) -> LastQuery:

@@ -68,7 +68,14 @@ class KeptLog(NamedTuple):
         made = look_decision(
             record,
             look_terms(record, self.schema["cost_unit"], forms),
-            LookFacts(facts.algorithm, seq, batch, facts.version, facts.knob_version),
+            LookFacts(
+                algorithm=facts.algorithm,
+                seq=seq,
+                batch=batch,
+                version=facts.version,
+                knob_version=facts.knob_version,
+                subject=self.schema.get(SUBJECT, ""),
+            ),
         )
         return replace(made, unit_id=self.unit_id)
 
@@ -127,7 +134,7 @@ class PlanLogs:
 
     @property
     def subjects(self) -> list[str]:
-        """What is decided in them, each once; '' of autopilots."""
+        """What is decided in them, each once; '' of the only autopilot of a unit."""
         return sorted({row.schema.get(SUBJECT, "") for row in self._rows.values()})
 
     @property

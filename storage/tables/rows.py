@@ -134,7 +134,7 @@ class StoredLook:
 
     @property
     def subject(self) -> str:
-        """What was decided; '' by an autopilot."""
+        """What was decided; '' by the only autopilot of its unit."""
         schema = self.record.get("schema")
         return str(schema.get(SUBJECT, "")) if isinstance(schema, Mapping) else ""
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from storage.vocabulary.headroom import DETAIL, Headroom
 from storage.vocabulary.kinds import Verdict
-from storage.vocabulary.planlog import LOOK, RECORD, SURE_SAVING
+from storage.vocabulary.planlog import BY_AUTOPILOT, LOOK, RECORD, SUBJECT, SURE_SAVING
 from storage.vocabulary.records import Decision, Json
 from storage.vocabulary.words import arrows, count, significant
 
@@ -53,7 +53,8 @@ def _parts(form: Json) -> tuple[str, Json, Json]:
 @dataclass(frozen=True, slots=True)
 class LookFacts:
     """What a core adds to a look. seq, batch: of the decision; version: of the plan in force;
-    plan_facts: version and plan -> what the store says of it; plan_words: in an explanation."""
+    plan_facts: version and plan -> what the store says of it; plan_words: in an explanation;
+    subject: of its log."""
 
     algorithm: str
     seq: int
@@ -62,6 +63,7 @@ class LookFacts:
     knob_version: int
     plan_facts: Callable[[int | None, Json], dict[str, Any]] = form_facts
     plan_words: Callable[[Json], str] = form_words
+    subject: str = ""
 
 
 class LookTerms(NamedTuple):
@@ -125,6 +127,8 @@ def look_terms(record: Json, cost_unit: str, forms: Json) -> LookTerms:
 def look_decision(record: Json, terms: LookTerms, facts: LookFacts) -> Decision:
     """``sure saving × dwell > switching + deciding``, and whether the plan changed."""
     version = facts.version + 1 if terms.is_switch else None
+    about = {SUBJECT: facts.subject} if facts.subject else {}
+    of = f"{facts.subject.removesuffix(BY_AUTOPILOT)}: " if about else ""
     return Decision(
         seq=facts.seq,
         batch=facts.batch,
@@ -138,7 +142,7 @@ def look_decision(record: Json, terms: LookTerms, facts: LookFacts) -> Decision:
         n=record["ran"][0],
         n_sample=record["n_sample"],
         knob_version=facts.knob_version,
-        explanation=look_sentence(record, terms, facts.plan_words),
+        explanation=of + look_sentence(record, terms, facts.plan_words),
         old=facts.plan_facts(facts.version, terms.present),
         new=None if terms.rival is None else facts.plan_facts(version, terms.rival),
         predicted_old=record["cost"],
@@ -147,9 +151,17 @@ def look_decision(record: Json, terms: LookTerms, facts: LookFacts) -> Decision:
         detail={
             "cost_unit": terms.cost_unit.replace("/", " per "),
             RECORD: record,
+            **about,
             **_headroom(terms, record["due"]),
         },
     )
+
+
+def in_version(look: Decision, version: int) -> Decision:
+    """The look of a part of a unit, which does not know the version of the unit's plan in force."""
+    after = None if look.plan_version is None else version + 1
+    new = None if look.new is None else {**look.new, "version": after}
+    return replace(look, old={**look.old, "version": version}, new=new, plan_version=after)
 
 
 def look_sentence(record: Json, terms: LookTerms, plan_words: Callable[[Json], str]) -> str:

@@ -16,8 +16,10 @@ SURE_SAVING: Final = "sure saving × dwell"
 RECORD: Final = "plan_log"
 #: Matrix, and its kind: the share of the sampled tuples that each statistic is taken of.
 SAMPLING: Final = "sampling share"
-#: Where a schema has what is decided, of a unit with several logs.
+#: Where a schema has what is decided, of a unit with several logs; and how that ends where an
+#: autopilot decides it.
 SUBJECT: Final = "subject"
+BY_AUTOPILOT: Final = " by autopilot"
 #: Looks of a log after which one keeps the state behind it.
 KEEP_EVERY: Final = 256
 #: What a look leaves out of its record where it is false, 0 or empty.
@@ -46,6 +48,12 @@ class LoggedEvaluation:
     subject: str
     cost_unit: str
     unit_id: str = ""
+
+
+def is_piloted(subject: str) -> bool:
+    """Whether logs of a subject are an autopilot's: ('') the only one of its unit, or one of
+    several."""
+    return not subject or subject.endswith(BY_AUTOPILOT)
 
 
 def form_digest(form: Any) -> str:

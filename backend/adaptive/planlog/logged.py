@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from backend.adaptive.planlog.begins import LogBegins
 from backend.adaptive.planlog.log import PlanLog
 from backend.adaptive.planlog.recorded import (
     LookRecord,
@@ -17,7 +18,6 @@ from backend.adaptive.planlog.recorded import (
     recorded_run,
     since_state,
     subject_of,
-    unused_begin,
 )
 from backend.adaptive.planlog.records import (
     LogJson,
@@ -27,7 +27,13 @@ from backend.adaptive.planlog.records import (
     cost_number,
     whole_number,
 )
-from storage.vocabulary.planlog import KEEP_EVERY, OMITTED, LoggedEvaluation, form_digest
+from storage.vocabulary.planlog import (
+    KEEP_EVERY,
+    OMITTED,
+    LoggedEvaluation,
+    form_digest,
+    is_piloted,
+)
 from storage.vocabulary.records import Decision, Event
 
 #: What an evaluation costs: as much as so many elements under the plan in force. Counted, not
@@ -178,10 +184,11 @@ def _rival(
 class PlanLogger:
     """The plan logs of a unit, one for each subject that its cores decide on."""
 
-    def __init__(self) -> None:
+    def __init__(self, begins: LogBegins | None = None) -> None:
+        """begins: of the unit, where others keep logs, too."""
         self._t = 0
         self._logs: dict[str, EvaluationLog] = {}
-        self._begun: list[LookRecord] = []
+        self._begins = begins or LogBegins()
 
     def passed(self, n_tuples: int) -> None:
         """A batch of input ran."""
@@ -212,8 +219,7 @@ class PlanLogger:
         """The log of its subject; another one where its statistics or their units are others."""
         schema, log = weighed.schema, self._logs.get(weighed.subject)
         if log is None or log.schema != schema:
-            log = EvaluationLog(schema, unused_begin(self._begun, self._t))
-            self._begun.append({"began": log.began})
+            log = EvaluationLog(schema, self._begins.new(self._t))
             self._logs[weighed.subject] = log
         return log
 
@@ -222,11 +228,12 @@ class PlanLogger:
         ran = {subject: list(log.ran) for subject, log in self._logs.items() if log.ran[0]}
         return {"t": self._t, "ran": ran}
 
-    def resume(self, records: Iterable[LookRecord], state: Mapping[str, LogJson]) -> list[Event]:
+    def resume(self, records: Sequence[LookRecord], state: Mapping[str, LogJson]) -> list[Event]:
         """Go on from the evaluations on record, of each log oldest first; a log that cannot be read
-        begins anew, and that is said."""
-        own, said = [record for record in records if subject_of(record)], list[Event]()
-        self._begun = [{"began": record["began"]} for record in own]
+        begins anew, and that is said. records: those of autopilots, too."""
+        own = [record for record in records if not is_piloted(subject_of(record))]
+        said = list[Event]()
+        self._begins.note(records)
         self._t = max(int(state.get("t", 0)), newest_time(own))
         for subject, of_subject in groupby(sorted(own, key=subject_of), subject_of):
             looks = list(of_subject)

@@ -41,7 +41,8 @@ def newest_log(records: Sequence[LookRecord], schema: LogSchema) -> list[LookRec
 
 
 def subject_of(record: LookRecord) -> str:
-    """What is decided; '' of an autopilot, and where the schema is not spelt out."""
+    """What is decided; '' of the only autopilot of a unit, and where the schema is not spelt
+    out."""
     schema = record.get("schema") if isinstance(record, Mapping) else None
     return str(schema.get(SUBJECT, "")) if isinstance(schema, Mapping) else ""
 

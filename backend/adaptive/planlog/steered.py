@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -50,8 +50,8 @@ class SwitchPrices(Protocol):
 class SteeredLook:
     """A look, and what it came to. present: the plan in force; rival: the other that came nearest
     to it, None: there is none. ran: tuples under the plan in force since the last look, and their
-    cost. n_sample: sampled tuples. In the record: known, the rival was in the log near these
-    statistics; due, tuples to the next look, None where none is to be expected.
+    cost. n_sample: sampled tuples. subject: of its log. In the record: known, the rival was in the
+    log near these statistics; due, tuples to the next look, None where none is to be expected.
     """
 
     look: PilotLook
@@ -62,6 +62,7 @@ class SteeredLook:
     n_sample: int
     ran: tuple[int, float]
     record: dict[str, LogJson]
+    subject: str = ""
 
     @property
     def plan(self) -> LogJson:
@@ -71,4 +72,5 @@ class SteeredLook:
     def decision(self, facts: LookFacts) -> Decision:
         """As it goes on record."""
         forms = {self.look.plan: self.present, self.verdict.rival: self.rival}
-        return look_decision(self.record, look_terms(self.record, self.cost_unit, forms), facts)
+        terms = look_terms(self.record, self.cost_unit, forms)
+        return look_decision(self.record, terms, replace(facts, subject=self.subject))

@@ -20,6 +20,7 @@ from backend.adaptive.planlog.autopilot import (
     PilotOptions,
     PilotVerdict,
 )
+from backend.adaptive.planlog.begins import LogBegins
 from backend.adaptive.planlog.confidence import paired_sample, rounded_sample
 from backend.adaptive.planlog.log import PlanLog
 from backend.adaptive.planlog.recorded import (
@@ -60,9 +61,12 @@ class Steering:
     #: As above, of this kind of plans.
     switch_tuples = SWITCH_TUPLES
 
-    def __init__(self, schema: LogSchema, t: int = 0) -> None:
+    def __init__(self, schema: LogSchema, t: int = 0, begins: LogBegins | None = None) -> None:
+        """begins: of the logs of a unit with several, among which its own has one from its first
+        look on."""
         self.pilot = Autopilot(PlanLog(schema))
-        self._t = self._began = t
+        self._t, self._begins = t, begins
+        self._began = t if begins is None else None
         self._most = _MOST
         self._chunks: list[PilotSample] = []
         self._older: PilotSample | None = None
@@ -136,6 +140,8 @@ class Steering:
         if not is_due:
             return None
         self._chunks.clear()
+        if self._began is None and self._begins is not None:
+            self._began = self._begins.new(self._t)
         self._set(caution)
         samples = self._samples(plans, sample, statistics, digest)
         look = self._priced(plans, digest, samples, statistics)
@@ -146,7 +152,9 @@ class Steering:
         where they cannot be read, with an empty log, and say so. t: tuples of input so far, 0 where
         nobody counted: then up to the newest look."""
         t = t or newest_time(records)
-        began = unused_begin(records, t) if records else self._began
+        began = self._began
+        if records:
+            began = unused_begin(records, t) if self._begins is None else None
         self._begin(began)
         said = []
         try:
@@ -207,10 +215,10 @@ class Steering:
         self._set(recorded_caution(record))
         self._taken(look, whole_number(record["n_sample"], "the sampled tuples of a look"))
 
-    def _begin(self, t: int) -> None:
-        """A log without looks."""
+    def _begin(self, began: int | None) -> None:
+        """A log without looks. began: None = not yet."""
         self.pilot = Autopilot(PlanLog(self.schema), self.pilot.options)
-        self._t = self._began = t
+        self._t, self._began = began or 0, began
         self._chosen, self._is_replaced = None, False
         self._written.clear()
         self._forms.clear()
@@ -321,6 +329,7 @@ class Steering:
             n_sample,
             ran,
             {key: value for key, value in record.items() if value or key not in OMITTED},
+            self.schema.subject,
         )
 
     def _kept(self) -> dict[str, LogJson]:

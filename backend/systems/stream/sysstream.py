@@ -12,7 +12,7 @@ from backend.model.schema import Attribute, Schema
 from backend.operators.network.core.job import StreamTime
 from backend.workloads.sysstream import SYS_STREAMS, SYSSTREAM
 from backend.workloads.text_values import ARROW_TYPES
-from storage.vocabulary.planlog import RECORD
+from storage.vocabulary.planlog import RECORD, SUBJECT
 from storage.vocabulary.records import BatchRecord, Entity, Json
 
 #: Beside what queries may name, the time at which something was recorded.
@@ -64,7 +64,8 @@ def _evaluations(batch: RecordedBatch, without: str) -> Iterator[_Row]:
     """Looks of autopilots, then evaluations of other cores."""
     for look in batch.record.decisions:
         if RECORD in look.detail and look.unit_id != without:
-            yield _row(look.unit_id, "", look.detail[RECORD], unit_of(look), batch.run_s)
+            subject = look.detail.get(SUBJECT, "")
+            yield _row(look.unit_id, subject, look.detail[RECORD], unit_of(look), batch.run_s)
     for each in batch.record.logged:
         if each.unit_id != without:
             yield _row(each.unit_id, each.subject, each.record, each.cost_unit, batch.run_s)

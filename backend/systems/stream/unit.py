@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from backend.adaptive.core import Evaluations
-from backend.adaptive.planlog.logged import PlanLogger
 from backend.adaptive.words import REFILLED
 from backend.cql.answers import Implicit
 from backend.model.conditions import ContinuousQuery
@@ -27,6 +26,7 @@ from backend.systems.stream.claims import claimed, decided
 from backend.systems.stream.compiling import called_functions, compile_queries
 from backend.systems.stream.knobs import StreamKnobs
 from backend.systems.stream.layout import NetworkLayout
+from backend.systems.stream.logs import NetworkLogs
 from backend.systems.stream.published import (
     arrived,
     curve_matrix,
@@ -41,7 +41,9 @@ from backend.systems.stream.tapping import tapped
 from backend.systems.stream.waiting import Waits
 from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.kinds import Verdict
+from storage.vocabulary.looks import in_version
 from storage.vocabulary.memory import Bid, Grant, MemoryUse
+from storage.vocabulary.planlog import SURE_SAVING
 from storage.vocabulary.records import (
     Decision,
     Entity,
@@ -51,9 +53,6 @@ from storage.vocabulary.records import (
     PlanVersion,
     Sample,
 )
-
-#: Where the state of a run has what its plan logs do not.
-LOGS: Final = "plan_logs"
 
 
 class AdoptNetwork(NamedTuple):
@@ -80,8 +79,9 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._queries = {query.name: RegisteredQuery(query, job.batch) for query in job.queries}
         self.layout, self._claims = self._laid_out(self._queries, self._knobs)
         self._answered = AnswersSoFar(query.start for query in self._queries.values())
-        self._version, self._evaluations, self._logger = 0, Evaluations(), PlanLogger()
+        self._version, self._evaluations = 0, Evaluations()
         self.cores = [kind.core(self._evaluations) for kind in cores]
+        self._logs = NetworkLogs(self.cores, self._evaluations)
         self._check(self.layout, settings)
         self._lay_out_cores()
         self._made: NetworkJob | None = None
@@ -107,7 +107,8 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
     def start(self, state: UnitState | None) -> Recorded:
         batch = self._job.batch
         if state is None:
-            return self._recorded([self._adopt(batch, "the queries the run begins with")])
+            learned = self._logs.learn(self._job.learned)
+            return self._recorded([self._adopt(batch, "the queries the run begins with"), *learned])
         evidence = state.plan.evidence
         _check_fixed(evidence["shards"], evidence.get("join_trees", "mjoin"), self._knobs)
         known, said = evidence["registered"], list[Any]()
@@ -135,7 +136,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._evaluations.n_rejected = state.facts.get("n_rejected", 0)
         for core in self.cores:
             core.restore(state)
-        return self._logger.resume(state.looks, state.facts.get(LOGS, {}))
+        return self._logs.resume(state)
 
     def operator(self, batch_id: int) -> NetworkJob:
         if self._made is None:
@@ -153,11 +154,11 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         ran = NetworkRan(event.batch_id, n, report, event.ms, backlog)
         waits = event.batch_id, event.ms, report.clocks
         records: list[Any] = [*self._waits.ran(*waits, self.layout.clocks)]
-        self._logger.passed(n)
+        self._logs.passed(n)
         version = self._version
         for core in self.cores:
             news = core.observe(ran)
-            records += self._logger.logged(news.ran, news.weighed, version)
+            records += self._logs.logged(news, version)
             records += self._adopted(event.batch_id, news)
         return self._recorded(records)
 
@@ -167,11 +168,14 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             self._made = self._digest = None
         switches = [d for d in news.records if isinstance(d, Decision) and d.verdict == "switched"]
         records: list[Any] = []
+        version = self._version
         if switches:
             last, reason = switches[-1], "; ".join(switch.explanation for switch in switches)
             records.append(self._adopt(batch_id + 1, reason, last.seq, last.predicted_new))
         for record in news.records:
-            if record in switches:
+            if isinstance(record, Decision) and record.metric == SURE_SAVING:
+                records.append(in_version(record, version))
+            elif record in switches:
                 records.append(replace(record, plan_version=self._version))
             elif not isinstance(record, Decision) or self._is_stored(record):
                 records.append(record)
@@ -207,8 +211,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         of_cores = {name: known for core in self.cores for name, known in core.state().items()}
         self._digest = self._digest or self._graph().digest
         own = {"n_rejected": self._evaluations.n_rejected, "drawn": self._digest}
-        own[LOGS] = self._logger.state()
-        return {**self._answered.facts(), **own, **of_cores}
+        return {**self._answered.facts(), **own, **self._logs.facts(), **of_cores}
 
     def parts(self) -> Mapping[str, tuple[KnobSpec, ...]]:
         queues = {self.layout.queue(id): (CAPACITY,) for id in queues_of(self.layout.plan)}

@@ -14,6 +14,7 @@ from dashboard.panels.common.planlog_parts import looked, plan_cell, read_plans
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet
 from dashboard.views.planlog import newest_log, plan_log
 from dashboard.views.planlog_regions import RegionLanes, build_lanes
+from dashboard.views.planlog_space import subject_shown
 from storage.reader import Reader
 from storage.reading.plan_log import looks_of, subjects
 
@@ -30,8 +31,9 @@ _COLUMNS: Final = (
 
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> RegionLanes | None:
-    """The whole recorded history of the first log of the unit; while frozen, up to there."""
-    subject = next(iter(subjects(reader, context.run_id, scope.only)), "")
+    """The whole recorded history of the first log of the unit, an autopilot's before others; while
+    frozen, up to there."""
+    subject = subject_shown(None, subjects(reader, context.run_id, scope.only))
     until = context.whole_until
     looks = newest_log(looks_of(reader, context.run_id, until, scope.only, MOST_LOOKS, subject))
     return build_lanes(plan_log(looks), read_plans(reader, context, scope, looks))
