@@ -74,13 +74,10 @@ class SlowPilot:
             for rival in offers
         ]
         passed, half = [each for each in judged if each[0]], self.expected(None) / 2
-
-        def left(rival: str) -> float:
-            """Of what it saves, once its price was paid in half of a dwell."""
-            return sum(offers[rival]) / len(offers[rival]) - prices[rival] / half
-
+        # Of what each saves, once its price was paid in half of a dwell.
+        left = {r: sum(of) / len(of) - prices[r] / half for r, of in offers.items()}
         is_switch, saving, dwell, rival = (
-            max(passed, key=lambda each: left(each[3]))
+            max(passed, key=lambda each: left[each[3]])
             if passed
             else max(judged, key=lambda each: each[1] * each[2])
         )

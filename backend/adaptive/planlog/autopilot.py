@@ -52,8 +52,8 @@ class PilotOffer:
 class PilotLook:
     """An evaluation. t: tuples of input so far; statistics: S; plan: digest of the one in force;
     cost: its cost(P, S) a tuple; offers: others. switching: cost of putting one in force that says
-    none of its own; deciding: cost of this evaluation, both in the unit of cost. is_settling: conditions are surely
-    others than those the plan in force was chosen for; samples are all since then."""
+    none of its own; deciding: of this evaluation, both in the unit of cost. is_settling: conditions
+    are surely others than those the plan in force was chosen for; samples are all since then."""
 
     t: int
     statistics: tuple[float, ...]

@@ -46,12 +46,11 @@ from storage.vocabulary.planlog import KEEP_EVERY, OMITTED
 from storage.vocabulary.records import Event
 
 #: What a switch costs where plans do not say it (``SwitchPrices``), and a look: as much as so many
-#: tuples of input under the plan in force. Counted, not timed, so that a run decided again from its record decides the same.
+#: tuples of input under the plan in force. Counted, not timed, so that a run decided again from its
+#: record decides the same.
 SWITCH_TUPLES: Final = 1_000
 LOOK_TUPLES: Final = 200
-#: Sampled tuples of a look, at most, of the newest batches, unless more are asked for; and those a
-#: search goes by.
-_MOST: Final = 512
+#: Sampled tuples that a search goes by, at most.
 _MOST_SEARCHED: Final = 1024
 
 
@@ -60,6 +59,8 @@ class Steering:
 
     #: As above, of this kind of plans.
     switch_tuples = SWITCH_TUPLES
+    #: Sampled tuples of a look, at most, of the newest batches, unless more are asked for.
+    most_sampled = 512
 
     def __init__(self, schema: LogSchema, t: int = 0, begins: LogBegins | None = None) -> None:
         """begins: of the logs of a unit with several, among which its own has one from its first
@@ -67,7 +68,7 @@ class Steering:
         self.pilot = Autopilot(PlanLog(schema))
         self._t, self._begins = t, begins
         self._began = t if begins is None else None
-        self._most = _MOST
+        self._most = self.most_sampled
         self._chunks: list[PilotSample] = []
         self._older: PilotSample | None = None
         self._ran = (0, 0.0)
@@ -128,7 +129,7 @@ class Steering:
         """Look if it is due and ``least`` tuples were sampled since the last look. present: the
         plan in force; where it is not the one that the last look chose, rivals are measured against
         it anew."""
-        self._most = max(_MOST, least)
+        self._most = max(self.most_sampled, least)
         if sum(map(len, self._chunks)) < max(2, least):
             return None
         sample = thinned(np.concatenate(self._chunks), self._most)

@@ -96,7 +96,12 @@ def test_decisions_are_those_of_the_twin(
         assert verdict.saving == pytest.approx(saving)
         assert verdict.is_switch == (plan != present)
         if verdict.is_switch:
-            assert verdict.saving * verdict.dwell == verdict.worth > verdict.price == prices[plan] + 5.0
+            assert (
+                verdict.saving * verdict.dwell
+                == verdict.worth
+                > verdict.price
+                == prices[plan] + 5.0
+            )
         present = plan
 
 
