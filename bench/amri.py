@@ -1,12 +1,13 @@
 """AMRI beside its peers, in one run over the same tuples: work, bytes, time.
 
 A clique of four streams whose data are drawn anew phase by phase, as in the experiments of AMRI.
-(a) Counted work of bits, of a static bitmap, an even split, 1 to 7 hash indexes, the portfolio and
-a scan, with windows of 100 to 10 000 tuples and phases of W/2, 4 W and 8 W. (b) Bytes of indexes.
-(c) Time, in turns batch by batch, beside the join of STREAM without caches, here and on the single
-workloads of ``bench joins``. (d) What decisions and migration take. (e) What moving a tuple to
-other bits takes beside taking it in, and reading a code beside comparing a tuple. (f) How soon bits
-follow other patterns. All must find the same results.
+(a) Counted work of bits, of a static bitmap, an even split, 1 to 7 hash indexes, the portfolio,
+bits and the portfolio under the autopilot, and a scan, with windows of 100 to 10 000 tuples and
+phases of W/2, 4 W and 8 W. (b) Bytes of indexes. (c) Time, in turns batch by batch, beside the
+join of STREAM without caches, here and on the single workloads of ``bench joins``. (d) What
+decisions and migration take. (e) What moving a tuple to other bits takes beside taking it in, and
+reading a code beside comparing a tuple. (f) How soon bits follow other patterns. All must find the
+same results.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from bench.experiments.amri_running import EddyDesign, EddyLane, EddyWork, eddy_
 from bench.joins_data import JoinCase, join_cases
 from bench.joins_lanes import FixedLane, JoinLane, JoinStretch, join_turns
 from storage.vocabulary.amri_costs import CODE_READ, CODES_A_BUCKET, REFINED
+from storage.vocabulary.planlog import AUTOPILOT, POLICY
 
 WINDOWS: Final = (100, 400, 1_000, 10_000)
 #: Phases, in windows.
@@ -38,6 +40,8 @@ SMALL_BITS: Final = 8
 #: Windows up to which all drifts, and designs that scan most requests, are run.
 MOST_SCANNED: Final = 1_000
 MJOIN, PORTFOLIO, EVEN, SCAN = "MJoin of STREAM", "portfolio", "even split", "scan"
+PILOTED, MIX_PILOTED = "AMRI, autopilot", "mix, autopilot"
+MIXED: Final = PORTFOLIO, MIX_PILOTED
 BITS, STATIC, SEVEN = "AMRI", "static bitmap", "7 hash"
 #: Of buckets visited and codes read in vain, as the cost model has them.
 REFINED_PRICES: Final = (REFINED.bucket, REFINED.code)
@@ -97,7 +101,12 @@ def designs(window: int, few: bool = False) -> list[EddyDesign]:
     if window > MOST_SCANNED and not few:
         scans, hashes = [], hashes[2:]
     own = settings.base, settings.static_bitmap, settings.even_split
-    return [*own, *hashes, settings.portfolio, *scans]
+    mixed = settings.portfolio
+    piloted = [
+        design.with_knobs(**{POLICY: AUTOPILOT})._replace(name=name)
+        for design, name in ((settings.base, PILOTED), (mixed, MIX_PILOTED))
+    ]
+    return [*own, *hashes, mixed, *piloted, *scans]
 
 
 def settings_of(window: int) -> AmriSettings:
@@ -121,7 +130,7 @@ def counted(size: AmriBenchSize, window: int, windows: float) -> dict[str, tuple
 def tell_work(window: int, windows: float, runs: Mapping[str, Sequence[EddyWork]]) -> None:
     """A line for each design, and the aims."""
     costs = {name: cost([run]) for name, run in runs.items()}
-    least = min(of for name, of in costs.items() if name != PORTFOLIO)
+    least = min(of for name, of in costs.items() if name not in MIXED)
     n = sum(batch.n_arrivals for batch in runs[BITS])
     print(f"\nW = {window:,}, phases of {windows:g} W: {n:,} arrivals; units of work for each")
     print(f"  {'':16}{'units':>10}{'/ best':>8}{'other prices':>21}{'bytes a tuple':>15}")
@@ -208,7 +217,7 @@ def tell_times(window: int, took: Mapping[str, Sequence[JoinStretch]]) -> None:
     for name, of in took.items():
         by_scan = _ns(took[SCAN]) / _ns(of) if SCAN in took else float("nan")
         print(f"  {name:16}{_ns(of):15,.0f}{_ns(took[MJOIN]) / _ns(of):12.2f}{by_scan:12.1f}")
-    single = [name for name in took if name not in (MJOIN, PORTFOLIO)]
+    single = [name for name in took if name not in (MJOIN, *MIXED)]
     best = min(_ns(took[name]) for name in single)
     least = {"best single design / portfolio": (best / _ns(took[PORTFOLIO]), 0.95)}
     least["MJoin / portfolio"] = (_ns(took[MJOIN]) / _ns(took[PORTFOLIO]), 0.95)
@@ -249,7 +258,7 @@ def tell_tuning(
 ) -> None:
     """(d): shares of processor time."""
     print(f"\nW = {window:,}, share of processor time")
-    for name in (BITS, PORTFOLIO):
+    for name in (BITS, PILOTED, *MIXED):
         of = took[name]
         total = sum(one.cpu_s for one in of)
         decided = sum(one.decide_s for one in of) / total

@@ -65,15 +65,15 @@ def reject_sample_every(default: int) -> Any:
     )
 
 
-def policy(default: str = AUTOPILOT) -> Any:
-    """Who decides when a plan is changed."""
+def policy(default: str = AUTOPILOT, more: str = "") -> Any:
+    """Who decides when a plan is changed. more: to be said of a system."""
     return knob(
         default,
         choices=(AUTOPILOT, THRESHOLDS),
         help="Who decides when the plan changes: autopilot, once what another plan surely saves, "
         "times how long it is expected to stay the best, is more than switching costs; thresholds, "
         "as in the papers, by the knobs of the algorithm. Turning a threshold, or giving it a "
-        "value from the start, takes over from the autopilot.",
+        "value from the start, takes over from the autopilot." + more,
     )
 
 

@@ -47,6 +47,7 @@ from bench.joins_lanes import JoinStretch, answer
 from bench.stream_data import DifferentResults
 from storage.vocabulary.amri_costs import COUNTED, Bits
 from storage.vocabulary.amri_patterns import Pattern, module_for, pattern_of
+from storage.vocabulary.planlog import POLICY, THRESHOLDS
 
 #: Of one run with everything done in each batch: no migration waits for the next one.
 _AT_ONCE: Final = 10_000_000
@@ -71,6 +72,7 @@ class EddyDesign(NamedTuple):
     def begin(self, window: int) -> AmriKnobs:
         """While it is trained: all states are assessed, and what is cheapest is taken."""
         training = {
+            POLICY: THRESHOLDS,
             "tuning_schedule": "continuous",
             "period_requests": max(100, 4 * window),
             "selection": "window",
@@ -85,7 +87,7 @@ class EddyDesign(NamedTuple):
 
 
 def _knobs(values: Mapping[str, object]) -> AmriKnobs:
-    exact = {"migration_us": _AT_ONCE, **values}
+    exact = {POLICY: THRESHOLDS, "migration_us": _AT_ONCE, **values}
     return AmriKnobs.of(KnobSettings.defaults(AMRI.knobs, exact))
 
 

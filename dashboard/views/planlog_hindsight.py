@@ -68,7 +68,7 @@ def look_back_on(looks: Sequence[StoredLook]) -> Hindsight | None:
     plans = tuple(dict.fromkeys(look.record["plan"] for look in ended))
     if len(plans) < 2:
         return None
-    records, is_sampled = [look.record for look in ended], not looks[-1].subject
+    records, is_sampled = [look.record for look in ended], is_piloted(looks[-1].subject)
     prices = on_record(ended, plans)
     filled = like_filled(prices, _statistics(records))
     chosen = [plans.index(record["plan"]) for record in records]

@@ -17,6 +17,8 @@ from storage.vocabulary.records import Json
 
 #: Parts of a sampled tuple are below.
 _MOST_PARTS: Final = 65
+#: Numbers of an offer without a price of switching of its own.
+_SHARED: Final = 6
 _FLAGS: Final = ("replaced", "is_transient", "known")
 
 
@@ -78,7 +80,7 @@ def _word(out: BitsOut, form: Json, words: Sequence[str]) -> None:
 def pack_look(record: Json, facts: PackedFacts, head: LogHead) -> bytes:
     """A look, whose plans are among those of the log."""
     places = {digest: place for place, digest in enumerate(head.plans)}
-    out = BitsOut()
+    out, has_own = BitsOut(), any(len(offer) > _SHARED for offer in record["offers"])
     out.bits(VERSION, 4)
     out.text("" if facts.algorithm == head.algorithm else facts.algorithm)
     for n in (facts.version, facts.knob_version, record["number"], record["t"], record["n_sample"]):
@@ -100,8 +102,11 @@ def pack_look(record: Json, facts: PackedFacts, head: LogHead) -> bytes:
         out.ratio(value, record["n_sample"] * parts)
     out.whole(places[record["plan"]])
     out.whole(len(record["offers"]))
-    for plan, *numbers in record["offers"]:
+    for plan, *numbers in (offer[:_SHARED] for offer in record["offers"]):
         _add_offer(out, places[plan], numbers, record)
+    out.bits(has_own, 1)
+    for offer in record["offers"] if has_own else ():
+        out.optional(offer[_SHARED] if len(offer) > _SHARED else None)
     offered = [plan for plan, *_ in record["offers"]]
     out.whole(0 if record["rival"] is None else 1 + offered.index(record["rival"]))
     out.bits(record["chosen"] != record["plan"], 1)
@@ -132,7 +137,7 @@ def unpack_look(data: bytes, head: LogHead) -> tuple[Json, PackedFacts]:
     if read.version not in (BEFORE, VERSION):
         raise ValueError("a look of another version")
     algorithm = read.text() or head.algorithm
-    version, knob_version, number, t, n_sample = (read.whole() for _ in range(5))
+    plan_version, knob_version, number, t, n_sample = (read.whole() for _ in range(5))
     flags = {name: bool(read.bits(1)) for name in _FLAGS}
     settling = read.whole()
     n_ran = read.whole()
@@ -143,6 +148,9 @@ def unpack_look(data: bytes, head: LogHead) -> tuple[Json, PackedFacts]:
     statistics = [read.ratio(n_parts) for _ in head.schema["statistics"]]
     plan = head.plans[read.whole()]
     offers = [_offer(read, head, n_sample, cost) for _ in range(read.whole())]
+    for offer in offers if read.version == VERSION and read.bits(1) else ():
+        own = read.optional()
+        offer += [] if own is None else [own]
     rival, is_switch = read.whole(), read.bits(1)
     prices, past = read.steps(), read.steps()
     named = offers[rival - 1][0] if rival else None
@@ -162,7 +170,7 @@ def unpack_look(data: bytes, head: LogHead) -> tuple[Json, PackedFacts]:
     if read.rest:
         record["state"], record["schema"] = _inflated(read.rest), head.schema
     kept = {key: value for key, value in record.items() if value or key not in OMITTED}
-    return kept, PackedFacts(algorithm, version, knob_version)
+    return kept, PackedFacts(algorithm, plan_version, knob_version)
 
 
 def _heading(read: BitsIn, n_sample: int) -> tuple[float, float, float, float]:

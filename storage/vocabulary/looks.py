@@ -92,6 +92,11 @@ class LookTerms(NamedTuple):
         return 1.96 * math.sqrt(self.squares / (n - 1) / n) if n > 1 else None
 
     @property
+    def counted(self) -> str:
+        """What the unit of cost is of."""
+        return self.cost_unit.partition("/")[2] or "tuple"
+
+    @property
     def worth(self) -> float:
         """The left side, in the unit of cost."""
         return self.saving * self.dwell
@@ -167,25 +172,25 @@ def in_version(look: Decision, version: int) -> Decision:
 def look_sentence(record: Json, terms: LookTerms, plan_words: Callable[[Json], str]) -> str:
     """Why the plan changed or was kept, with the four terms."""
     if terms.rival is None:
-        search = f"a search on {_sample(record['n_sample'])} found none"
+        search = f"a search on {_sample(record['n_sample'], terms)} found none"
         return f"plan kept: no other is known here, and {search}"
     plan = plan_words(terms.rival)
-    unit = _spoken(terms.cost_unit).partition("/")[0]
-    sample = f"on {_sample(terms.n_saving)}"
+    unit, of = _spoken(terms.cost_unit).partition("/")[0], terms.counted
+    sample = f"on {_sample(terms.n_saving, terms)}"
     price = (
         f"{_sum(terms.price)} {unit} that switching ({_sum(terms.switching)}) and the look "
         f"({_sum(terms.deciding)}) cost"
     )
     if math.isinf(terms.saving) or terms.saving <= 0:
-        saved = f"{significant(abs(terms.mean))} {unit} per tuple"
+        saved = f"{significant(abs(terms.mean))} {unit} per {of}"
         if terms.mean <= 0:
             return f"plan kept: {plan} costs {saved} more {sample}; needed: {price}"
         return f"plan kept: {plan} saves {saved} {sample}, but nothing surely; needed: {price}"
     is_settling = bool(record.get("settling"))
     sides = (
         f"{'likely' if is_settling else 'surely'} saves {significant(terms.saving)} {unit} per "
-        f"tuple "
-        f"({significant(terms.mean)} {sample}), for {count(round(terms.dwell))} tuples to "
+        f"{of} "
+        f"({significant(terms.mean)} {sample}), for {count(round(terms.dwell))} {of}s to "
         f"come: {_sum(terms.worth)}"
     )
     if terms.is_switch:
@@ -195,7 +200,7 @@ def look_sentence(record: Json, terms: LookTerms, plan_words: Callable[[Json], s
     if record.get("is_transient"):
         return f"plan kept: {plan} {sides}, but conditions like these have passed before it paid"
     if terms.worth > terms.price:
-        return f"plan kept: {plan} {sides} > {price}, but not on the newest tuples"
+        return f"plan kept: {plan} {sides} > {price}, but not on the newest {of}s"
     return f"plan kept: {plan} {sides} ≤ {price}"
 
 
@@ -209,7 +214,7 @@ def _verdict(terms: LookTerms) -> Verdict:
 def _headroom(terms: LookTerms, due: int | None) -> dict[str, Any]:
     """What the nearest plan, which the decision names, falls short of: the saving that would have
     to be sure; and when that is looked at again, nearest first."""
-    rows = [] if due is None else [_next_look(due)]
+    rows = [] if due is None else [_next_look(due, terms.counted)]
     if terms.rival is not None and not terms.is_switch and terms.dwell:
         needed, sure = terms.price / terms.dwell, max(0.0, terms.saving)
         spread = "" if terms.half is None else f" ± {significant(terms.half)}"
@@ -225,9 +230,9 @@ def _headroom(terms: LookTerms, due: int | None) -> dict[str, Any]:
     return {DETAIL: [row._asdict() for row in rows]} if rows else {}
 
 
-def _next_look(due: int) -> Headroom:
+def _next_look(due: int, of: str) -> Headroom:
     words = (
-        f"the next look is due about {count(due)} tuples after the last one, or once the "
+        f"the next look is due about {count(due)} {of}s after the last one, or once the "
         "statistics leave their region"
     )
     return Headroom(words, float(due), "tuples", 0.0)
@@ -238,8 +243,8 @@ def _spoken(unit: str) -> str:
     return "µ" + unit[1:] if unit.startswith("us") else unit
 
 
-def _sample(n_tuples: int) -> str:
-    return f"{count(n_tuples)} sampled tuples"
+def _sample(n: int, terms: LookTerms) -> str:
+    return f"{count(n)} sampled {terms.counted}s"
 
 
 def _sum(value: float) -> str:

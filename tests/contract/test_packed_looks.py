@@ -61,6 +61,8 @@ def looks(draw: Callable[[Any], Any]) -> dict[str, Json]:
             squared, row[2] = draw(st.integers(0, 10**6)), draw(st.sampled_from([n_sample, 7]))
             row[3] = counted(draw, row[2])
             row[4] = float(f"{max(0.0, squared - row[3] ** 2 * row[2]):.6g}")
+    for row in draw(st.lists(st.sampled_from(named), max_size=4)) if named else []:
+        row[6:] = [draw(numbers)]
     rival = draw(st.sampled_from([row[0] for row in named])) if named else None
     number = draw(st.integers(1, 600))
     factor = draw(st.sampled_from([0, 200]))

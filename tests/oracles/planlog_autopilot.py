@@ -57,21 +57,27 @@ class SlowPilot:
         t: int,
         plan: str,
         offers: Mapping[str, Sequence[float]],
-        price: float,
+        prices: Mapping[str, float],
+        deciding: float,
         is_settling: bool = False,
     ) -> tuple[str, float, float]:
         """The plan to run, and what the best rival surely saves for how long; while conditions
-        settle, what it likely does."""
+        settle, what it likely does. prices: of switching to each."""
         self.looks.append((0 if self.last is None else t - self.last, offers))
         if is_settling:
             self.looks = []
         self.last = t
         known = {each for _, seen in self.looks for each in seen} | self.chosen
         level = self.caution / 1000 / max(1, len(known))
-        judged = [(*self._judge(rival, offers[rival], level, price), rival) for rival in offers]
-        passed = [each for each in judged if each[0]]
+        judged = [
+            (*self._judge(rival, offers[rival], level, prices[rival] + deciding), rival)
+            for rival in offers
+        ]
+        passed, half = [each for each in judged if each[0]], self.expected(None) / 2
+        # Of what each saves, once its price was paid in half of a dwell.
+        left = {r: sum(of) / len(of) - prices[r] / half for r, of in offers.items()}
         is_switch, saving, dwell, rival = (
-            max(passed, key=lambda each: sum(offers[each[3]]) / len(offers[each[3]]))
+            max(passed, key=lambda each: left[each[3]])
             if passed
             else max(judged, key=lambda each: each[1] * each[2])
         )

@@ -39,19 +39,21 @@ class PilotOptions:
 @dataclass(frozen=True, slots=True)
 class PilotOffer:
     """A plan that might run instead. plan: its digest; cost: cost(P, S) a tuple; saving: over the
-    plan in force, on tuples of this look by which it was not found."""
+    plan in force, on tuples of this look by which it was not found. switching: cost of putting it
+    in force, None: that of the look."""
 
     plan: str
     cost: float
     saving: PairedSample
+    switching: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PilotLook:
     """An evaluation. t: tuples of input so far; statistics: S; plan: digest of the one in force;
-    cost: its cost(P, S) a tuple; offers: others. switching: cost of putting another in force;
-    deciding: cost of this evaluation, both in the unit of cost. is_settling: conditions are surely
-    others than those the plan in force was chosen for; samples are all since then."""
+    cost: its cost(P, S) a tuple; offers: others. switching: cost of putting one in force that says
+    none of its own; deciding: of this evaluation, both in the unit of cost. is_settling: conditions
+    are surely others than those the plan in force was chosen for; samples are all since then."""
 
     t: int
     statistics: tuple[float, ...]
@@ -152,18 +154,20 @@ class Autopilot:
         return list(asked)[: self.options.n_rivals]
 
     def look(self, look: PilotLook) -> PilotVerdict:
-        """Decide, and log it: of rivals that are surely worth it, the cheapest on S.
+        """Decide, and log it: of rivals that are surely worth it, the cheapest on S, with what
+        putting it in force costs spread over half of a dwell.
 
         Raises PlanLogRefused for numbers that are none, KeyError for plans the log has not learnt.
         """
         self._follow(look)
         level = self._level()
         verdicts = [(self._judge(look, offer, level), offer.cost) for offer in look.offers]
+        dwell = self._dwell.expected(None)
         alone = PilotVerdict(
             look.plan,
             None,
             -math.inf,
-            self._dwell.expected(None),
+            dwell,
             look.switching,
             look.deciding,
             level,
@@ -171,7 +175,7 @@ class Autopilot:
         )
         passed = [judged for judged in verdicts if judged[0].is_switch]
         if passed:
-            verdict, _ = min(passed, key=lambda judged: judged[1])
+            verdict, _ = min(passed, key=lambda judged: judged[1] + 2 * judged[0].switching / dwell)
         else:
             nearest = max(verdicts, key=lambda judged: judged[0].worth, default=(alone, 0.0))
             verdict = nearest[0]
@@ -270,7 +274,8 @@ class Autopilot:
             bounds = self._rivals[offer.plan].bounds(level) or [SureSaving(-math.inf, 0)]
         pairs = ((each.lower, max(expected, each.n_tuples) / 2) for each in bounds)
         saving, dwell = max(pairs, key=lambda pair: pair[0] * pair[1])
-        price = look.switching + look.deciding
+        switching = look.switching if offer.switching is None else offer.switching
+        price = switching + look.deciding
         is_worth = saving * dwell > price
         agrees = offer.saving.mean > 0 and offer.cost < look.cost
         is_transient = (
@@ -281,7 +286,7 @@ class Autopilot:
             offer.plan,
             saving,
             dwell,
-            look.switching,
+            switching,
             look.deciding,
             level,
             is_transient,

@@ -77,8 +77,13 @@ def unused_begin(records: Sequence[LookRecord], t: int) -> int:
 def recorded_look(record: LookRecord, schema: LogSchema) -> PilotLook:
     """What a look decided on. Raises PlanLogRefused for numbers that cannot be."""
     offers = [
-        PilotOffer(plan, real_number(cost, "the cost of a plan", 0.0), recorded_sample(*sample))
-        for plan, cost, *sample in record["offers"]
+        PilotOffer(
+            plan,
+            real_number(cost, "the cost of a plan", 0.0),
+            recorded_sample(n, mean, squares, worst),
+            real_number(own[0], "a cost of switching", 0.0) if own else None,
+        )
+        for plan, cost, n, mean, squares, worst, *own in record["offers"]
     ]
     return PilotLook(
         whole_number(record["t"], "the time of a look"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,14 @@ class SteeredPlans(Protocol):
 
     def worst(self, old: LogJson, new: LogJson) -> float | None:
         """The most a tuple can cost more under another plan; None = not known."""
+
+
+@runtime_checkable
+class SwitchPrices(Protocol):
+    """Plans that are not all put in force at one price."""
+
+    def switching(self, old: LogJson, new: LogJson) -> float:
+        """What replacing one by another costs, in the unit of ``prices``."""
 
 
 @dataclass(frozen=True, slots=True)

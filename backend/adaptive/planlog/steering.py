@@ -41,18 +41,17 @@ from backend.adaptive.planlog.records import (
     finite_number,
     whole_number,
 )
-from backend.adaptive.planlog.steered import PilotSample, SteeredLook, SteeredPlans
+from backend.adaptive.planlog.steered import PilotSample, SteeredLook, SteeredPlans, SwitchPrices
 from backend.adaptive.stats import thinned
 from storage.vocabulary.planlog import KEEP_EVERY, OMITTED
 from storage.vocabulary.records import Event
 
-#: What a switch costs, and a look: as much as so many tuples of input under the plan in force.
-#: Counted, not timed, so that a run decided again from its record decides the same.
+#: What a switch costs where plans do not say it (``SwitchPrices``), and a look: as much as so many
+#: tuples of input under the plan in force. Counted, not timed, so that a run decided again from its
+#: record decides the same.
 SWITCH_TUPLES: Final = 1_000
 LOOK_TUPLES: Final = 200
-#: Sampled tuples of a look, at most, of the newest batches, unless more are asked for; and those a
-#: search goes by.
-_MOST: Final = 512
+#: Sampled tuples that a search goes by, at most.
 _MOST_SEARCHED: Final = 1024
 
 
@@ -61,6 +60,8 @@ class Steering:
 
     #: As above, of this kind of plans.
     switch_tuples = SWITCH_TUPLES
+    #: Sampled tuples of a look, at most, of the newest batches, unless more are asked for.
+    most_sampled = 512
 
     def __init__(self, schema: LogSchema, t: int = 0, begins: LogBegins | None = None) -> None:
         """begins: of the logs of a unit with several, among which its own has one from its first
@@ -68,7 +69,7 @@ class Steering:
         self.pilot = Autopilot(PlanLog(schema))
         self._t, self._begins = t, begins
         self._began = t if begins is None else None
-        self._most = _MOST
+        self._most = self.most_sampled
         self._chunks: list[PilotSample] = []
         self._older: PilotSample | None = None
         self._ran = (0, 0.0)
@@ -136,7 +137,7 @@ class Steering:
         """Look if it is due and ``least`` tuples were sampled since the last look. present: the
         plan in force; where it is not the one that the last look chose, rivals are measured against
         it anew."""
-        self._most = max(_MOST, least)
+        self._most = max(self.most_sampled, least)
         if sum(map(len, self._chunks)) < max(2, least):
             return None
         sample = thinned(np.concatenate(self._chunks), self._most)
@@ -301,7 +302,11 @@ class Steering:
                 paired_sample(old, new, plans.worst(known[present], known[digest]))
             )
             cost = cost_number(max(0.0, now - saving.mean), "the cost of a plan")
-            offers.append(PilotOffer(digest, cost, saving))
+            own = None
+            if isinstance(plans, SwitchPrices):
+                price = plans.switching(known[present], known[digest])
+                own = cost_number(price, "a cost of switching")
+            offers.append(PilotOffer(digest, cost, saving, own))
         switching, deciding = (
             cost_number(n * now, "a cost of a look") for n in (self.switch_tuples, LOOK_TUPLES)
         )
@@ -368,9 +373,8 @@ class Steering:
             "statistics": list(look.statistics),
             "plan": look.plan,
             "cost": look.cost,
-            "offers": [[o.plan, o.cost, *astuple(o.saving)] for o in look.offers],
+            "offers": [_offered(offer) for offer in look.offers],
             "plans": {digest: self.pilot.log.plans[digest] for digest in new},
-            "switching": look.switching,
             "deciding": look.deciding,
             "caution": self.pilot.options.caution,
         }
@@ -384,5 +388,12 @@ class Steering:
             "saving": finite_number(verdict.saving, "a sure saving") if is_sure else None,
             "region": self.pilot.log.region_of(look.statistics, verdict.plan),
             "dwell": finite_number(verdict.dwell, "a dwell"),
+            "switching": verdict.switching,
             "is_transient": verdict.is_transient,
         }
+
+
+def _offered(offer: PilotOffer) -> list[LogJson]:
+    """As a record has it; its own cost of switching last, where it has one."""
+    own = [] if offer.switching is None else [offer.switching]
+    return [offer.plan, offer.cost, *astuple(offer.saving), *own]

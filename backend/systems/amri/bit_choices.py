@@ -108,7 +108,7 @@ class BitChoices:
         return ChosenBits(
             sides, selection, window.bits, new, costs, window.by_pattern(old, other),
             window.assessed, basis,
-            _mixes(window, selection.bits), back is not None,
+            scan_or_bits(window, selection.bits), back is not None,
         )  # fmt: skip
 
     def account(self, passed: PassedWindow) -> None:
@@ -193,7 +193,7 @@ def _by_window(
     return selection.bits, sides._replace(verdict="kept") if same else sides
 
 
-def _mixes(window: PricedWindow, bits: Bits) -> tuple[Mix, Mix]:
+def scan_or_bits(window: PricedWindow, bits: Bits) -> tuple[Mix, Mix]:
     """A scan, and the bit-address index: what the state could have for its bytes."""
     none = (0,) * len(bits)
     scan, indexed = (float(window.model.one(window.load, of).total[0]) for of in (none, bits))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from backend.adaptive.core import Evaluations
+from backend.adaptive.planlog.pilots import Pilots
 from backend.model.knobs import KnobSettings, KnobSpec
 from backend.operators.network.core.plan import NetworkPlan
 from backend.operators.network.core.reports import NetworkReport
@@ -95,6 +96,9 @@ class AmriCore(JoinsByOperator[AdaptedEddy, PublishedEddy]):
         for id, eddy in self.items():
             eddy.grant(grants[id].n_pages)
         return self._tunings != before
+
+    def pilots(self) -> Pilots:
+        return {own.schema.subject: own for eddy in self.values() for own in eddy.pilots}
 
     def memory_uses(self) -> Mapping[str, MemoryUse]:
         return {id: eddy.memory_use for id, eddy in self.items()}

@@ -8,15 +8,15 @@ from typing import Any, Final, cast
 
 from backend.adaptive.core import Evaluations
 from backend.operators.network.eddy.tuning import EddyProfile, EddyTuning
-from backend.operators.network.eddy.words import BUCKETS, CODES_READ
-from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
+from backend.operators.network.joins.join_kernel import MATCHES, PROBES
 from backend.systems.amri import schedule, telling
 from backend.systems.amri.division import divided_bits
 from backend.systems.amri.entries import AssessmentReport
 from backend.systems.amri.following import FollowedChanges, SearchedStretch
 from backend.systems.amri.knobs import AmriKnobs
 from backend.systems.amri.memory import IndexPool
-from backend.systems.amri.mixing import ChosenMix
+from backend.systems.amri.migration import measure
+from backend.systems.amri.mixing import AccessMethods, ChosenMix
 from backend.systems.amri.overdue import ended_early, is_overdue
 from backend.systems.amri.routing import (
     ROUTERS,
@@ -25,11 +25,11 @@ from backend.systems.amri.routing import (
     RouteChoice,
     RouteCosts,
     RouteRequest,
-    predicted_frequencies,
     route_work,
 )
 from backend.systems.amri.schedule import ScheduleEvent, ScheduleSettings, TuningSchedule
 from backend.systems.amri.states import StateIndex
+from backend.systems.amri.steering import IndexPilot, index_pilots
 from backend.systems.amri.telling import EddyLook
 from backend.systems.amri.view import EddyView
 from storage.vocabulary.amri_costs import REFINED, Bits
@@ -57,6 +57,8 @@ class AdaptedEddy:
         self.states = [
             StateIndex(*of) for of in zip(view.attributes, view.graph.attributes, strict=True)
         ]
+        self._log_of: tuple[str, tuple[object, ...]] | None = None
+        self.pilots: list[IndexPilot] = []
         self.fan_outs, self.searched, self.measured = FanOuts(), FanOuts(), RouteCosts()
         self.orders: list[Order] = [view.graph.orders(port)[0] for port in range(view.n)]
         self.routes: list[RouteChoice | None] = [None] * view.n
@@ -79,6 +81,9 @@ class AdaptedEddy:
         """Other knobs. pinned: bits by state; pinned_routes: by origin."""
         self.knobs, self.pinned_routes = knobs, pinned_routes or {}
         self._pin_routes()
+        if self._log_of != (self.name, knobs.priced_by):
+            self._log_of, begins = (self.name, knobs.priced_by), self._evaluations.begins
+            self.pilots = index_pilots(self.view, self.name, begins, self.pilots)
         for name, state in zip(self.view.names, self.states, strict=True):
             state.turn(knobs, pinned.get(name))
         settings = self._settings
@@ -182,12 +187,10 @@ class AdaptedEddy:
         n = int(profile.came.sum())
         if not n:
             return []
-        self._number += 1
+        self._number, knobs = self._number + 1, self.knobs
         n_requests = int(profile.requests[:, :, PROBES].sum())
         about = f"{self.name}: " if self.is_one_of_many else ""
-        look = EddyLook(
-            batch, n, n_requests, self.knobs, self._evaluations, self.view, self.name, about
-        )
+        look = EddyLook(batch, n, n_requests, knobs, self._evaluations, self.view, self.name, about)
         counts = [self._counts(profile, port) for port in range(self.view.n)]
         access = [state.in_force for state in self.states]
         for port, state in enumerate(self.states):
@@ -198,7 +201,10 @@ class AdaptedEddy:
         self._measure(profile)
         stretches = [*map(SearchedStretch.of, access, self.states)]
         outcomes = self._following.take(batch, stretches, self.taken)
-        decisions = [*self._scheduled(look, counts), *self._routed(look)]
+        of_states = (
+            self._piloted(look, access) if knobs.is_piloted else self._scheduled(look, counts)
+        )
+        decisions = [*of_states, *self._routed(look)]
         self._share_pages()
         return [*outcomes, *decisions]
 
@@ -211,16 +217,7 @@ class AdaptedEddy:
                 if n:
                     self.measured.observe(port, route, route_work(*work), n * of_one)
         if self.knobs.index_costs == "measured":
-            self._measure_time(profile)
-
-    def _measure_time(self, profile: EddyProfile) -> None:
-        """What a batch took, and its migrations apart."""
-        work_ns = profile.processor_ns - sum(of.migration_ns for of in profile.states)
-        sums = profile.requests.sum(axis=(0, 1))
-        codes = int(sums[CODES_READ])
-        work = int(sums[[PROBES, SCANNED, BUCKETS]].sum() + profile.came.sum()) - codes
-        for state, report in zip(self.states, profile.states, strict=True):
-            state.took.observe(work_ns, work, codes, report)
+            measure([state.took for state in self.states], profile)
 
     def _routes_of(self, port: int) -> tuple[Order, ...]:
         """Of an origin, the order in force first."""
@@ -241,6 +238,8 @@ class AdaptedEddy:
         look for changed states, then selections, then assessments that are under way."""
         assert self._schedule is not None
         requests = [sum(row[PROBES] for row in of.values()) for of in counts]
+        for pilot, n in zip(self.pilots, requests, strict=True):
+            pilot.passed(n)
         self._schedule, events = schedule.after_batch(self._settings, self._schedule, requests)
         for event in [event for event in events if event.sides is not None][-1:]:
             yield telling.schedule_decision(look, event)
@@ -250,6 +249,18 @@ class AdaptedEddy:
         for port in sorted(self._schedule.assessed(self._settings.method)):
             if self.states[port].assessor is None:
                 self.states[port].begin()
+
+    def _piloted(self, look: EddyLook, access: Sequence[AccessMethods]) -> Iterator[Decision]:
+        """Looks of the autopilots of states, which were searched by some methods in the batch."""
+        for port, (pilot, state) in enumerate(zip(self.pilots, self.states, strict=True)):
+            seen = pilot.batch(state, access[port], self.knobs)
+            if seen is not None:
+                made = telling.look_decision(look, seen.look)
+                if seen.look.verdict.is_switch:
+                    self._follow_change(made, [port])
+                yield made
+                if seen.moved:
+                    yield telling.slices_decision(look, port, seen.moved, state.migrating)
 
     def _selected(self, look: EddyLook, port: int) -> Iterator[Decision]:
         """The assessment of a state is over."""
@@ -269,7 +280,7 @@ class AdaptedEddy:
             made = telling.selection_decision(look, port, chosen)
         if chosen.sides.holds:
             self._follow_change(made, [port])
-        yield telling.with_note(made, state.short_of)
+        yield telling.with_note(made, telling.shortage(state))
         if chosen.moved:
             yield telling.slices_decision(look, port, chosen.moved, state.migrating)
         if self.knobs.bit_division == "shared" and self.knobs.access == "bitmap":
@@ -337,16 +348,6 @@ class AdaptedEddy:
         }
         return max(saved, key=lambda port: saved[port], default=None)
 
-    @property
-    def predicted(self) -> dict[int, dict[Pattern, float]]:
-        """By state the share of each pattern that the routes in force lead to, by the fan-outs seen
-        (card A14.6)."""
-        if self.told is None:
-            return {}
-        came = self.told.came[:, 0].tolist()
-        routes = [(port, order, came[port]) for port, order in enumerate(self.orders)]
-        return predicted_frequencies(self.view.graph, self.fan_outs, routes)
-
     # ------------------------------------------------------------------ a run that is resumed
 
     def state(self) -> dict[str, Any]:
@@ -380,6 +381,8 @@ class AdaptedEddy:
         self.measured.restore(state["measured"])
         for index, known in zip(self.states, state["states"], strict=True):
             index.restore(known)
+        for pilot in self.pilots:
+            pilot.forget()
         if "following" in state:
             self._following.restore(state["following"])
         if state["schedule"] is not None:

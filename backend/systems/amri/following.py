@@ -77,6 +77,12 @@ class SearchedStretch(NamedTuple):
             )
         return work
 
+    @property
+    def spent(self) -> tuple[int, float]:
+        """Requests, and all that they took."""
+        work = self.work.values()
+        return sum(n for n, *_ in work), sum(compared + rest for _, compared, rest in work)
+
     def state(self) -> list[Any]:
         """As JSON-typed data."""
         bits, modules, serves = self.access

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from backend.adaptive import knobs as shared
 from backend.model.knobs import Knobs, knob
 from backend.systems.amri.routing import ROUTERS
+from storage.vocabulary.planlog import AUTOPILOT, THRESHOLDS
 
 ACCESS: Final = ("bitmap", "hash", "portfolio", "scan")
 DIVISIONS: Final = ("by state", "shared")
@@ -20,6 +22,12 @@ MIGRATIONS: Final = ("partial", "all", "nothing")
 class AmriKnobs(Knobs):
     """The knobs of the eddies of a unit and their values in force."""
 
+    policy: str = shared.policy(
+        THRESHOLDS,
+        " It is asked about the indexes of each state, with access = bitmap or portfolio, "
+        "bit_division = by state and assessment = exact; routes are up to the router.",
+    )
+    caution: float = shared.caution()
     router: str = knob(
         "cheapest",
         choices=tuple(ROUTERS),
@@ -91,16 +99,16 @@ class AmriKnobs(Knobs):
         "with one configuration; a window of time holds as many as were measured. All are filled "
         "anew when it is turned, and when a window holds twice as many tuples or half of them.",
     )
-    assessment: str = knob(
+    assessment: str = shared.threshold(
         "exact",
         choices=ASSESSMENTS,
         help="How access patterns are counted: exact (SRIA and DIA are the same); csria drops rare "
         "ones; cdia folds them into patterns with an attribute less.",
     )
-    epsilon: float = knob(
+    epsilon: float = shared.threshold(
         0.01, low=1e-4, high=1, unit="prob", scale="log", help="What csria and cdia may err by, ε."
     )
-    theta: float = knob(
+    theta: float = shared.threshold(
         0.02,
         low=1e-4,
         high=1,
@@ -108,23 +116,23 @@ class AmriKnobs(Knobs):
         scale="log",
         help="Share of the requests from which csria and cdia report a pattern, θ. Above ε.",
     )
-    combine: str = knob(
+    combine: str = shared.threshold(
         "highest",
         choices=("highest", "random"),
         help="Which pattern with an attribute less cdia folds a rare one into.",
     )
-    fold_scope: str = knob(
+    fold_scope: str = shared.threshold(
         "all",
         choices=("all", "leaf"),
         help="Which rare patterns cdia folds: all, or those without a more specific one.",
     )
-    tuning_schedule: str = knob(
+    tuning_schedule: str = shared.threshold(
         "hybrid",
         choices=SCHEDULES,
         help="When a state is assessed and its bits are chosen: continuous, always; periodic, in "
         "turns; triggered, the state whose requests changed most; hybrid, both; off, never.",
     )
-    period_requests: int = knob(
+    period_requests: int = shared.threshold(
         60_000,
         low=100,
         high=1_000_000_000,
@@ -132,7 +140,7 @@ class AmriKnobs(Knobs):
         scale="log",
         help="Search requests, of all states, from one turn to the next.",
     )
-    trigger_requests: int = knob(
+    trigger_requests: int = shared.threshold(
         100_000,
         low=100,
         high=1_000_000_000,
@@ -140,7 +148,7 @@ class AmriKnobs(Knobs):
         scale="log",
         help="Search requests, of all states, from one look for changed states to the next.",
     )
-    selection: str = knob(
+    selection: str = shared.threshold(
         "accumulated",
         choices=SELECTIONS,
         help="When other bits are adopted: accumulated, when what they would have saved since "
@@ -156,7 +164,7 @@ class AmriKnobs(Knobs):
         help="Weight of all patterns alike beside those that were counted, so that attributes that "
         "look unused keep some bits.",
     )
-    min_gain: float = knob(
+    min_gain: float = shared.threshold(
         0.1,
         low=0,
         high=1,
@@ -201,3 +209,15 @@ class AmriKnobs(Knobs):
         help="Routes that stay whatever they cost, the input that elements come from first: "
         "'S > T > U; T > U > S'. A share of the elements still explores others.",
     )
+
+    @property
+    def priced_by(self) -> tuple[object, ...]:
+        """Which access methods there are, and what they cost: others are of another log."""
+        return self.access, self.index_bits, self.prior, self.cost_model, self.index_costs
+
+    @property
+    def is_piloted(self) -> bool:
+        """Whether the autopilot decides on access methods of states; it divides no bits between
+        them, and hash indexes alone are those of the most frequent patterns."""
+        asked = self.access in ("bitmap", "portfolio"), self.bit_division, self.assessment
+        return self.policy == AUTOPILOT and asked == (True, "by state", "exact")

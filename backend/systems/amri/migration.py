@@ -8,7 +8,9 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from backend.operators.network.eddy.tuning import StateReport
+from backend.operators.network.eddy.tuning import EddyProfile, StateReport
+from backend.operators.network.eddy.words import BUCKETS, CODES_READ
+from backend.operators.network.joins.join_kernel import PROBES, SCANNED
 from backend.systems.amri.sides import Sides, compared
 from storage.vocabulary.amri_costs import (
     CODE_READ,
@@ -106,6 +108,16 @@ class MeasuredCosts:
         """Go on where ``state`` was taken."""
         squares, self._moving_ns, self._moved = state
         self._squares = np.array(squares)
+
+
+def measure(took: Sequence[MeasuredCosts], profile: EddyProfile) -> None:
+    """Of the states of an eddy what a batch took, and its migrations apart."""
+    work_ns = profile.processor_ns - sum(of.migration_ns for of in profile.states)
+    sums = profile.requests.sum(axis=(0, 1))
+    codes = int(sums[CODES_READ])
+    work = int(sums[[PROBES, SCANNED, BUCKETS]].sum() + profile.came.sum()) - codes
+    for own, report in zip(took, profile.states, strict=True):
+        own.observe(work_ns, work, codes, report)
 
 
 def slice_costs(load: SearchLoad, model: IndexCosts, n_tuples: int, bits: Bits) -> float:

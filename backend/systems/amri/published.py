@@ -10,13 +10,15 @@ from backend.operators.network.eddy.tuning import PartitionReport
 from backend.operators.network.eddy.words import BUCKETS, CODES_READ, COMPARED, ELEMENTS
 from backend.operators.network.joins.join_kernel import MATCHES, PROBES, SCANNED
 from backend.systems.amri.eddy import AdaptedEddy
-from backend.systems.amri.routing import NOT_TAKEN, flows, route_work
+from backend.systems.amri.routing import NOT_TAKEN, flows, predicted_frequencies, route_work
 from backend.systems.amri.states import StateIndex
+from backend.systems.amri.telling import shortage
 from backend.systems.contract import UnitState
 from backend.systems.cores import LaidOutNetwork
 from backend.systems.publishing import Values, samples_of
 from storage.vocabulary.amri import AMRI, PATTERN_COLUMNS
 from storage.vocabulary.amri_counts import NO_COUNTS
+from storage.vocabulary.amri_patterns import Pattern
 from storage.vocabulary.graph import PlanEdge, PlanGraph, PlanNode
 from storage.vocabulary.records import Entity, Json, Matrix, Sample
 
@@ -97,7 +99,8 @@ class PublishedEddy:
             "bits": list(state.bits),
         }
         facts |= {"hash_indexes": names} if names else {}
-        return facts | ({"short_of": state.short_of} if state.short_of else {})
+        short_of = shortage(state)
+        return facts | ({"short_of": short_of} if short_of else {})
 
     # ------------------------------------------------------------------ numbers
 
@@ -166,6 +169,17 @@ class PublishedEddy:
         title = f"{kind} of {about}"
         return Matrix(title, kind, tuple(rows), columns, values, "", n, **more)
 
+    @property
+    def _predicted(self) -> dict[int, dict[Pattern, float]]:
+        """By state the share of each pattern that the routes in force lead to, by the fan-outs seen
+        (card A14.6)."""
+        eddy = self._eddy
+        if eddy.told is None:
+            return {}
+        came = eddy.told.came[:, 0].tolist()
+        routes = [(port, order, came[port]) for port, order in enumerate(eddy.orders)]
+        return predicted_frequencies(eddy.view.graph, eddy.fan_outs, routes)
+
     def _patterns(self, port: int) -> Matrix:
         state, view = self._eddy.states[port], self._eddy.view
         counts, total = state.counts.by_pattern, max(1, state.counts.requests)
@@ -174,7 +188,7 @@ class PublishedEddy:
             ({}, {}, {}) if report is None else (report.frequencies, report.entries, report.folded)
         )
         is_exact = report is not None and report.guarantees.undercount == 0.0
-        predicted = self._eddy.predicted.get(port, {})
+        predicted = self._predicted.get(port, {})
         rows = sorted({*counts, *predicted, *entries, *folded}, reverse=True)
         counts = {p: counts.get(p, NO_COUNTS) for p in rows}
         values = [

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from backend.adaptive.words import count
 from backend.operators.network.eddy.bit_index import bit_index_bytes
 from backend.operators.network.eddy.tuning import StateReport, StateTuning
 from backend.operators.network.joins.join_kernel import PROBES
@@ -28,6 +27,7 @@ from backend.systems.amri.mixing import AccessMethods, ChosenMix, best_mix, mix_
 from backend.systems.amri.partition_size import PartitionSize
 from backend.systems.amri.portfolio import (
     IndexBytes,
+    Mix,
     PortfolioProblem,
     most_frequent,
     portfolio_tiers,
@@ -142,7 +142,7 @@ class StateIndex:
         return self.access.bits
 
     @property
-    def _wished(self) -> AccessMethods:
+    def wished(self) -> AccessMethods:
         """Those in force, as if memory had no limit."""
         access = self.knobs.access
         if access == "portfolio":
@@ -153,7 +153,7 @@ class StateIndex:
     @property
     def in_force(self) -> AccessMethods:
         """Those of them that fit the memory of the state."""
-        return self._wished.within(self.sizes, self.n_bytes)
+        return self.wished.within(self.sizes, self.n_bytes)
 
     @property
     def sizes(self) -> IndexBytes:
@@ -163,22 +163,10 @@ class StateIndex:
         return IndexBytes(by_bits, hash_index_bytes(report.slots))
 
     @property
-    def short_of(self) -> str:
-        """Words for a state that has to be scanned for want of memory; '': it has none of that."""
-        wished, tuning, sizes = self._wished, self.tuning, self.sizes
-        each = [sizes.by_bits] * any(wished.bits) + [sizes.module] * bool(wished.modules)
-        if tuning.bits or tuning.modules or not each:
-            return ""
-        return (
-            f"scanned: its smallest index takes {count(math.ceil(min(each)))} bytes, its share of "
-            f"the memory is {count(math.floor(self.n_bytes))}"
-        )
-
-    @property
     def wanted(self) -> list[Tier]:
         """The memory it bids for in each shard; before anything was assessed what it would hold,
         worth nothing yet."""
-        wished = self._wished
+        wished = self.wished
         n_bytes = self.sizes.of(wished.bits, len(wished.modules)) if self.report.slots else 0.0
         n_pages = math.ceil(n_bytes / PAGE_BYTES)
         return self.wants or [Tier(n_pages, 0.0)] * bool(n_pages)
@@ -233,29 +221,45 @@ class StateIndex:
     def select(self) -> ChosenBits | ChosenMix | AssessmentReport | None:
         """The assessment has come to its end; its report alone: nothing is frequent enough to say
         anything; None: nothing was asked, or is to be chosen."""
-        assessor, self.assessor = self.assessor, None
-        self._account()
-        if assessor is None or not assessor.total or self.knobs.selection == "off":
-            return None
-        report = assessor.report()
-        if self.knobs.access == "scan":
+        report = self.ended()
+        if report is None or self.knobs.selection == "off" or self.knobs.access == "scan":
             return None
         if report.is_thin:
             return report
         if self.knobs.access == "hash":
             self._take_modules(report)
             return None
-        window = self._priced(report)
+        window = self.window_of(report)
         is_mixed = self.knobs.access == "portfolio"
         self.chosen = self._mixed(window) if is_mixed else self._chosen(window)
         window.load.forget()
         window.asked.forget()
         return self.chosen
 
+    def ended(self) -> AssessmentReport | None:
+        """What an assessment that comes to its end reports; None: nothing was asked."""
+        assessor, self.assessor = self.assessor, None
+        self._account()
+        return None if assessor is None or not assessor.total else assessor.report()
+
+    def take(
+        self, window: PricedWindow, methods: AccessMethods, mixes: Sequence[Mix]
+    ) -> tuple[SliceChoice, ...]:
+        """These access methods from now on, where they are others; what becomes of each partition
+        that has other bits. mixes: no methods, and others, for bids."""
+        if methods[:2] != self.access[:2]:
+            self._adopt(methods.bits)
+            self.access = methods
+        load = window.load
+        self.wants = portfolio_tiers(mixes, load.arrivals)
+        costs = window.model.one(load, self.bits).searching[0].tolist()
+        self._searched = dict(zip(load.patterns, costs, strict=True))
+        return self._slices(window)
+
     def _take_modules(self, report: AssessmentReport) -> None:
         """The paper's peer: hash modules on the patterns that are asked for most, or were in the
         first assessment where they do not adapt."""
-        window, modules = self._priced(report), self.access.modules
+        window, modules = self.window_of(report), self.access.modules
         if self.knobs.hash_adapts or not self._has_modules:
             modules = most_frequent(report.frequencies, self.knobs.hash_indexes, self.ordered)
         none, self._has_modules = (0,) * self.n, True
@@ -266,7 +270,7 @@ class StateIndex:
         )  # fmt: skip
         self.wants = portfolio_tiers(problem.growing(modules), window.load.arrivals)
 
-    def _priced(self, report: AssessmentReport) -> PricedWindow:
+    def window_of(self, report: AssessmentReport) -> PricedWindow:
         """What was asked since the assessment began, and what it is priced by."""
         n, frequencies, n_searched = self.n, report.frequencies, self.report.n_searched
         asked = window_load(n, frequencies, self.counts, n_searched, self.ordered)
@@ -285,14 +289,12 @@ class StateIndex:
         """The bits after an assessment."""
         self.priced = window.load, window.model
         chosen = self._choices.choose(window, self.knobs, self.budget, self.pinned)
-        if chosen.sides.holds:
-            self._adopt(chosen.new)
+        holds = chosen.sides.holds
+        methods = self.access._replace(bits=chosen.new) if holds else self.access
+        moved = self.take(window, methods, chosen.mixes)
+        if holds:
             self._choices.gave_up(window.bits)
-        load, model = window.load, window.model
-        self.wants = portfolio_tiers(chosen.mixes, load.arrivals)
-        costs = model.one(load, self.bits).searching[0].tolist()
-        self._searched = dict(zip(load.patterns, costs, strict=True))
-        return chosen._replace(moved=self._slices(window))
+        return chosen._replace(moved=moved)
 
     def _mixed(self, window: PricedWindow) -> ChosenMix:
         """The mix of bits and hash modules after an assessment."""
@@ -303,14 +305,10 @@ class StateIndex:
         )  # fmt: skip
         best, new = best_mix(problem, self.n_bytes)
         sides = mix_sides(problem, now, best, window, self.knobs.min_gain)
-        self.wants = portfolio_tiers(problem.mixes, load.arrivals)
         costs = [problem.request_cost(mix.bits, mix.modules) for mix in (now, best)]
         by_pattern = window.by_pattern(*(problem.served(*mix[:2]) for mix in (now, best)))
-        if sides.holds:
-            self._adopt(new.bits)
-            self.access = new
         basis = {**window.basis, "chains": [[p, n] for p, n in chains.items()]}
-        moved = self._slices(window)
+        moved = self.take(window, new if sides.holds else now, problem.mixes)
         return ChosenMix(
             sides, now, new, (costs[0], costs[1]), by_pattern, window.assessed, moved, basis,
             problem.is_greedy,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -9,6 +10,7 @@ from typing import Any, Final
 from backend.adaptive.core import Evaluations
 from backend.adaptive.evidence import plan_detail
 from backend.adaptive.headroom import recorded, saving
+from backend.adaptive.planlog.steered import SteeredLook
 from backend.adaptive.words import count, significant
 from backend.systems.amri.bit_choices import TOLERANCE, ChosenBits
 from backend.systems.amri.division import DividedBits
@@ -20,8 +22,10 @@ from backend.systems.amri.pricing import PatternCosts
 from backend.systems.amri.routing import Order, RouteChoice
 from backend.systems.amri.schedule import ScheduleEvent
 from backend.systems.amri.sides import Sides
+from backend.systems.amri.states import StateIndex
 from backend.systems.amri.view import EddyView
 from storage.vocabulary.amri_costs import Bits
+from storage.vocabulary.looks import LookFacts
 from storage.vocabulary.records import Decision
 
 #: Kinds of decisions.
@@ -82,10 +86,28 @@ class EddyLook:
         )  # fmt: skip
 
 
+def look_decision(look: EddyLook, steered: SteeredLook) -> Decision:
+    """A look of the autopilot at a state."""
+    facts = LookFacts("amri", look.evaluations.count(), look.batch, 0, look.knobs.version)
+    return steered.decision(facts)
+
+
 def with_note(decision: Decision, note: str) -> Decision:
     """A record whose sentence goes on with a note; '': as it was."""
     words = f"{decision.explanation}; {note}" if note else decision.explanation
     return replace(decision, explanation=words)
+
+
+def shortage(state: StateIndex) -> str:
+    """A state that has to be scanned for want of memory; '': it has none of that."""
+    wished, tuning, sizes = state.wished, state.tuning, state.sizes
+    each = [sizes.by_bits] * any(wished.bits) + [sizes.module] * bool(wished.modules)
+    if tuning.bits or tuning.modules or not each:
+        return ""
+    return (
+        f"scanned: its smallest index takes {count(math.ceil(min(each)))} bytes, its share of "
+        f"the memory is {count(math.floor(state.n_bytes))}"
+    )
 
 
 def bits_text(names: Collection[str], bits: Bits) -> str:

@@ -1,22 +1,27 @@
-"""What the plan log has of the looks at an eddy: routes, and access methods of states. [B05] §7"""
+"""What the plan log has of the looks at an eddy: routes, and access methods of states. [B05] §7
+
+Access methods where no autopilot decides on them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
 from backend.adaptive.planlog.logged import Statistics, Weighed, statistics
 from backend.systems.amri.eddy import AdaptedEddy
 from backend.systems.amri.following import SearchedStretch
 from backend.systems.amri.mixing import AccessMethods
 from backend.systems.amri.routing import route_work
+from backend.systems.amri.steering import INDEX_OF, PER_REQUEST, method_words
 from backend.systems.amri.telling import BITS, MIX, ROUTE
 from backend.systems.cores import CoreNews
 from storage.vocabulary.records import Decision, DecisionOutcome, Json
 
 #: Subjects end with an origin, or a state.
-ROUTE_OF, INDEX_OF = "route of ", "index of "
-PER_ELEMENT, PER_REQUEST = "work/element", "work/request"
+ROUTE_OF: Final = "route of "
+PER_ELEMENT: Final = "work/element"
 
 
 def news(
@@ -27,7 +32,8 @@ def news(
     """What a batch led to. access: by state, the methods that it ran with."""
     decisions = [record for record in records if isinstance(record, Decision)]
     weighed = tuple(each for decision in decisions for each in _weighed(eddy, decision))
-    ran = dict(_routed(eddy)) | dict(_searched(eddy, access))
+    searched = {} if eddy.knobs.is_piloted else dict(_searched(eddy, access))
+    ran = dict(_routed(eddy)) | searched
     return CoreNews(tuple(records), False, ran, weighed).about(eddy.name)
 
 
@@ -44,10 +50,9 @@ def _searched(
 ) -> Iterator[tuple[str, tuple[int, float]]]:
     """By state, the search requests, and their work."""
     for name, methods, state in zip(eddy.view.names, access, eddy.states, strict=True):
-        work = SearchedStretch.of(methods, state).work.values()
-        n = sum(requests for requests, *_ in work)
+        n, work = SearchedStretch.of(methods, state).spent
         if n:
-            yield INDEX_OF + name, (n, sum(compared + rest for _, compared, rest in work))
+            yield INDEX_OF + name, (n, work)
 
 
 def _weighed(eddy: AdaptedEddy, decision: Decision) -> Iterator[Weighed]:
@@ -82,6 +87,5 @@ def _of_index(eddy: AdaptedEddy, state: int, detail: Json) -> Statistics:
 
 def _methods(eddy: AdaptedEddy, state: int, plan: Json) -> Json:
     """A plan with the bits of each attribute, and hash indexes."""
-    bits = [f"{name} {n}" for name, n in zip(plan["order"], plan["bits"], strict=True)]
-    hashed = [eddy.view.pattern(state, module) for module in plan.get("modules", ())]
-    return {**plan, "order": [*bits, *hashed]}
+    words = method_words(eddy.view.attributes[state], plan["bits"], plan.get("modules", ()))
+    return {**plan, "order": words}

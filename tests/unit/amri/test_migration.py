@@ -171,5 +171,5 @@ def test_partitions_are_priced_by_what_hash_indexes_leave_to_the_bits(
     state.observe(100, asked, report)
     assert state.assessor is not None
     state.access = AccessMethods((4, 0), tuple(serves), serves)
-    state._slices(state._priced(state.assessor.report()))
+    state._slices(state.window_of(state.assessor.report()))
     assert set(state.migrating) == ({0, 1} if serves else set())

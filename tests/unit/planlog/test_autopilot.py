@@ -59,15 +59,23 @@ SCRIPT = st.lists(
 )
 
 
-@given(SCRIPT, st.integers(0, 3000), st.integers(0, 10))
+@given(
+    SCRIPT,
+    st.integers(0, 3000),
+    st.lists(st.none() | st.integers(0, 3000), min_size=3, max_size=3),
+    st.integers(0, 10),
+)
 @settings(max_examples=60)
 def test_decisions_are_those_of_the_twin(
-    script: list[tuple[int, list[int], bool]], price: int, seed: int
+    script: list[tuple[int, list[int], bool]], price: int, own: list[int | None], seed: int
 ) -> None:
+    """Also of plans some of which have prices of switching of their own."""
     options = PilotOptions(caution=200, prior_dwell=500.0)
     pilot, plans = pilot_of("a", "b", "c", options=options)
     slow = SlowPilot(lambda values, level: lower_bound(sample_of(values), level), 200, 500.0)
     rng, t, present = np.random.default_rng(seed), 0, plans[0]
+    owned = dict(zip(plans, own, strict=True))
+    prices = {plan: float(price if each is None else each) for plan, each in owned.items()}
     for step, levels, is_settling in script:
         t += step
         costs = dict(zip(plans, levels, strict=True))
@@ -77,18 +85,23 @@ def test_decisions_are_those_of_the_twin(
             if plan != present
         }
         offers = tuple(
-            PilotOffer(plan, 20 - float(np.mean(values)), sample_of(values))
+            PilotOffer(plan, 20 - float(np.mean(values)), sample_of(values), owned[plan])
             for plan, values in noisy.items()
         )
         seen = PilotLook(t, (1.0,), present, 20.0, offers, price, 5.0, is_settling)
         verdict = pilot.look(seen)
-        plan, saving, dwell = slow.look(t, present, noisy, price + 5.0, is_settling)
+        plan, saving, dwell = slow.look(t, present, noisy, prices, 5.0, is_settling)
         assert verdict.plan == plan
         assert verdict.dwell == pytest.approx(dwell)
         assert verdict.saving == pytest.approx(saving)
         assert verdict.is_switch == (plan != present)
         if verdict.is_switch:
-            assert verdict.saving * verdict.dwell == verdict.worth > verdict.price == price + 5.0
+            assert (
+                verdict.saving * verdict.dwell
+                == verdict.worth
+                > verdict.price
+                == prices[plan] + 5.0
+            )
         present = plan
 
 

@@ -50,6 +50,16 @@ class TwoPlans:
         return None
 
 
+@dataclass
+class Moved(TwoPlans):
+    """Plans that are not put in force at one price."""
+
+    price: float = 0.0
+
+    def switching(self, old: LogJson, new: LogJson) -> float:
+        return self.price if new == "b" else 2 * self.price
+
+
 def rows(rng: np.random.Generator, start: int, n: int, a: float, b: float) -> Rows:
     numbers = np.arange(start, start + n, dtype=np.float64)
     return np.column_stack([numbers, rng.normal(a, 0.3, n) ** 2, rng.normal(b, 0.3, n) ** 2])
@@ -62,11 +72,13 @@ def run(
     taught: Steering | None = None,
     dear: float = 2.0,
     settle_at: int | None = None,
+    price: float | None = None,
 ) -> tuple[Steering, list[SteeredLook]]:
     """Batches of 200 sampled tuples, in which a is the cheaper plan at first, then b; before one of
-    them it is said that conditions are others."""
+    them it is said that conditions are others. price: of switching, of their own."""
     rng, steering = np.random.default_rng(seed), taught or Steering(SCHEMA)
-    plans, plan, looks = TwoPlans(), "a", []
+    plans = TwoPlans() if price is None else Moved(price=price)
+    plan, looks = "a", list[SteeredLook]()
     for batch in range(n_batches):
         a, b = (1.0, dear) if batch < switch_at else (dear, 1.0)
         if batch == settle_at:
@@ -105,20 +117,36 @@ def test_the_better_plan_is_taken_once_and_the_record_says_why() -> None:
     st.integers(0, 30),
     st.integers(1, 9),
     st.integers(0, 40),
+    st.none() | st.sampled_from([0.0, 123.456789, 60_000.0]),
 )
 def test_looks_taken_again_from_their_records_leave_the_same_state(
-    seed: int, n_batches: int, switch_at: int, keep_every: int, settle_at: int
+    seed: int,
+    n_batches: int,
+    switch_at: int,
+    keep_every: int,
+    settle_at: int,
+    price: float | None,
 ) -> None:
     """Also from the newest ones alone, of which one kept the state."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("backend.adaptive.planlog.steering.KEEP_EVERY", keep_every)
-        steering, looks = run(seed, n_batches, switch_at, settle_at=settle_at)
+        steering, looks = run(seed, n_batches, switch_at, settle_at=settle_at, price=price)
         records = json.loads(json.dumps([look.record for look in looks]))
         for newest in (records, records[-keep_every:]):
             again = Steering(SCHEMA)
             again.take_again(newest)
             assert again.pilot.state() == steering.pilot.state()
             assert again.t == looks[-1].look.t
+
+
+def test_a_plan_is_switched_to_at_its_own_price() -> None:
+    """Dear ones never, and a look says the price of the rival that it names."""
+    for price, n_switches in ((500.0, 1), (1e9, 0)):
+        _, looks = run(1, 60, 30, price=price)
+        rivals = [look for look in looks if look.rival == "b"]
+        assert {look.verdict.switching for look in rivals} == {price}
+        assert all(look.record["switching"] == look.verdict.switching for look in looks)
+        assert sum(look.verdict.is_switch for look in looks) == n_switches
 
 
 def test_tuples_that_judge_a_plan_are_in_no_search_before() -> None:
@@ -182,7 +210,7 @@ POISON: tuple[dict[str, Any], ...] = (
     ),
     *(
         {"offers": [["b", 1.0, *sample]]}
-        for sample in ([9, NAN, 1, 0], [9, 0, -1, 0], [-9, 0, 1, 0])
+        for sample in ([9, NAN, 1, 0], [9, 0, -1, 0], [-9, 0, 1, 0], [9, 0, 1, 0, NAN])
     ),
     *({"offers": [["b", 1.0, *sample]]} for sample in ([9, 0, 1, NAN], [9, 0, 1], [2.5, 0, 1, 0])),
 )
