@@ -168,6 +168,7 @@ class FiltersReOptimizer:
             self._gap,
             {name: d / n for name, d in zip(profiler.names, drops, strict=False)},
             profiler.price_us(self.knobs),
+            profiler.call_us(),
             self._meter.overhead,
             self._meter.break_even(saved),
         )
