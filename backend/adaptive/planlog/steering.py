@@ -68,6 +68,7 @@ class Steering:
         self._older: PilotSample | None = None
         self._ran = (0, 0.0)
         self._settling = 0
+        self._settling_looked: int | None = None
         self._is_replaced = self._is_taught = False
         self._chosen: str | None = None
         self._written: set[str] = set()
@@ -99,12 +100,17 @@ class Steering:
         """A batch of input while something else decides: what was sampled before it is stale, and
         rivals are measured anew afterwards."""
         self._t += n_tuples
-        self.forget()
+        self._drop_samples()
         self._is_replaced = True
 
     def forget(self) -> None:
-        """What was sampled and what ran since the last look is gone, as after a kill; what looks
-        came to is kept."""
+        """What was sampled, seen and what ran since the last look is gone, as after a kill; what
+        looks came to is kept."""
+        self._drop_samples()
+        if self._settling_looked is not None:
+            self._settling = self._settling_looked
+
+    def _drop_samples(self) -> None:
         self._chunks.clear()
         self._older, self._ran = None, (0, 0.0)
 
@@ -211,7 +217,7 @@ class Steering:
         """A log without looks."""
         self.pilot = Autopilot(PlanLog(self.schema), self.pilot.options)
         self._t = self._began = t
-        self._chosen, self._is_replaced = None, False
+        self._chosen, self._is_replaced, self._settling_looked = None, False, None
         self._written.clear()
         self._forms.clear()
         self.forget()
@@ -225,7 +231,7 @@ class Steering:
         self._t, self._chosen = whole_number(record["t"], "the time of a look"), record["chosen"]
         settling = whole_number(record.get("settling", 0), "the tuples conditions settle in")
         n_sample = whole_number(record["n_sample"], "the sampled tuples of a look")
-        self._settling = max(0, settling - n_sample)
+        self._settling = self._settling_looked = max(0, settling - n_sample)
         self._forms = dict(self.pilot.log.plans)
         self._written = set(self._forms)
 
@@ -305,6 +311,7 @@ class Steering:
         self._ran, self._is_replaced, self._chosen = (0, 0.0), False, verdict.plan
         record = {"ran": list(ran), "replaced": was_replaced, "n_sample": n_sample}
         record["settling"], self._settling = self._settling, max(0, self._settling - n_sample)
+        self._settling_looked = self._settling
         record |= {**self._looked_at(look), **self._decided(look, verdict), **self._kept()}
         rival = verdict.rival
         record |= {"known": rival in known, "due": self.pilot.due()}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from backend.adaptive.drop_changes import DropProbChange
 from backend.adaptive.ordering.findings import Finding
 from backend.adaptive.ordering.ranks import PS_PER_US
 from backend.adaptive.ordering.rule import Rule
 from backend.adaptive.words import arrows, significant
-from backend.systems.agreedy.changes import DropProbChange
 
 
 def finding_sentence(finding: Finding, names: Sequence[str], rule: Rule) -> str:
@@ -40,7 +40,7 @@ def cost_sentence(old_us: float | None, new_us: float | None, order: Sequence[st
 def change_words(change: DropProbChange) -> str:
     """``sig_a drops 12 % of what reaches it, 88 % before``."""
     now, before = f"{100 * change.now:.0f} %", f"{100 * change.before:.0f} %"
-    return f"{change.filter} drops {now} of what reaches it, {before} before"
+    return f"{change.operator} drops {now} of what reaches it, {before} before"
 
 
 def _side(finding: Finding, names: Sequence[str], challenger: bool) -> str:

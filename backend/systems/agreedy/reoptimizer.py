@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.adaptive.core import Cooldown, Evaluations, FollowUp
+from backend.adaptive.drop_changes import ChangeDetector, DropProbChange
 from backend.adaptive.ordering.orders import cost_of_view, order_cost
 from backend.adaptive.ordering.policies import Policy, policy_class
 from backend.adaptive.ordering.ranks import PS_PER_US, Picoseconds
@@ -30,7 +31,7 @@ from backend.model.filters import (
     Probing,
 )
 from backend.model.knobs import KnobSettings
-from backend.systems.agreedy.changes import Boost, ChangeDetector, DropProbChange
+from backend.systems.agreedy.boost import Boost
 from backend.systems.agreedy.checks import Check, examine, order_gap
 from backend.systems.agreedy.explain import change_words
 from backend.systems.agreedy.knobs import AgreedyKnobs

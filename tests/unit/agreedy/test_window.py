@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from backend.adaptive.drop_changes import ChangeDetector
 from backend.adaptive.ordering.view import view_of
 from backend.adaptive.ordering.window import ProfileWindow
 from backend.model.filters import Outcomes, Shares
-from backend.systems.agreedy.changes import ChangeDetector
 from backend.systems.agreedy.overhead import OverheadMeter
 from tests.oracles import filters as oracle
 
@@ -116,7 +116,7 @@ def test_a_change_of_a_drop_probability_is_found_and_noise_is_not() -> None:
     assert 300 <= at[0] <= 303
     change = found[at[0]]
     assert change is not None
-    assert (change.filter, change.now > change.before) == ("f", True)
+    assert (change.operator, change.now > change.before) == ("f", True)
 
 
 def test_shares_of_the_time_add_up_and_say_when_p_pays() -> None:

@@ -1,8 +1,7 @@
-"""Has the stream changed? A test on counts that regular execution gives for nothing, and what may
-follow from it: to profile more for a while. Card §15.3-4
+"""Has the stream changed? A test on counts that regular execution gives for nothing.
 
-The share each filter drops of what reaches it is known exactly for every batch. The last batches
-are compared with those before, filter by filter; profile tuples play no part.
+The share each operator drops of what reaches it is known exactly for every batch. The last batches
+are compared with those before, operator by operator; profile tuples play no part. Card §15.3-4
 """
 
 from __future__ import annotations
@@ -12,9 +11,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from backend.systems.agreedy.knobs import AgreedyKnobs
-
-#: Tuples the recent share of a filter is taken over, at least.
+#: Tuples the recent share of an operator is taken over, at least.
 RECENT_TUPLES: Final = 500
 #: Batches the reference reaches back.
 REFERENCE_BATCHES: Final = 200
@@ -24,7 +21,7 @@ LEAST_CHANGE: Final = 0.08
 
 
 class Count(NamedTuple):
-    """Tuples a filter was asked about, and dropped."""
+    """Tuples that reached an operator, and those it dropped."""
 
     evaluated: int
     dropped: int
@@ -35,9 +32,9 @@ class Count(NamedTuple):
 
 
 class DropProbChange(NamedTuple):
-    """A filter whose drop probability moved: before, now, and by how many standard errors."""
+    """An operator whose drop probability moved: before, now, and by how many standard errors."""
 
-    filter: str
+    operator: str
     before: float
     now: float
     z: float
@@ -94,24 +91,3 @@ def two_shares(first: Count, second: Count) -> float:
     pooled = (first.dropped + second.dropped) / n
     spread = pooled * (1 - pooled) * (1 / first.evaluated + 1 / second.evaluated)
     return (second.share - first.share) / math.sqrt(spread) if spread else 0.0
-
-
-class Boost:
-    """p is raised after a change; counts down the profile tuples that make the window new."""
-
-    def __init__(self) -> None:
-        self._left = 0
-
-    def begin(self, knobs: AgreedyKnobs) -> None:
-        """A change was detected."""
-        self._left = knobs.renewal_tuples
-
-    def profiled(self, n: int) -> None:
-        """n more profile tuples are in."""
-        self._left = max(0, self._left - n)
-
-    def prob(self, knobs: AgreedyKnobs) -> float:
-        """p in force."""
-        if not self._left or knobs.profile_policy == "fixed":
-            return knobs.profile_prob
-        return max(knobs.profile_prob, knobs.boost_prob)
