@@ -29,7 +29,10 @@ AGREEDY: Final = Vocabulary(
     long_parts=frozenset({"plans", "profile"}),
     properties={
         "cost_us": Property(
-            "us/tuple", ("operator",), "what the filter costs per tuple, robust median"
+            "us/tuple", ("operator",), "what each tuple adds to the time of a call of the filter"
+        ),
+        "call_us": Property(
+            "us", ("operator",), "time of a call of the filter, besides its tuples; in any order"
         ),
         "rank": Property("1/us", ("operator",), "drops per microsecond: drop_prob / cost_us"),
         "window_drop_prob": Property(

@@ -83,7 +83,7 @@ class SlowPilot:
         )
         ahead = {rival for rival in offers if sum(offers[rival]) > 0}
         leader = self.led[-1][1] if self.led else None
-        if is_switch or (leader not in ahead and saving > 0):
+        if is_switch or (leader not in ahead and saving > 0 and not is_settling):
             leader = rival
         elif leader not in ahead:
             leader = plan

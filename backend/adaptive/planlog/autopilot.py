@@ -301,7 +301,8 @@ class Autopilot:
     def _lead(self, look: PilotLook, verdict: PilotVerdict) -> None:
         """Which plan is taken for the best: one that surely saves, until it is seen not to."""
         saves = {offer.plan for offer in look.offers if offer.saving.mean > 0}
-        if verdict.is_switch or (self._leader not in saves and verdict.saving > 0):
+        is_sure = verdict.saving > 0 and not look.is_settling
+        if verdict.is_switch or (self._leader not in saves and is_sure):
             self._leader = verdict.rival
         elif self._leader not in saves:
             self._leader = look.plan

@@ -6,6 +6,7 @@ A number that cannot be would sit in sums until the next switch, so all are chec
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import astuple
 
 from backend.adaptive.planlog.autopilot import MOST_CAUTION, PilotLook, PilotOffer
 from backend.adaptive.planlog.confidence import recorded_sample
@@ -94,6 +95,12 @@ def recorded_look(record: LookRecord, schema: LogSchema) -> PilotLook:
         real_number(record["switching"], "a cost of switching", 0.0),
         real_number(record["deciding"], "a cost of deciding", 0.0),
     )
+
+
+def offer_form(offer: PilotOffer) -> list[LogJson]:
+    """As a record has it; its own cost of switching last, where it has one."""
+    own = [] if offer.switching is None else [offer.switching]
+    return [offer.plan, offer.cost, *astuple(offer.saving), *own]
 
 
 def recorded_run(record: LookRecord) -> tuple[int, float]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -27,6 +27,7 @@ from backend.adaptive.planlog.log import PlanLog
 from backend.adaptive.planlog.recorded import (
     newest_log,
     newest_time,
+    offer_form,
     recorded_caution,
     recorded_look,
     recorded_run,
@@ -74,6 +75,7 @@ class Steering:
         self._older: PilotSample | None = None
         self._ran = (0, 0.0)
         self._settling = 0
+        self._settling_looked: int | None = None
         self._is_replaced = self._is_taught = False
         self._chosen: str | None = None
         self._written: set[str] = set()
@@ -111,12 +113,17 @@ class Steering:
         """A batch of input while something else decides: what was sampled before it is stale, and
         rivals are measured anew afterwards."""
         self._t += n_tuples
-        self.forget()
+        self._drop_samples()
         self._is_replaced = True
 
     def forget(self) -> None:
-        """What was sampled and what ran since the last look is gone, as after a kill; what looks
-        came to is kept."""
+        """What was sampled, seen and what ran since the last look is gone, as after a kill; what
+        looks came to is kept."""
+        self._drop_samples()
+        if self._settling_looked is not None:
+            self._settling = self._settling_looked
+
+    def _drop_samples(self) -> None:
         self._chunks.clear()
         self._that_ran.forget()
         self._older, self._ran = None, (0, 0.0)
@@ -231,7 +238,7 @@ class Steering:
         """A log without looks. began: None = not yet."""
         self.pilot = Autopilot(PlanLog(self.schema), self.pilot.options)
         self._t, self._began = began or 0, began
-        self._chosen, self._is_replaced = None, False
+        self._chosen, self._is_replaced, self._settling_looked = None, False, None
         self._written.clear()
         self._forms.clear()
         self._that_ran = PlansThatRan()
@@ -247,7 +254,7 @@ class Steering:
         self._t, self._chosen = whole_number(record["t"], "the time of a look"), record["chosen"]
         settling = whole_number(record.get("settling", 0), "the tuples conditions settle in")
         n_sample = whole_number(record["n_sample"], "the sampled tuples of a look")
-        self._settling = max(0, settling - n_sample)
+        self._settling = self._settling_looked = max(0, settling - n_sample)
         self._forms = dict(self.pilot.log.plans)
         self._written = set(self._forms)
 
@@ -335,6 +342,7 @@ class Steering:
         self._ran, self._is_replaced, self._chosen = (0, 0.0), False, verdict.plan
         record = {"ran": list(ran), "replaced": was_replaced, "n_sample": n_sample}
         record["settling"], self._settling = self._settling, max(0, self._settling - n_sample)
+        self._settling_looked = self._settling
         record |= {**self._looked_at(look), **self._decided(look, verdict), **self._kept()}
         rival = verdict.rival
         record |= {"known": rival in known, "due": self.pilot.due(), **others}
@@ -373,7 +381,7 @@ class Steering:
             "statistics": list(look.statistics),
             "plan": look.plan,
             "cost": look.cost,
-            "offers": [_offered(offer) for offer in look.offers],
+            "offers": [offer_form(offer) for offer in look.offers],
             "plans": {digest: self.pilot.log.plans[digest] for digest in new},
             "deciding": look.deciding,
             "caution": self.pilot.options.caution,
@@ -391,9 +399,3 @@ class Steering:
             "switching": verdict.switching,
             "is_transient": verdict.is_transient,
         }
-
-
-def _offered(offer: PilotOffer) -> list[LogJson]:
-    """As a record has it; its own cost of switching last, where it has one."""
-    own = [] if offer.switching is None else [offer.switching]
-    return [offer.plan, offer.cost, *astuple(offer.saving), *own]

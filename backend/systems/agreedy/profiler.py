@@ -118,6 +118,11 @@ class Profiler:
         prices = self.prices(knobs)
         return {name: ps / PS_PER_US for name, ps in zip(self.names, prices, strict=True)}
 
+    def call_us(self) -> dict[str, float]:
+        """What calls take besides their tuples, microseconds, of filters that are priced so."""
+        timed = (f.name for f in self.filters if f.kind != "native")
+        return {name: self.costs.cost(name).fixed for name in timed}
+
     def adopt(self, order: Sequence[int]) -> None:
         """Another order is in force: V follows."""
         self.view.reorder(order, self.window.columns)
@@ -160,7 +165,7 @@ class Profiler:
             if known is not None:
                 common.append(known)
                 now_called[self.names[known]] = new.name
-                profiler.costs.add({new.name: self.costs.samples(self.names[known])})
+                profiler.costs.carry(new.name, self.costs, self.names[known])
         if held and len(common) == len(profiler.names) and common and self.window.is_complete:
             profiler.window = self.window.of_filters(common)
             words = f"{len(profiler.window)} of {held} profile tuples kept"

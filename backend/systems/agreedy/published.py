@@ -97,6 +97,7 @@ def filter_samples(
             "drop_prob": (share, "prob"),
             "survival_prob": (alive / counts.n_evaluated if counts.n_evaluated else None, "prob"),
             "cost_us": (cost, "us/tuple"),
+            "call_us": (monitor.call_us.get(name), "us"),
             "rank": (share / cost if share is not None and cost else None, "1/us"),
             "window_drop_prob": (monitor.drop_prob.get(name), "prob"),
             "raised_total": (raised_total.get(name, 0), "tuples"),

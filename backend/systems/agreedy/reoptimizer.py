@@ -31,7 +31,7 @@ from backend.model.filters import (
     Probing,
 )
 from backend.model.knobs import KnobSettings
-from backend.systems.agreedy.changes import Boost
+from backend.systems.agreedy.boost import Boost
 from backend.systems.agreedy.checks import Check, examine, order_gap
 from backend.systems.agreedy.explain import change_words
 from backend.systems.agreedy.knobs import AgreedyKnobs
@@ -169,6 +169,7 @@ class FiltersReOptimizer:
             self._gap,
             {name: d / n for name, d in zip(profiler.names, drops, strict=False)},
             profiler.price_us(self.knobs),
+            profiler.call_us(),
             self._meter.overhead,
             self._meter.break_even(saved),
         )

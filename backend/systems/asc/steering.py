@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.adaptive.ordering.changes import ChangeDetector
 from backend.adaptive.planlog.confidence import order_worst
 from backend.adaptive.planlog.records import LogJson, LogSchema, NamedStatistic
 from backend.adaptive.planlog.steered import SteeredLook
@@ -27,6 +28,10 @@ from storage.vocabulary.asc_rule import EARLY, contenders
 from storage.vocabulary.looks import LookFacts
 from storage.vocabulary.records import Decision
 
+#: Sampled tuples in which conditions settle, and those that a look takes meanwhile: sampling costs
+#: no query anything, so that a change is answered at once.
+_SETTLING: Final = 512
+_FIRST: Final = 64
 #: Share of a rearrangement's work that the search for the best order may take.
 _EFFORT: Final = 0.5
 
@@ -49,22 +54,36 @@ def shape_of_form(form: LogJson) -> PlanShape:
 
 
 class SelectionPilot(Steering):
-    """The autopilot of some constructs."""
+    """The autopilot of some constructs. At first nothing is known: conditions settle."""
 
     def __init__(self, constructs: ConstructSet, t: int = 0) -> None:
         super().__init__(log_schema(constructs), t)
         self._constructs = constructs
+        self._changes, self._version = ChangeDetector(), 0
+        self.settle(_SETTLING)
+
+    def forget(self) -> None:
+        """As after a kill; so is what was counted of constructs."""
+        super().forget()
+        self._changes = ChangeDetector()
 
     def executed(self, event: BatchExecuted, plan: SelectionPlan, model: CostModel) -> None:
-        """A batch ran under the plan in force."""
+        """A batch ran under the plan in force; where the share of the tuples that reach a construct
+        is surely another, conditions are."""
         cost = executed_cost(PlanShape.of(plan), model, event.visits, event.reached)
         self.ran(event.n_tuples, cost)
+        if plan.version != self._version:
+            self._changes, self._version = ChangeDetector(), plan.version
+        passed_by = {name: event.n_tuples - n for name, n in event.reached.items()}
+        if self._changes.add(dict.fromkeys(passed_by, event.n_tuples), passed_by) is not None:
+            self.settle(_SETTLING)
 
     def look_at(self, plan: SelectionPlan, model: CostModel, knobs: AscKnobs) -> SteeredLook | None:
         """A look, when one is due. plan: in force."""
         shape = PlanShape.of(plan)
         plans = SelectionPlans(self._constructs, shape, model, knobs)
-        return self.look(plans, plan_form(shape), knobs.least_samples, knobs.caution)
+        least = min(_FIRST, knobs.least_samples) if self._settling else knobs.least_samples
+        return self.look(plans, plan_form(shape), least, knobs.caution)
 
 
 def look_record(look: SteeredLook, moment: EvaluationMoment) -> tuple[Decision, PlanShape | None]:

@@ -14,6 +14,7 @@ from dashboard.views.unreplayed import BRANCH, SAMPLING
 WORDS: Final[Mapping[str, str]] = {
     "raised_total": "Exceptions so far",
     "cost_us": "Cost",
+    "call_us": "Cost of a call",
     "rank": "Drops per µs",
     "window_drop_prob": "Drop probability, alone",
     "profile_prob_used": "Profile probability used",

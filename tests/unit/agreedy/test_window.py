@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from backend.adaptive.ordering.changes import ChangeDetector
 from backend.adaptive.ordering.view import view_of
 from backend.adaptive.ordering.window import ProfileWindow
-from backend.model.filters import CostSample, Outcomes, Shares
-from backend.systems.agreedy.costs import UNKNOWN_US, CostWindow
+from backend.model.filters import Outcomes, Shares
 from backend.systems.agreedy.overhead import OverheadMeter
 from tests.oracles import filters as oracle
 
@@ -103,18 +102,6 @@ def test_the_window_of_fewer_filters() -> None:
     fewer = window.of_filters([1, 2])
     assert fewer.drops().tolist() == [[True, True], [True, False]]
     assert fewer.n_passed == 3
-
-
-def test_the_cost_is_a_median_weighted_by_tuples() -> None:
-    costs = CostWindow()
-    assert costs.us("f") == UNKNOWN_US
-    costs.add({"f": [CostSample(100, 200.0), CostSample(100, 210.0), CostSample(100, 90_000.0)]})
-    assert costs.us("f") == pytest.approx(2.1)
-    costs.add({"f": [CostSample(3, 300.0), CostSample(0, 5.0)]})
-    assert costs.us("f") == pytest.approx(2.1)
-    assert sum(sample.n_tuples for sample in costs.samples("f")) == 303
-    costs.add({"f": [CostSample(1000, 7000.0)]})
-    assert costs.us("f") == pytest.approx(7.0)
 
 
 def test_a_change_of_a_drop_probability_is_found_and_noise_is_not() -> None:

@@ -43,6 +43,25 @@ def test_a_lasting_change_is_followed_once() -> None:
     assert all(look.lhs is not None and look.rhs is not None for look in switches)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_sure_change_is_answered_by_what_was_sampled_since(seed: int) -> None:
+    """Regular execution counts that tuples reach other constructs; nothing of before judges."""
+    stream = piloted()
+    looks_of(stream, b_filters(10_000, seed))
+    assert stream.core.plan.order[0] == "b"
+    (first, *_) = looks_of(stream, a_filters(1_000, seed))
+    assert first.detail["plan_log"]["settling"] > 0
+    assert first.detail["plan_log"]["t"] <= 10_750
+    assert stream.core.plan.order[0] == "a"
+
+
+def test_the_first_look_takes_a_few_tuples() -> None:
+    stream = piloted(min_samples=1_000)
+    first, *_ = looks_of(stream, b_filters(500))
+    assert first.detail["plan_log"]["n_sample"] < 200
+    assert stream.core.plan.order[0] == "b"
+
+
 def test_thresholds_take_over_with_a_measured_baseline() -> None:
     stream = piloted()
     looks_of(stream, b_filters(5_000))

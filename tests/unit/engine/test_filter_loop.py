@@ -138,6 +138,7 @@ def test_what_is_published_of_filters_queues_and_the_monitor(bench: Bench) -> No
             "drop_prob",
             "survival_prob",
             "cost_us",
+            "call_us",
             "rank",
             "window_drop_prob",
             "raised_total",

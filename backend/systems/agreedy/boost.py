@@ -1,4 +1,4 @@
-"""What may follow from a change of the stream: to profile more for a while. Card §15.3-4"""
+"""After a change more tuples are profiled for a while. Card §15.3-4"""
 
 from __future__ import annotations
 
