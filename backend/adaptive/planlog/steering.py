@@ -47,9 +47,8 @@ from backend.adaptive.stats import thinned
 from storage.vocabulary.planlog import KEEP_EVERY, OMITTED
 from storage.vocabulary.records import Event
 
-#: What a switch costs where plans do not say it (``SwitchPrices``), and a look: as much as so many
-#: tuples of input under the plan in force. Counted, not timed, so that a run decided again from its
-#: record decides the same.
+#: What a switch costs where plans do not say it (``SwitchPrices``), and a look, in tuples of input
+#: under the plan in force. Counted, not timed: a run decided again from its record decides the same.
 SWITCH_TUPLES: Final = 1_000
 LOOK_TUPLES: Final = 200
 #: Sampled tuples that a search goes by, at most.
