@@ -70,7 +70,7 @@ def look_back_on(looks: Sequence[StoredLook]) -> Hindsight | None:
         return None
     records, is_sampled = [look.record for look in ended], is_piloted(looks[-1].subject)
     prices = on_record(ended, plans)
-    filled = like_filled(prices, _statistics(records))
+    filled = like_filled(prices, _in_moves(records))
     chosen = [plans.index(record["plan"]) for record in records]
     n_tuples, unit = sum(r["ran"][0] for r in records), records[-1]["schema"]["cost_unit"]
     whole = 1 if "/" in unit else n_tuples  # what is no cost of a tuple is told as a mean
@@ -108,7 +108,7 @@ def _costs(
     likely = guessed(more, chosen)
     shares = np.ones(len(records))
     if is_sampled:
-        at_looks, statistics = own[:, None] + likely, _statistics(records)
+        at_looks, statistics = own[:, None] + likely, _in_moves(records)
         shares = stretch_shares(at_looks, statistics, measured / n_tuples, chosen)
     costs, missed = list[NDArray[np.float64]](), list[NDArray[np.float64]]()
     for each in (likely, *guess_bounds(more, _cheapest(records) - own)):
@@ -118,8 +118,11 @@ def _costs(
     return costs, missed[0]
 
 
-def _statistics(records: Sequence[Any]) -> NDArray[np.float64]:
-    return np.array([record["statistics"] for record in records])
+def _in_moves(records: Sequence[Any]) -> NDArray[np.float64]:
+    """float64[T, n], statistics in their usual moves."""
+    statistics = np.array([record["statistics"] for record in records])
+    units = [unit for _, unit in records[-1]["schema"]["statistics"]]
+    return statistics / usual_moves(statistics, units)
 
 
 def _cheapest(records: Sequence[Any]) -> NDArray[np.float64]:
@@ -173,10 +176,10 @@ def like_filled(
     """What is not known, from the look with the nearest statistics that priced the plan, if those
     are LIKE usual moves away at most; NaN where there is none.
 
-    prices: float64[T, P]; statistics: float64[T, n], which differ by the largest of their
-    differences.
+    prices: float64[T, P]; statistics: float64[T, n], in usual moves, which differ by the largest of
+    their differences.
     """
-    apart = distances(statistics, statistics, usual_moves(statistics))
+    apart = distances(statistics, statistics, np.ones(statistics.shape[1]))
     filled = prices.copy()
     for column, own in zip(filled.T, prices.T, strict=True):
         known, missing = np.flatnonzero(np.isfinite(own)), np.flatnonzero(np.isnan(own))
@@ -225,12 +228,12 @@ def stretch_shares(
     Where statistics moved by more than LIKE usual moves it is that by which the plan that ran comes
     to what was measured, and else 1.
 
-    prices: float64[T, P], a tuple, at looks; statistics: float64[T, n]; measured: float64[T], a
-    tuple; chosen: the column that ran, of each stretch.
+    prices: float64[T, P], a tuple, at looks; statistics: float64[T, n], in usual moves; measured:
+    float64[T], a tuple; chosen: the column that ran, of each stretch.
     """
     now = prices[np.arange(len(chosen)), chosen]
     before = np.concatenate((now[:1], prices[np.arange(len(chosen) - 1), chosen[1:]]))
-    moves = np.abs(np.diff(statistics, axis=0)) / usual_moves(statistics)
+    moves = np.abs(np.diff(statistics, axis=0))
     has_changed = np.concatenate(([False], moves.max(axis=1, initial=0.0) > LIKE)) & (now != before)
     share = (measured - before) / np.where(has_changed, now - before, 1.0)
     return np.where(has_changed, np.clip(share, 0.0, 1.0), 1.0)

@@ -49,34 +49,35 @@ def plan_drivers(
     of the log. shares: by statistic, of the sampled tuples."""
     newest, last = entries[-MOST:], entries[-1]
     plans = tuple(entry.plan for entry in newest)
-    weights = _weights(tuple(tuple(entry.statistics.values()) for entry in newest), plans)
-    rows = [
+    rows = tuple(tuple(entry.statistics.values()) for entry in newest)
+    weights = _weights(rows, plans, tuple(last.units.values()))
+    drivers = [
         StatisticWeight(name, unit, fall, bits, (shares or {}).get(name))
         for (name, unit), (fall, bits) in zip(last.units.items(), weights, strict=True)
     ]
-    rows.sort(key=lambda row: (-row.fall, -row.bits))
-    return PlanDrivers(len(newest), len(set(plans)), tuple(rows))
+    drivers.sort(key=lambda row: (-row.fall, -row.bits))
+    return PlanDrivers(len(newest), len(set(plans)), tuple(drivers))
 
 
 @lru_cache(maxsize=16)
 def _weights(
-    rows: tuple[tuple[float, ...], ...], plans: tuple[str, ...]
+    rows: tuple[tuple[float, ...], ...], plans: tuple[str, ...], units: tuple[str, ...]
 ) -> tuple[tuple[float, float], ...]:
     """Fall and bits of each statistic."""
     statistics = np.array(rows, dtype=np.float64)
-    predict = nearest_plan(statistics, plans, usual_moves(statistics))
+    predict = nearest_plan(statistics, plans, usual_moves(statistics, units))
     falls = permutation_importance(statistics, plans, predict, _REPEATS).tolist()
     bits = [mutual_information(column, plans) for column in statistics.T]
     return tuple(zip(falls, bits, strict=True))
 
 
-def usual_moves(statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+def usual_moves(statistics: NDArray[np.float64], units: Sequence[str]) -> NDArray[np.float64]:
     """float64[n], above 0: the median move of each statistic from one evaluation to the next, and
-    at least 1 % of its largest value. statistics: float64[T, n], T ≥ 1."""
+    at least a share of its largest value. statistics: float64[T, n], T ≥ 1."""
     moves = np.zeros(statistics.shape[1])
     if len(statistics) > 1:
         moves = np.median(np.abs(np.diff(statistics, axis=0)), axis=0)
-    return scale_of(moves, np.abs(statistics).max(axis=0))
+    return scale_of(moves, np.abs(statistics).max(axis=0), units)
 
 
 def nearest_plan(

@@ -97,7 +97,7 @@ def known_share(a: Sequence[PlanLogEntry], b: Sequence[PlanLogEntry]) -> float:
         np.array([list(entry.statistics.values()) for entry in own], dtype=np.float64)
         for own in (a, b)
     )
-    nearest = distances(other, one, usual_moves(one)).min(axis=1)
+    nearest = distances(other, one, usual_moves(one, list(a[-1].units.values()))).min(axis=1)
     return float((nearest <= LIMIT).mean())
 
 

@@ -90,7 +90,7 @@ def _is_like(entry: PlanLogEntry, other: PlanLogEntry) -> bool:
 def _scaled(entries: Sequence[PlanLogEntry]) -> NDArray[np.float64]:
     """float64[T, n], statistics in their usual moves."""
     s = np.array([list(entry.statistics.values()) for entry in entries], dtype=np.float64)
-    return s / usual_moves(s) if len(s) else s
+    return s / usual_moves(s, list(entries[-1].units.values())) if len(s) else s
 
 
 def _has_left(home: NDArray[np.float64], between: NDArray[np.float64]) -> bool:

@@ -195,7 +195,7 @@ def look_sentence(record: Json, terms: LookTerms, plan_words: Callable[[Json], s
     )
     if terms.is_switch:
         known = "known plan taken" if record.get("known") else "new plan"
-        new = ", as conditions are new" if is_settling else ""
+        new = ", as conditions changed" if is_settling else ""
         return f"{known}{new}: {plan} {sides} > {price}"
     if record.get("is_transient"):
         return f"plan kept: {plan} {sides}, but conditions like these have passed before it paid"

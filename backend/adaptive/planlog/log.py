@@ -47,7 +47,7 @@ class PlanLog:
         self.options = options or LogOptions()
         self.plans: dict[str, LogJson] = {}
         self.n_evaluations = 0
-        self._moves = UsualMoves(len(schema.statistics))
+        self._moves = UsualMoves([statistic.unit for statistic in schema.statistics])
         self._regions: dict[int, PlanRegion] = {}
         self._n_regions = 0
         self._open: PlanEvaluation | None = None

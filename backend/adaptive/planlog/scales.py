@@ -27,19 +27,20 @@ class UsualMoves:
     """The scale of each statistic: its mean absolute move from one evaluation to the next.
 
     A clipped running mean. Of noise with standard deviation σ about a constant it is 2σ/√π; a
-    drift moves it little, a jump by 2/n of itself at most. n: statistics.
+    drift moves it little, a jump by 2/n of itself at most. units: of the statistics.
     """
 
-    def __init__(self, n: int) -> None:
+    def __init__(self, units: Sequence[str]) -> None:
+        self._units = tuple(units)
         self._n_moves = 0
-        self._moves = np.zeros(n)
-        self._largest = np.zeros(n)
+        self._moves = np.zeros(len(self._units))
+        self._largest = np.zeros(len(self._units))
         self._last: NDArray[np.float64] | None = None
 
     @property
     def scale(self) -> NDArray[np.float64]:
         """float64[n], above 0, in the units of the statistics."""
-        return scale_of(self._moves, self._largest)
+        return scale_of(self._moves, self._largest, self._units)
 
     def learn(self, statistics: Sequence[float]) -> None:
         """One more evaluation, S float[n]."""

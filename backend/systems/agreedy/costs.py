@@ -2,8 +2,10 @@
 
 The paper takes the mean over the profile tuples' times. Here every evaluation is timed, some tuples
 at a time, and a call takes ``fixed + per_tuple · n``: what it takes for no tuple it takes in any
-order of the filters, so orders are compared by what each tuple adds. The line has the least sum of
-relative deviations, so that a call that waited for the processor does not move it.
+order of the filters, so orders are compared by what each tuple adds. The line is the lower quartile
+of the timings: a call that waits for the processor only takes longer. It is kept until timings
+refute it, and filters whose timings do not tell their costs apart have the same: orders change with
+costs, not with their noise.
 """
 
 from __future__ import annotations
@@ -19,14 +21,29 @@ from numpy.typing import NDArray
 from backend.adaptive.ordering.ranks import Picoseconds, picoseconds
 from backend.model.filters import CostSample
 
-#: Timings remembered per filter.
-KEEP: Final = 64
+#: Timings remembered per filter, and how many of them are new when its cost is looked at again.
+KEEP: Final = 512
+_NEW_SHARE: Final = 1 / 8
+#: Timings that a cost is tested with, at least; with fewer it is fitted anew.
+FEWEST: Final = 64
+#: Share of the timings that are below the line.
+QUARTILE: Final = 0.25
+#: Evidence against a line (chi-squared, two degrees of freedom) that refutes the filter's own, and
+#: that keeps it from having the cost per tuple of another.
+REFUTED: Final = 16.0
+_DISTINCT: Final = 9.0
+#: Costs per tuple of which one is so many times the other are never one.
+_APART: Final = 2.0
+#: Newest timings of another filter, as it were: a tuple costs more than so many times as much.
+_BROKEN: Final = 2.0
 #: Assumed until a filter was timed, in microseconds.
 UNKNOWN_US: Final = 1.0
 #: Of a typical timing no less than this share is its tuples': a filter is never free.
 LEAST_SHARE: Final = 0.01
+#: Weight of what is thought of the fixed cost so far, a timing above the line having a quarter.
+PRIOR: Final = 4.0
 #: Fixed costs tried at once, and how often between the neighbours of the best.
-_TRIES, _ROUNDS = 17, 2
+_TRIES, _ROUNDS = 9, 4
 
 Times = NDArray[np.float64]
 
@@ -43,11 +60,22 @@ UNKNOWN: Final = CallCost(0.0, UNKNOWN_US)
 
 @dataclass
 class _Timings:
-    """The last timings of a filter. n_new: since its cost was fitted."""
+    """The last timings of a filter. n_new: since its cost was looked at."""
 
     samples: deque[CostSample] = field(default_factory=lambda: deque(maxlen=KEEP))
     cost: CallCost = UNKNOWN
     n_new: int = 0
+
+    @property
+    def is_due(self) -> bool:
+        """Its cost is to be looked at again."""
+        return self.n_new > 0 and self.n_new >= _NEW_SHARE * len(self.samples)
+
+    def forget(self) -> None:
+        """Only the newest timings are left where they are of another filter, as it were."""
+        newest = list(self.samples)[-FEWEST:]
+        if len(newest) < len(self.samples) and is_other(newest, self.cost):
+            self.samples = deque(newest, maxlen=KEEP)
 
 
 class CostWindow:
@@ -72,13 +100,21 @@ class CostWindow:
             self._timings[name] = _Timings(samples, known.cost, known.n_new)
 
     def cost(self, name: str) -> CallCost:
-        """The estimate; it is fitted anew when a quarter of the timings is new."""
+        """The estimate; it is looked at again when an eighth of the timings is new."""
         kept = self._timings.get(name)
         if kept is None:
             return UNKNOWN
-        if kept.n_new and 4 * kept.n_new >= len(kept.samples):
-            kept.cost, kept.n_new = call_cost(kept.samples, kept.cost.fixed), 0
+        if kept.is_due:
+            kept.forget()
+            before = kept.cost if len(kept.samples) - kept.n_new >= FEWEST else None
+            kept.cost = next_cost(kept.samples, before, kept.cost.fixed, self._others(name))
+            kept.n_new = 0
         return kept.cost
+
+    def _others(self, name: str) -> list[float]:
+        """Costs per tuple of the other filters that are known well."""
+        known = (kept for other, kept in self._timings.items() if other != name)
+        return [kept.cost.per_tuple for kept in known if len(kept.samples) >= FEWEST]
 
     def us(self, name: str) -> float:
         """Microseconds that each tuple adds."""
@@ -89,32 +125,97 @@ class CostWindow:
         return tuple(picoseconds(self.us(name)) for name in names)
 
 
-def call_cost(samples: Iterable[CostSample], fixed: float = 0.0) -> CallCost:
-    """The line, neither part below 0, with the least sum of |us - fixed - per_tuple · n| / us.
+def next_cost(
+    samples: Sequence[CostSample], known: CallCost | None, fixed: float, others: Iterable[float]
+) -> CallCost:
+    """The cost so far unless timings refute it: then with another fixed part, then with the cost
+    per tuple of another filter that they do not refute, then a line of its own.
 
-    samples: not empty, each of some tuples. fixed: what is thought of it so far counts as one more
-    timing, of a call without tuples: it decides where all calls are of about as many.
+    known: None where it was fitted to few timings. fixed: thought of the fixed part so far.
     """
-    n, us = np.array([(sample.n_tuples, max(sample.us, 1e-6)) for sample in samples]).T
+    if len(samples) < FEWEST:
+        return call_cost(samples, fixed)
+    n, us = _columns(samples)
+    if known is not None and evidence(n, us, known) < REFUTED:
+        return known
+    fitted = call_cost(samples, fixed)
+    near = [slope for slope in others if 1 / _APART < slope / fitted.per_tuple < _APART]
+    for slopes in ([] if known is None else [known.per_tuple], near):
+        lines = [CallCost(_fixed(slope, n, us), slope) for slope in slopes]
+        against = [evidence(n, us, line) for line in lines]
+        if against and min(against) < _DISTINCT:
+            return lines[against.index(min(against))]
+    return fitted
+
+
+def is_other(samples: Sequence[CostSample], cost: CallCost) -> bool:
+    """Whether timings refute a cost, and any cost per tuple up to so many times as much or down to
+    so little of it."""
+    n, us = _columns(samples)
+    if evidence(n, us, cost) < REFUTED:
+        return False
+    is_more = call_cost(samples, cost.fixed).per_tuple > cost.per_tuple
+    bound = cost.per_tuple * (_BROKEN if is_more else 1 / _BROKEN)
+    return evidence(n, us, CallCost(_fixed(bound, n, us), bound)) >= REFUTED
+
+
+def call_cost(samples: Iterable[CostSample], fixed: float = 0.0) -> CallCost:
+    """The lower quartile of timings as a line with neither part below 0, by the least sum of
+    deviations over us, of which those above the line count a quarter, those below three.
+
+    samples: not empty, each of some tuples. fixed: what is thought of it so far counts as a
+    timing of a call without tuples: it decides where all calls are of about as many, or are few.
+    """
+    n, us = _columns(samples)
     typical = float(np.median(us))
     low, high = 0.0, max(typical, fixed)
     best = CallCost(0.0, 0.0)
     for _ in range(_ROUNDS):
         tries = np.linspace(low, high, _TRIES)
         slopes = _slopes(tries, n, us)
-        off = np.abs(us - tries[:, None] - slopes[:, None] * n) / us
-        place = int(np.argmin(off.sum(axis=1) + np.abs(tries - fixed) / typical))
+        off = (us - tries[:, None] - slopes[:, None] * n) / us
+        missed = np.maximum(QUARTILE * off, (QUARTILE - 1) * off).sum(axis=1)
+        place = int(np.argmin(missed + PRIOR * np.abs(tries - fixed) / typical))
         best = CallCost(float(tries[place]), float(slopes[place]))
         low, high = tries[max(place - 1, 0)], tries[min(place + 1, _TRIES - 1)]
     least = LEAST_SHARE * float(np.median(us / n))
     return best._replace(per_tuple=max(best.per_tuple, least))
 
 
+def evidence(n: Times, us: Times, line: CallCost) -> float:
+    """Score statistic of a line as the lower quartile of timings: chi-squared with two degrees of
+    freedom when it is. n, us: float64[timings], tuples and microseconds of each.
+
+    Score tests of regression quantiles: Koenker, Quantile Regression (2005) §3.5.3.
+    """
+    is_below = us < line.fixed + line.per_tuple * n
+    rows = np.stack([1 / us, n / us])
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    score = rows @ np.where(is_below, QUARTILE - 1, QUARTILE)
+    spread = QUARTILE * (1 - QUARTILE) * (rows @ rows.T)
+    return float(score @ np.linalg.pinv(spread, hermitian=True) @ score)
+
+
+def _columns(samples: Iterable[CostSample]) -> tuple[Times, Times]:
+    """Tuples and microseconds of timings."""
+    n, us = np.array([(sample.n_tuples, max(sample.us, 1e-6)) for sample in samples]).T
+    return n, us
+
+
 def _slopes(fixed: Times, n: Times, us: Times) -> Times:
-    """For each fixed cost the cost of a tuple that fits best: a weighted median."""
-    each = np.maximum(us - fixed[:, None], 0.0) / n
-    by_slope = np.argsort(each, axis=1)
-    passed = np.cumsum((n / us)[by_slope], axis=1)
-    middle = np.argmax(2 * passed >= passed[:, -1:], axis=1)[:, None]
-    slopes: Times = np.take_along_axis(each, np.take_along_axis(by_slope, middle, 1), 1)[:, 0]
-    return slopes
+    """For each fixed cost the cost of a tuple that fits best: a weighted quartile."""
+    return _quartiles(np.maximum(us - fixed[:, None], 0.0) / n, n / us)
+
+
+def _fixed(per_tuple: float, n: Times, us: Times) -> float:
+    """The fixed cost that fits best beside a cost of a tuple."""
+    return float(_quartiles(np.maximum(us - per_tuple * n, 0.0)[None], 1 / us)[0])
+
+
+def _quartiles(values: Times, weights: Times) -> Times:
+    """Of each row, columns weighted: the lower one."""
+    by_value = np.argsort(values, axis=1)
+    passed = np.cumsum(weights[by_value], axis=1)
+    place = np.argmax(passed >= QUARTILE * passed[:, -1:], axis=1)[:, None]
+    quartiles: Times = np.take_along_axis(values, np.take_along_axis(by_value, place, 1), 1)[:, 0]
+    return quartiles

@@ -164,7 +164,7 @@ def _bars(drivers: PlanDrivers) -> Component:
 
 def _bar_words(row: StatisticWeight) -> str:
     fall = show(row.fall, "pct")
-    return fall if row.share is None else f"{fall}, sampling share {show(row.share, 'pct')}"
+    return fall if row.share is None else f"{fall} · sampled {show(row.share, 'pct')}"
 
 
 def _drivers_table(drivers: PlanDrivers) -> Component:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from backend.model.filters import CostSample
-from backend.systems.agreedy.costs import LEAST_SHARE, UNKNOWN_US, CostWindow, call_cost
+from backend.systems.agreedy.costs import (
+    LEAST_SHARE,
+    UNKNOWN_US,
+    CallCost,
+    CostWindow,
+    call_cost,
+    evidence,
+)
 from tests.oracles import call_costs as oracle
 
 
@@ -39,9 +48,75 @@ def test_the_cost_of_a_tuple_does_not_hang_on_how_many_are_asked_about(
 
 def test_a_filter_is_never_free() -> None:
     costs = CostWindow()
-    costs.add({"f": [CostSample(n, 300.0) for n in (5, 50, 500)]})
+    costs.add({"f": [CostSample(n, 300.0) for n in (5, 50, 500) * 20]})
     assert costs.cost("f").fixed == pytest.approx(300)
     assert costs.us("f") == pytest.approx(LEAST_SHARE * 6)
+
+
+def test_few_timings_of_a_slow_filter_are_its_tuples() -> None:
+    """Calls of about as many tuples say little of what a call takes by itself."""
+    rng = np.random.default_rng(7)
+    for _ in range(200):
+        sizes = rng.integers(95, 105, 5)
+        rows = [CostSample(int(n), 20 * n * float(rng.lognormal(0, 0.2))) for n in sizes]
+        assert call_cost(rows).per_tuple > 10
+
+
+class _Calls:
+    """Timings that waits make longer, some of them by half: 0.3 us a tuple, 0.03 us; a call takes
+    300 us, 40 us."""
+
+    def __init__(self, seed: int) -> None:
+        self._rng = np.random.default_rng(seed)
+
+    def take(self, per_tuple: float, fixed: float) -> CostSample:
+        n = int(self._rng.lognormal(4, 1)) + 1
+        waits = 1 + abs(self._rng.normal(0, 0.05)) + 0.5 * (self._rng.random() < 0.2)
+        return CostSample(n, (fixed + per_tuple * n) * float(waits))
+
+    def batch(self, costs: CostWindow, slow: Sequence[str], quick: Sequence[str]) -> None:
+        slow_calls = {name: [self.take(0.3, 300) for _ in range(2)] for name in slow}
+        costs.add(slow_calls | {name: [self.take(0.03, 40) for _ in range(2)] for name in quick})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_costs_keep_still_and_filters_alike_cost_the_same(seed: int) -> None:
+    """Of eight filters, half slow and half quick, as in ``recurring``."""
+    calls, costs = _Calls(seed), CostWindow()
+    slow, quick = ("a", "b", "c", "d"), ("e", "f", "g", "h")
+    before: list[float] = []
+    n_changes = 0
+    for batch in range(500):
+        calls.batch(costs, slow, quick)
+        now = [costs.us(name) for name in (*slow, *quick)]
+        if batch >= 100:
+            n_changes += now != before
+            assert 0.15 < min(now[:4]) <= max(now[:4]) < 0.6
+            assert max(now[4:]) < min(now[:4]) / 3
+        before = now
+    assert n_changes <= 8
+    assert len(set(before)) <= 4
+
+
+def test_a_filter_that_becomes_slower_is_noticed_at_once() -> None:
+    calls, costs = _Calls(1), CostWindow()
+    for _ in range(300):
+        calls.batch(costs, (), ("f",))
+        costs.us("f")
+    for _ in range(60):
+        costs.add({"f": [calls.take(1.0, 40)]})
+        costs.us("f")
+    costs.add({"f": [calls.take(1.0, 40) for _ in range(64)]})
+    assert costs.us("f") == pytest.approx(1.0, rel=0.25)
+
+
+@given(st.lists(st.tuples(st.integers(1, 500), st.floats(10, 1e3)), min_size=3, max_size=40))
+@settings(deadline=None)
+def test_evidence_is_that_of_the_slow_twin(rows: list[tuple[int, float]]) -> None:
+    assume(len({n for n, _ in rows}) > 1)
+    n, us = np.array(rows).T
+    line = CallCost(float(np.quantile(us, 0.2)), 0.1)
+    assert evidence(n, us, line) == pytest.approx(oracle.evidence(line, rows), rel=1e-3, abs=1e-6)
 
 
 timings = st.tuples(st.integers(1, 5000), st.floats(0.5, 1e5))

@@ -62,7 +62,7 @@ def test_what_samples_leave_open_is_said(off: float, words: str) -> None:
 def test_a_stretch_in_which_conditions_changed_is_of_both(seed: int, share: float) -> None:
     """So that what was measured of the plan that ran is what it cost before and after."""
     prices = np.random.default_rng(seed).uniform(1, 9, (5, 2))
-    statistics = np.array([[0.0, 0.5], [0.01, 0.5], [0.0, 0.5], [0.01, 0.5], [1.0, 0.5]])
+    statistics = np.array([[0.0, 0.5], [1.0, 0.5], [0.0, 0.5], [1.0, 0.5], [100.0, 0.5]])
     mixed = share * prices[4] + (1 - share) * prices[3]
     for chosen in (0, 1):
         measured = np.array([5.0, 5.0, 5.0, 5.0, mixed[chosen]])

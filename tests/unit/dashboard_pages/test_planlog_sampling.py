@@ -34,7 +34,7 @@ def test_a_statistic_has_the_share_of_the_sample_that_it_is_taken_of(tmp_path: P
         assert shares["drop n_bytes"] == 1.0
         assert 1 / WHOLE_EVERY < shares["drop slow"] < 0.9
         sheet = Sheet(context, "dark")
-        assert "sampling share" in str(planlog.draw_drivers(drivers, sheet).body)
+        assert "· sampled " in str(planlog.draw_drivers(drivers, sheet).body)
         early = contexts.resolve(reader, Moment(run="r1", at=0))
         before = planlog.build_drivers(reader, early, scope)
         assert before is None or all(row.share in (None, 1.0) for row in before.drivers.statistics)
