@@ -12,9 +12,8 @@ asked about every profile tuple. Of several seeds the sums.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -36,22 +35,17 @@ from bench.adapt_run import (
     together,
 )
 
-
-def _selected(knobs: Mapping[str, Any], of: selections.DriftStream) -> AdaptRun:
-    return selections.followed(of, knobs)
-
-
 SELECTIONS: Final[Policies] = {
-    "autopilot": partial(_selected, PILOTED),
+    "autopilot": partial(selections.followed, knobs=PILOTED),
     **{
-        f"thresholds, mu = {mu:g}": partial(_selected, {**BY_THRESHOLDS, "mu": mu})
+        f"thresholds, mu = {mu:g}": partial(selections.followed, knobs={**BY_THRESHOLDS, "mu": mu})
         for mu in (0.0, 0.05, 0.1, 0.15)
     },
 }
 FILTERS: Final[Policies] = {
-    "autopilot": lambda of: filters.followed(of, PILOTED),
-    "autopilot, none spared": lambda of: filters.followed(of, PILOTED, filters.Unsparing),
-    "thresholds": lambda of: filters.followed(of, BY_THRESHOLDS),
+    "autopilot": partial(filters.followed, knobs=PILOTED),
+    "autopilot, none spared": partial(filters.followed, knobs=PILOTED, of=filters.Unsparing),
+    "thresholds": partial(filters.followed, knobs=BY_THRESHOLDS),
 }
 
 
@@ -90,6 +84,7 @@ MORE_ORDERS: Final = (
     OrderCase(10, 60_000, 0.005),
     OrderCase(1, 600_000, 0.005),
     OrderCase(10, 60_000, 0.05, 3),
+    OrderCase(30, 20_000, 0.05, 3),
     OrderCase(10, 60_000, 0.02, 2),
     OrderCase(10, 60_000, 0.05, 6),
 )

@@ -50,11 +50,11 @@ class AdaptRun:
 
 
 class PhasedStream(Protocol):
-    """phases: lengths, in tuples."""
+    """Tuples whose conditions change phase by phase."""
 
     @property
     def phases(self) -> tuple[int, ...]:
-        """See above."""
+        """Their lengths, in tuples."""
 
     def bests(self) -> list[float]:
         """Cost of the best fixed plan of each phase."""
