@@ -19,9 +19,9 @@ from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.reoptimizer import FiltersReOptimizer
 from backend.systems.agreedy.steering import FilterOrders, FilterPilot
 from backend.workloads.correlated import BLOCK_TUPLES, CorrelatedSource
-from bench.adapt_run import AdaptRun, is_evaluation
-from bench.counted import run_counted
-from bench.experiments.filter_running import Setup, best_cost
+from bench.adapt_run import AdaptRun, is_evaluation, phase_at
+from bench.counted import order_cost, run_counted
+from bench.experiments.filter_running import least_cost
 from bench.filters_counted import counted_event
 
 #: As in the demo: probes of an index, selectivities, tuples a batch.
@@ -50,16 +50,11 @@ class FilterStream(NamedTuple):
     def bests(self) -> list[float]:
         """Probes of the best order of each phase."""
         ends = np.cumsum((0, *self.phases)).tolist()
-        return [self._best(self.drops[a:b]) for a, b in pairwise(ends)]
+        return [least_cost(COSTS, self.drops[a:b]) for a, b in pairwise(ends)]
 
     def best(self) -> float:
         """Probes of the best order for everything."""
-        return self._best(self.drops)
-
-    def _best(self, drops: NDArray[np.bool_]) -> float:
-        weights = np.uint64(1) << np.arange(len(COSTS), dtype=np.uint64)
-        masks = (drops * weights).sum(axis=1, dtype=np.uint64)
-        return best_cost(Setup(SELECTIVITIES, COSTS), masks) * len(masks)
+        return least_cost(COSTS, self.drops)
 
 
 def correlated(period: int, n_phases: int, regimes: int = 0, seed: int = SEED) -> FilterStream:
@@ -143,7 +138,8 @@ def looked(n_looks: int, n_sample: int = 100) -> tuple[int, int]:
             if look is not None and look.verdict.is_switch:
                 n_switches += 1
                 after = orders.places(look.plan)
-                n_false += _probes(truth[:, after], after) > _probes(truth[:, places], places)
+                dearer, before = (order_cost(truth, each, COSTS) for each in (after, places))
+                n_false += dearer > before
                 order = list(look.plan)
     return n_switches, n_false
 
@@ -152,16 +148,7 @@ def _switched(
     stream: FilterStream, position: int, old: Sequence[str], new: Sequence[str]
 ) -> tuple[float, float]:
     """Probes a tuple of both orders on the tuples of the phase."""
-    ends = np.cumsum(stream.phases)
-    number = int(np.searchsorted(ends, position, side="right"))
-    drops = stream.drops[ends[number] - stream.phases[number] : ends[number]]
+    drops = stream.drops[phase_at(position, stream.phases)]
     columns = [[_NAMES.index(name) for name in order] for order in (old, new)]
-    before, after = (_probes(drops[:, order], order) for order in columns)
+    before, after = (order_cost(drops, order, COSTS) for order in columns)
     return before, after
-
-
-def _probes(drops: NDArray[np.bool_], order: Sequence[int]) -> float:
-    """A tuple, on average; columns of drops in the order."""
-    reached = 1.0 - np.logical_or.accumulate(drops, axis=1).mean(axis=0)
-    shares = np.concatenate(([1.0], reached[:-1]))
-    return float((shares * np.array([COSTS[place] for place in order])).sum())

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,8 @@ BY_THRESHOLDS: Final = {POLICY: THRESHOLDS}
 class AdaptRun:
     """costs: float64[batches], of the plans that ran; switched: cost a tuple of the plan that was
     left and of the one that was taken, on all tuples of the phase. n_looks: evaluations;
-    deciding_s: of the decision core; watching: cost of what only profiles asked."""
+    deciding_s: of the decision core; watching: cost of what only profiles asked; switch_tuples:
+    that a switch costs as much as, 0: what it costs is in costs."""
 
     n_batch: int
     costs: NDArray[np.float64]
@@ -29,6 +30,7 @@ class AdaptRun:
     n_looks: int
     deciding_s: float
     watching: float = 0.0
+    switch_tuples: int = SWITCH_TUPLES
 
     def spent(self, phases: Sequence[int]) -> list[float]:
         """Of each phase; lengths in tuples, whole batches."""
@@ -39,12 +41,49 @@ class AdaptRun:
         """Spent, with switches at the autopilot's price, whoever decided."""
         total = float(self.costs.sum())
         n_tuples = len(self.costs) * self.n_batch
-        return total * (1 + SWITCH_TUPLES * len(self.switched) / n_tuples)
+        return total * (1 + self.switch_tuples * len(self.switched) / n_tuples)
 
     @property
     def false_switches(self) -> int:
         """To plans that cost more than those they replaced."""
         return sum(new > old for old, new in self.switched)
+
+
+class PhasedStream(Protocol):
+    """Tuples whose conditions change phase by phase."""
+
+    @property
+    def phases(self) -> tuple[int, ...]:
+        """Their lengths, in tuples."""
+
+    def bests(self) -> list[float]:
+        """Cost of the best fixed plan of each phase."""
+
+    def best(self) -> float:
+        """Cost of the best fixed plan for everything."""
+
+
+#: By name, what follows a stream.
+Policies: TypeAlias = Mapping[str, Callable[[Any], AdaptRun]]
+
+
+def together(runs: Sequence[AdaptRun]) -> AdaptRun:
+    """Of several seeds, one behind the other."""
+    return replace(
+        runs[0],
+        costs=np.concatenate([run.costs for run in runs]),
+        switched=[move for run in runs for move in run.switched],
+        n_looks=sum(run.n_looks for run in runs),
+        deciding_s=sum(run.deciding_s for run in runs),
+        watching=sum(run.watching for run in runs),
+    )
+
+
+def phase_at(place: int, phases: Sequence[int]) -> slice:
+    """The tuples of the phase that a tuple is in; lengths in tuples."""
+    ends = np.cumsum(phases).tolist()
+    number = int(np.searchsorted(ends, place, side="right"))
+    return slice(ends[number] - phases[number], ends[number])
 
 
 def is_evaluation(instruction: object) -> bool:

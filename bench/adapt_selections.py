@@ -23,7 +23,7 @@ from backend.systems.asc.layouts import layout_of
 from backend.systems.asc.matching import Regions, sample_regions
 from backend.systems.asc.reoptimizer import SelectionReOptimizer
 from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, q1_queries
-from bench.adapt_run import AdaptRun, is_evaluation
+from bench.adapt_run import AdaptRun, is_evaluation, phase_at
 
 SEED: Final = 7
 BATCH: Final = 500
@@ -35,34 +35,30 @@ _EFFORT: Final = 1e3
 
 @dataclass(frozen=True)
 class DriftStream:
-    """phases: of the schedule; seed: of the tuples; queries: as Table 1's Q1, k of them."""
+    """phases: lengths, in tuples; queries: as Table 1's Q1."""
 
-    phases: tuple[Phase, ...]
+    phases: tuple[int, ...]
     table: pa.Table
     queries: tuple[Any, ...]
     constructs: ConstructSet
     regions: Regions
 
     @classmethod
-    def of(cls, phases: Sequence[Phase], seed: int = SEED, k: int = 50) -> DriftStream:
-        """With tuples and queries of their seeds."""
-        table = drift_table(seed, phases, 0, sum(phase.n_tuples for phase in phases))
+    def of(cls, schedule: Sequence[Phase], seed: int = SEED, k: int = 50) -> DriftStream:
+        """With tuples and k queries of their seeds."""
+        lengths = tuple(phase.n_tuples for phase in schedule)
+        table = drift_table(seed, schedule, 0, sum(lengths))
         streams = {"Drift": DRIFT_SCHEMA}
         texts = q1_queries(seed=2, k=k)
         queries = tuple(parse_query(name, text, streams) for name, text in texts.items())
         constructs = build_constructs(queries, DRIFT_SCHEMA)
         values = {name: table.column(name).to_pylist() for name in constructs.attributes}
         regions = sample_regions(constructs, values)
-        return cls(tuple(phases), table, queries, constructs, regions)
-
-    @property
-    def lengths(self) -> list[int]:
-        """Tuples of each phase."""
-        return [phase.n_tuples for phase in self.phases]
+        return cls(lengths, table, queries, constructs, regions)
 
     def bests(self) -> list[float]:
         """Visits of the best order of each phase."""
-        cuts = np.cumsum(self.lengths)[:-1]
+        cuts = np.cumsum(self.phases)[:-1]
         return [self._best(part) for part in np.split(self.regions, cuts)]
 
     def best(self) -> float:
@@ -132,9 +128,7 @@ def _switched(
     stream: DriftStream, position: int, old: SelectionPlan, new: SelectionPlan
 ) -> tuple[float, float]:
     """Visits a tuple of both plans on tuples of the phase."""
-    ends = np.cumsum(stream.lengths)
-    number = int(np.searchsorted(ends, position, side="right"))
-    regions = stream.regions[ends[number] - stream.lengths[number] : ends[number]][:20_000]
+    regions = stream.regions[phase_at(position, stream.phases)][:20_000]
     model = CostModel("resolved", 1.0)
     before, after = (
         float(sample_costs(stream.constructs, model, PlanShape.of(plan), regions).mean())

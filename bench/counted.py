@@ -69,3 +69,10 @@ def run_counted(
         if probing.spared
         else None,
     )
+
+
+def order_cost(drops: NDArray[np.bool_], order: Sequence[int], costs: Sequence[float]) -> float:
+    """Of a tuple, on average. drops: bool[m, n], by filter, and costs; order: their places."""
+    reached = 1.0 - np.logical_or.accumulate(drops[:, order], axis=1).mean(axis=0)
+    shares = np.concatenate(([1.0], reached[:-1]))
+    return float((shares * np.array([costs[place] for place in order])).sum())

@@ -173,6 +173,13 @@ def best_cost(setup: Setup, masks: Masks, worst: bool = False) -> float:
     return float(total[-1]) / len(masks)
 
 
+def least_cost(costs: Sequence[int], drops: NDArray[np.bool_]) -> float:
+    """Of all tuples under the best fixed order. drops: bool[T, n], by filter."""
+    weights = np.uint64(1) << np.arange(len(costs), dtype=np.uint64)
+    masks = (drops * weights).sum(axis=1, dtype=np.uint64)
+    return best_cost(Setup((), tuple(costs)), masks) * len(masks)
+
+
 def optimal_cost(setup: Setup, masks: Masks, since: int = 0) -> float:
     """The same for each period by itself, over the tuples from ``since`` on."""
     if not setup.period:

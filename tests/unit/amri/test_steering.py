@@ -29,10 +29,11 @@ from backend.systems.amri.steering import (
     methods_of,
     sampled_requests,
 )
+from bench.adapt_amri import KNOBS, asked_stream, batch_of, by_thresholds, followed, piloted
+from bench.adapt_run import PILOTED
 from storage.vocabulary.amri_configurations import configurations
 from storage.vocabulary.amri_counts import StateCounts
 from tests.oracles.amri_selection import Load, cost, vectors
-from tests.unit.amri.asked_states import BY_PILOT, batch_of, by_thresholds, mixes, piloted, run
 from tests.unit.amri.cases import as_load, as_model, exact_loads
 from tests.unit.amri.running_eddies import knobs_of
 
@@ -131,23 +132,21 @@ def test_mixes_cost_what_serves_each_request_and_no_pattern_more_than_said(
 @pytest.mark.parametrize("n_phases", [6, 1])
 def test_it_spends_less_than_selections_every_5_000_requests(n_phases: int) -> None:
     """Whatever it spends moving is in it; beside the best bits of each phase."""
-    n_batches = 360 // n_phases
     for seed in range(4):
-        phases, looks = list(mixes(n_phases, seed)), list[SteeredLook]()
+        stream, looks = asked_stream(seed, n_phases, 360 // n_phases), list[SteeredLook]()
         own, thresholds = (
-            run(phases, n_batches, chooser, seed) for chooser in (piloted(looks), by_thresholds(5))
+            followed(stream, chooser) for chooser in (piloted(looks), by_thresholds(5))
         )
-        spent, best = (sum(each) for each in list(zip(*own, strict=True))[:2])
-        assert spent <= sum(phase.spent for phase in thresholds)
-        assert spent <= 1.4 * best
+        assert own.costs.sum() <= thresholds.costs.sum()
+        assert own.costs.sum() <= 1.4 * sum(stream.bests())
         switches = [look for look in looks if look.verdict.is_switch]
-        assert len(switches) == sum(phase.n_changes for phase in own) <= 2 * n_phases
+        assert len(switches) == len(own.switched) <= 2 * n_phases
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_looks_taken_again_from_their_records_leave_the_same_state(seed: int) -> None:
     looks, pilot = list[SteeredLook](), IndexPilot("abc", "s")
-    run(list(mixes(3, seed)), 20, piloted(looks, pilot), seed)
+    followed(asked_stream(seed, 3, 20), piloted(looks, pilot))
     schema = pilot.schema.form()
     records = json.loads(json.dumps([{**look.record, "schema": schema} for look in looks]))
     again = IndexPilot("abc", "s")
@@ -158,7 +157,8 @@ def test_looks_taken_again_from_their_records_leave_the_same_state(seed: int) ->
 
 def test_a_batch_that_asks_nothing_and_pinned_bits_lead_to_no_look() -> None:
     """Also behind a turn of a knob, after which counts begin anew."""
-    state, pilot, knobs = StateIndex(["a", "b", "c"]), IndexPilot("abc", "s"), knobs_of(**BY_PILOT)
+    state, pilot = StateIndex(["a", "b", "c"]), IndexPilot("abc", "s")
+    knobs = knobs_of(**PILOTED, **KNOBS)
     state.turn(knobs, None)
     asked = np.full(7, 10)
     for counts in (asked, 0 * asked, asked, asked):

@@ -2,129 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from itertools import permutations
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from backend.adaptive.planlog.begins import LogBegins
 from backend.adaptive.planlog.steered import SteeredLook
-from backend.operators.network.joins.join_tuning import PipelineProfile
 from backend.operators.network.kinds.joins import JoinOp
 from backend.systems.joins.decide.ordering import PipelineOrder
-from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.decide.steering import JoinPilot
+from bench.adapt_joins import (
+    COSTS,
+    SETTINGS,
+    SWITCH_ELEMENTS,
+    PipelineStream,
+    by_thresholds,
+    followed,
+    piloted,
+    pipeline_stream,
+    profile,
+    star_order,
+    star_pilot,
+)
+from bench.adapt_run import AdaptRun
 from storage.vocabulary.planlog import AUTOPILOT, THRESHOLDS
 from tests.unit.joins.cases import shape_of
 from tests.unit.joins.running import TunedJoin
 
-STAR = shape_of(5, "12", "13", "14", "15")
 ARMS = shape_of(5, "12", "23", "14", "45")
 INPUTS = (1, 2, 3, 4)
-COSTS = (0.0, 1.0, 3.0, 2.0, 1.0)
-SETTINGS = JoinSettings(policy=AUTOPILOT, caching="off", join_costs="counted")
-BATCH, PROFILED = 500, 0.05
-Drops = NDArray[np.bool_]
 
 
-class Run(NamedTuple):
-    """What the orders in force cost, and the switches among so many looks."""
-
-    cost: float
-    n_switches: int
-    looks: list[SteeredLook]
-
-
-def profile(drops: Drops, n: int) -> PipelineProfile:
-    """Of n elements of R1. drops: bool[k, 4], by R2 to R5."""
-    k = len(drops)
-    words = (drops.astype(np.uint64) << np.array(INPUTS, np.uint64)).sum(axis=1, dtype=np.uint64)
-    steps = np.zeros((k, 4), np.int64)
-    return PipelineProfile(
-        n, 0, 0, 0, 0, np.arange(k), np.zeros((k, 5), np.int64), steps, steps, words
-    )
-
-
-def phases(seed: int, n_phases: int, n: int) -> list[Drops]:
-    """In each other inputs drop most; three in ten elements are dropped by all or by none."""
-    rng = np.random.default_rng(seed)
-    drawn = []
-    for _ in range(n_phases):
-        shares = rng.permutation([0.1, 0.3, 0.5, 0.7])
-        common, own = rng.random((n, 1)) < 0.3, rng.random((n, 4))
-        drawn.append(np.where(common, own[:, :1], own) < shares)
-    return drawn
-
-
-def cost_of(drops: Drops, filters: Sequence[int]) -> float:
-    """The slow way: element by element, until one drops it."""
-    asked = drops[:, [j - 1 for j in filters]]
-    n_asked = np.where(asked.any(axis=1), asked.argmax(axis=1) + 1, 4)
-    paid = np.cumsum([COSTS[j] for j in filters])
-    return float(paid[n_asked - 1].sum())
-
-
-def begun(settings: JoinSettings = SETTINGS) -> tuple[PipelineOrder, JoinPilot]:
-    pipeline = PipelineOrder(STAR, 0, INPUTS)
-    return pipeline, JoinPilot(pipeline, settings, LogBegins(), "")
-
-
-def run(policy: str, stream: Sequence[Drops], lost: float = 0.0) -> Run:
-    pipeline, pilot = begun()
-    rng, cost, n_switches, looks = np.random.default_rng(3), 0.0, 0, list[SteeredLook]()
-    for drops in (part for of in stream for part in np.array_split(of, len(of) // BATCH)):
-        cost += cost_of(drops, pipeline.filters)
-        seen = drops[rng.random(len(drops)) < PROFILED]
-        told = profile(seen, len(drops))
-        pipeline.take(told, SETTINGS)
-        if policy == AUTOPILOT:
-            pilot.taken(told, cost_of(seen, pipeline.filters), SETTINGS)
-            look = pilot.look_at(pipeline, COSTS, SETTINGS, lost)
-            if look is not None:
-                looks.append(look)
-                if look.verdict.is_switch:
-                    n_switches += 1
-                    pipeline.adopt(pilot.filters(look.plan, pipeline))
-        elif pipeline.is_due(SETTINGS):
-            check = pipeline.check(COSTS, SETTINGS)
-            if check is not None and check.verdict == "switched":
-                n_switches += 1
-                pipeline.adopt(check.filters)
-    return Run(cost, n_switches, looks)
+def looked(stream: PipelineStream, lost: float = 0.0) -> tuple[AdaptRun, list[SteeredLook]]:
+    looks = list[SteeredLook]()
+    return followed(stream, piloted(star_pilot(stream.n), looks, lost)), looks
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_either_policy_follows_the_best_order_of_each_phase(seed: int) -> None:
-    stream = phases(seed, 5, 60_000)
-    best = sum(min(cost_of(of, order) for order in permutations(INPUTS)) for of in stream)
-    piloted, checked = run(AUTOPILOT, stream), run(THRESHOLDS, stream)
-    assert piloted.cost < 1.05 * best
-    assert checked.cost < 1.09 * best
-    assert 4 <= piloted.n_switches <= 9
+    stream = pipeline_stream(seed, 5, 60_000)
+    best, (run, _), checked = sum(stream.bests()), looked(stream), followed(stream, by_thresholds)
+    assert run.costs.sum() < 1.05 * best
+    assert checked.costs.sum() < 1.09 * best
+    assert 4 <= len(run.switched) <= 9
 
 
 def test_at_rest_few_switches_come_and_none_once_conditions_have_settled() -> None:
-    (stream,) = phases(4, 1, 300_000)
-    best = min(cost_of(stream, order) for order in permutations(INPUTS))
-    piloted = run(AUTOPILOT, [stream])
-    assert piloted.cost < 1.02 * best
-    settled = [look for look in piloted.looks if not look.record.get("settling")]
+    stream = pipeline_stream(4, 1, 300_000)
+    run, looks = looked(stream)
+    assert run.costs.sum() < 1.02 * stream.best()
+    settled = [look for look in looks if not look.record.get("settling")]
     assert len(settled) > 10
     assert not any(look.verdict.is_switch for look in settled)
 
 
 def test_what_caches_would_lose_is_in_the_price_of_a_switch() -> None:
-    stream = phases(1, 5, 60_000)
-    free, dear = run(AUTOPILOT, stream), run(AUTOPILOT, stream, lost=1e9)
-    assert free.n_switches > dear.n_switches == 0
-    assert dear.looks[0].look.switching == pytest.approx(1e9, rel=0.01)
-    assert free.looks[0].look.switching == pytest.approx(250 * free.looks[0].look.cost, rel=1e-4)
+    stream = pipeline_stream(1, 5, 60_000)
+    (free, (own, *_)), (dear, (other, *_)) = looked(stream), looked(stream, lost=1e9)
+    assert len(free.switched) > len(dear.switched) == 0
+    assert other.look.switching == pytest.approx(1e9, rel=0.01)
+    assert own.look.switching == pytest.approx(SWITCH_ELEMENTS * own.look.cost, rel=1e-4)
 
 
 @given(st.permutations(INPUTS), st.permutations(INPUTS), st.lists(st.integers(0, 15), min_size=1))
@@ -133,7 +73,7 @@ def test_an_order_costs_what_the_pipeline_says_and_at_most_the_worst_more(
 ) -> None:
     """Whatever order the pipeline began with; ARMS have filters whose paths share a step."""
     drops = np.array([[row >> bit & 1 for bit in range(4)] for row in rows], dtype=np.bool_)
-    for shape in (STAR, ARMS):
+    for shape in (star_order(4).shape, ARMS):
         pipeline = PipelineOrder(shape, 0, old)
         pilot = JoinPilot(pipeline, SETTINGS, LogBegins(), "")
         again = JoinPilot(PipelineOrder(shape, 0, new), SETTINGS, LogBegins(), "")
@@ -152,9 +92,9 @@ def test_an_order_costs_what_the_pipeline_says_and_at_most_the_worst_more(
 @pytest.mark.parametrize("stop", [0, 1, 7, 30])
 def test_looks_on_record_are_taken_again_as_they_were(stop: int) -> None:
     """A run that was killed after some look knows what one that forgot its samples knows."""
-    looks = run(AUTOPILOT, phases(1, 3, 60_000)).looks[: stop + 1]
+    looks = looked(pipeline_stream(1, 3, 60_000))[1][: stop + 1]
     form = looks[0].record["schema"]
-    _, pilot = begun()
+    pilot = star_pilot(4)
     records = [{**look.record, "schema": form} for look in looks]
     assert pilot.resume(records, looks[-1].look.t) == []
     assert pilot.t == looks[-1].look.t
