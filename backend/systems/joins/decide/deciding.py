@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from backend.adaptive.core import Evaluations, FollowUp
@@ -21,8 +22,8 @@ from storage.vocabulary.records import Decision, DecisionOutcome
 
 class PipelineBatch(NamedTuple):
     """A batch as one pipeline sees it. has_moved: something has changed; is_joint: all orders are
-    looked at together; lost: what caches save that another order would end, until they are there
-    anew."""
+    looked at together; lost: what caches save that an order of a pipeline would end, until they
+    are there anew."""
 
     batch_id: int
     pipeline: PipelineOrder
@@ -31,7 +32,7 @@ class PipelineBatch(NamedTuple):
     settings: JoinSettings
     has_moved: bool
     is_joint: bool
-    lost: Callable[[int], float]
+    lost: Callable[[int, Sequence[int]], float]
 
     @property
     def flow(self) -> PipelineFlow:
@@ -136,7 +137,8 @@ class OrderDecider:
     def _look(self, batch: PipelineBatch, costs: Sequence[float]) -> OrderNews:
         """By the autopilot, when a look is due."""
         pipeline, settings = batch.pipeline, batch.settings
-        look = self.pilot.look_at(pipeline, costs, settings, batch.lost(pipeline.input))
+        lost = partial(batch.lost, pipeline.input)
+        look = self.pilot.look_at(pipeline, costs, settings, lost)
         if look is None:
             return _NOTHING
         seq, number = self._evaluations.count(), settings.version

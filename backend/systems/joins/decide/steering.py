@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -20,18 +20,19 @@ from backend.systems.joins.decide.ordering import PipelineOrder, drops_of
 from backend.systems.joins.decide.settings import JoinSettings
 from storage.vocabulary.planlog import BY_AUTOPILOT
 
-#: Elements whose price putting another order in force has, beside what caches lose: nothing is
-#: built for it.
-_SWITCH_TUPLES: Final = 250
 #: Profiled elements that say whether conditions are others: there are few.
 _RECENT: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineOrders(DropOrders):
-    """Orders of the logical filters of a pipeline. far: those that nothing joins with, behind."""
+    """Orders of the logical filters of a pipeline. far: those that nothing joins with, behind.
+    adopting: what putting another in force costs; lost: what caches save that it ends, until they
+    are there anew."""
 
     far: tuple[str, ...] = ()
+    adopting: float = 0.0
+    lost: Callable[[LogJson], float] = lambda _: 0.0
 
     @property
     def ps(self) -> float:
@@ -44,9 +45,16 @@ class PipelineOrders(DropOrders):
     def places(self, plan: LogJson) -> list[int]:
         return [self.names.index(name) for name in plan[1] if name in self.names]
 
+    def switching(self, old: LogJson, new: LogJson) -> float:
+        """In the unit of costs."""
+        return self.adopting + self.lost(new)
+
 
 class JoinPilot(Steering):
     """The autopilot of the pipeline of an input. called: in front of its subject."""
+
+    #: Another order is a list of inputs: nothing is built for it.
+    switch_tuples = 250
 
     def __init__(
         self, pipeline: PipelineOrder, settings: JoinSettings, begins: LogBegins, called: str
@@ -80,15 +88,22 @@ class JoinPilot(Steering):
             self.settle(settings.settling_samples)
 
     def look_at(
-        self, pipeline: PipelineOrder, costs: Sequence[float], settings: JoinSettings, lost: float
+        self,
+        pipeline: PipelineOrder,
+        costs: Sequence[float],
+        settings: JoinSettings,
+        lost: Callable[[Sequence[int]], float],
     ) -> SteeredLook | None:
-        """A look, when one is due. lost: what caches save that do not outlast another order."""
+        """A look, when one is due. lost: by the inputs of another order."""
         orders = self.orders(pipeline, costs, settings)
         form = orders.form(orders.incumbent)
-        self.switch_tuples = _SWITCH_TUPLES
-        if lost and self._chunks:
-            cost = float(orders.prices(form, np.concatenate(self._chunks)).mean())
-            self.switch_tuples += round(lost / cost) if cost else 0
+        if self._chunks:
+            adopting = self.switch_tuples * orders.prices(form, np.concatenate(self._chunks)).mean()
+            orders = replace(
+                orders,
+                adopting=float(adopting),
+                lost=lambda plan: lost(self.filters(plan, pipeline)),
+            )
         return self.look(orders, form, settings.least_samples, settings.caution)
 
     def filters(self, plan: LogJson, pipeline: PipelineOrder) -> tuple[int, ...]:
