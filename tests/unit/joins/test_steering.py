@@ -75,12 +75,12 @@ def begun(settings: JoinSettings = SETTINGS) -> tuple[PipelineOrder, JoinPilot]:
     return pipeline, JoinPilot(pipeline, settings, LogBegins(), "")
 
 
-def run(policy: str, stream: Sequence[Drops], lost: float = 0.0) -> Run:
+def run(policy: str, stream: Sequence[Drops], lost: float = 0.0, profiled: float = PROFILED) -> Run:
     pipeline, pilot = begun()
     rng, cost, n_switches, looks = np.random.default_rng(3), 0.0, 0, list[SteeredLook]()
     for drops in (part for of in stream for part in np.array_split(of, len(of) // BATCH)):
         cost += cost_of(drops, pipeline.filters)
-        seen = drops[rng.random(len(drops)) < PROFILED]
+        seen = drops[rng.random(len(drops)) < profiled]
         told = profile(seen, len(drops))
         pipeline.take(told, SETTINGS)
         if policy == AUTOPILOT:
@@ -104,9 +104,54 @@ def test_either_policy_follows_the_best_order_of_each_phase(seed: int) -> None:
     stream = phases(seed, 5, 60_000)
     best = sum(min(cost_of(of, order) for order in permutations(INPUTS)) for of in stream)
     piloted, checked = run(AUTOPILOT, stream), run(THRESHOLDS, stream)
-    assert piloted.cost < 1.05 * best
+    assert piloted.cost < 1.015 * best
     assert checked.cost < 1.09 * best
-    assert 4 <= piloted.n_switches <= 9
+    assert 4 <= piloted.n_switches <= 10
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_few_profiled_elements_do_where_conditions_change(seed: int) -> None:
+    """A phase has 300 of them; thresholds need more."""
+    stream = phases(seed, 10, 60_000)
+    best = sum(min(cost_of(of, order) for order in permutations(INPUTS)) for of in stream)
+    piloted, checked = (run(policy, stream, profiled=0.005) for policy in (AUTOPILOT, THRESHOLDS))
+    assert piloted.cost < 1.09 * best
+    assert piloted.cost < checked.cost
+
+
+def told_of(pilot: JoinPilot, n: int, row: int, has_moved: bool = False) -> None:
+    """A batch of n profiled elements that are all alike. row: what drops them, by bits."""
+    drops = np.array([[row >> bit & 1 for bit in range(4)]] * n, dtype=np.bool_)
+    pilot.taken(profile(drops, 10 * n), 1.0 * n, SETTINGS, has_moved)
+
+
+def test_the_elements_that_show_a_change_are_the_first_of_what_settles() -> None:
+    pipeline, pilot = begun()
+    for _ in range(80):
+        told_of(pilot, 25, 1)
+        pilot.look_at(pipeline, COSTS, SETTINGS, lambda _: 0.0)
+    assert pilot.least(SETTINGS) == SETTINGS.least_samples
+    before = pilot.n_sampled
+    told_of(pilot, 25, 8)
+    assert pilot.n_sampled == before + 25
+    told_of(pilot, 25, 8)
+    assert pilot.n_sampled == 50 == pilot.least(SETTINGS)
+    look = pilot.look_at(pipeline, COSTS, SETTINGS, lambda _: 0.0)
+    assert look is not None
+    assert look.verdict.is_switch
+    assert pilot.filters(look.plan, pipeline)[0] == 4
+
+
+def test_counts_of_all_elements_say_once_that_conditions_are_others() -> None:
+    _, pilot = begun()
+    told_of(pilot, 30, 1)
+    told_of(pilot, 10, 8, has_moved=True)
+    assert pilot.n_sampled == 10
+    told_of(pilot, 10, 8, has_moved=True)
+    assert pilot.n_sampled == 20
+    told_of(pilot, 10, 8)
+    told_of(pilot, 10, 1, has_moved=True)
+    assert pilot.n_sampled == 10
 
 
 def test_at_rest_few_switches_come_and_none_once_conditions_have_settled() -> None:

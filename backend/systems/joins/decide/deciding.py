@@ -88,18 +88,19 @@ class OrderDecider:
             return _NOTHING
         is_piloted = settings.is_piloted and not (batch.is_joint or pipeline.is_for_caches)
         if is_piloted:
-            self.pilot.taken(batch.counts, batch.spent, settings)
+            self.pilot.taken(batch.counts, batch.spent, settings, batch.has_moved)
         else:
             self.pilot.passed(batch.counts.n_plus + batch.counts.n_minus)
         checks = pipeline.is_due(settings, batch.has_moved) and not batch.is_joint
-        looks = is_piloted and self.pilot.n_sampled >= settings.least_samples
+        looks = is_piloted and self.pilot.n_sampled >= self.pilot.least(settings)
         if not (checks or looks or self._follow_up.is_on):
             return _NOTHING
         flow = batch.flow
         costs = batch.costs(flow)
         outcomes = self._followed(batch, costs)
         news = _NOTHING
-        if flow.n >= min(settings.order_samples, settings.keep_elements):
+        enough = self.pilot.least(settings) if is_piloted else settings.order_samples
+        if flow.n >= min(enough, settings.keep_elements):
             news = self._check(batch, costs, flow, is_piloted) if checks else _NOTHING
             if looks and not news.decisions:
                 news = self._look(batch, costs)

@@ -20,8 +20,9 @@ from backend.systems.joins.decide.ordering import PipelineOrder, drops_of
 from backend.systems.joins.decide.settings import JoinSettings
 from storage.vocabulary.planlog import BY_AUTOPILOT
 
-#: Profiled elements that say whether conditions are others: there are few.
-_RECENT: Final = 100
+#: Profiled elements that say whether conditions are others, and that a look takes while these
+#: settle: there are few.
+_RECENT: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +69,27 @@ class JoinPilot(Steering):
         unit = settings.cost_unit.replace(" per ", "/")
         super().__init__(log_schema(self._names, unit, subject), 0, begins)
         self._changes = ChangeDetector(_RECENT)
-        self._n_waiting = 0
+        self._n_waiting, self._has_moved = 0, False
         self.settle(settings.settling_samples)
 
-    def taken(self, counts: PipelineProfile, spent: float, settings: JoinSettings) -> None:
+    def least(self, settings: JoinSettings) -> int:
+        """Profiled elements that a look takes."""
+        least = settings.least_samples
+        return min(_RECENT, least) if self._settling else least
+
+    def taken(
+        self,
+        counts: PipelineProfile,
+        spent: float,
+        settings: JoinSettings,
+        has_moved: bool = False,
+    ) -> None:
         """A batch ran under the order in force. spent: by the profiled elements, from which the
-        others do not differ."""
+        others do not differ; has_moved: counts of all elements, of late, are others."""
+        if has_moved and not self._has_moved:
+            self.settle(settings.settling_samples)
+            self._changes.reset()
+        self._has_moved = has_moved
         drops = drops_of(counts.dropped_by, self._inputs)
         self.sampled(counts.n_plus + counts.n_minus, drops)
         self._n_waiting += counts.n_plus + counts.n_minus
@@ -85,7 +101,9 @@ class JoinPilot(Steering):
         dropped = drops.sum(axis=0).tolist()
         by_name = dict(zip(self._names, dropped, strict=True))
         if self._changes.add(dict.fromkeys(self._names, k), by_name) is not None:
+            newest = np.concatenate(self._chunks)[-max(k, _RECENT) :]
             self.settle(settings.settling_samples)
+            self._chunks.append(newest)
 
     def look_at(
         self,
@@ -104,7 +122,7 @@ class JoinPilot(Steering):
                 adopting=float(adopting),
                 lost=lambda plan: lost(self.filters(plan, pipeline)),
             )
-        return self.look(orders, form, settings.least_samples, settings.caution)
+        return self.look(orders, form, self.least(settings), settings.caution)
 
     def filters(self, plan: LogJson, pipeline: PipelineOrder) -> tuple[int, ...]:
         """The inputs of a plan, in its order."""
