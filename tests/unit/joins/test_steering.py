@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from itertools import permutations
 from typing import NamedTuple
@@ -243,3 +244,44 @@ def test_fixed_orders_are_left_alone_and_the_pilot_waits() -> None:
     assert join.controller.orders == before
     assert not any(d.kind == "look" for told in join.told for d in told.decisions)
     assert all(pilot.t > 0 for pilot in join.controller.pilots)
+
+
+def test_an_order_loses_the_caches_that_go_when_it_is_adopted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The slow way: a copy of the controller adopts it."""
+    settings = replace(
+        SETTINGS, caching="exact", candidates=0, order_samples=20, profile_tuples=100,
+        join_profile_prob=0.3, interval_tuples=400, window_observations=2, block_probes=50,
+    )  # fmt: skip
+    join = TunedJoin(settings, (20, 20, 20), JoinOp((((0, 0), (1, 0), (2, 0)),)))
+    controller, lost_of, kept = join.controller, list[float](), list[float]()
+    look_at = JoinPilot.look_at
+
+    def checked(
+        pilot: JoinPilot,
+        pipeline: PipelineOrder,
+        costs: Sequence[float],
+        settings: JoinSettings,
+        lost: Callable[[Sequence[int]], float],
+    ) -> SteeredLook | None:
+        before, problem = controller.caches.in_force, controller.caches.problem(controller.known)
+        for filters in permutations(pipeline.filters):
+            other = deepcopy(controller)
+            other.pipelines[pipeline.input].adopt(filters)
+            other.caches.reordered(other.orders)
+            more = problem.cost(other.caches.in_force) - problem.cost(before)
+            expected = max(0.0, more) * settings.interval_tuples / 2
+            assert lost(filters) == pytest.approx(expected)
+            if before and filters != pipeline.filters:
+                (lost_of if other.caches.in_force != before else kept).append(expected)
+        return look_at(pilot, pipeline, costs, settings, lost)
+
+    monkeypatch.setattr(JoinPilot, "look_at", checked)
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        inputs = rng.choice(3, 100, p=(0.1, 0.1, 0.8)).tolist()
+        join.batch([(input, (int(rng.integers(0, 8)),)) for input in inputs])
+    assert max(lost_of) > 0
+    assert kept
+    assert not any(kept)
