@@ -110,7 +110,7 @@ def piloted(pilot: JoinPilot, looks: list[SteeredLook], lost: float = 0.0) -> Or
 
     def batch(pipeline: PipelineOrder, counts: PipelineProfile, spent: float) -> bool:
         pilot.taken(counts, spent, SETTINGS)
-        look = pilot.look_at(pipeline, COSTS, SETTINGS, lost)
+        look = pilot.look_at(pipeline, COSTS, SETTINGS, lambda _: lost)
         if look is None:
             return False
         looks.append(look)

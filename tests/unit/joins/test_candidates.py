@@ -18,7 +18,9 @@ from backend.systems.joins.decide.candidates import (
     prefix_candidates,
     prefix_sets,
     relaxed_candidates,
+    segment_inputs,
 )
+from backend.systems.joins.decide.selection import outlasting
 from backend.systems.joins.decide.shape import JoinShape
 from tests.unit.joins.cases import (
     SIX_WAY,
@@ -214,3 +216,24 @@ def test_a_segment_over_another_update_point_excludes_that_cache() -> None:
     spanning = CacheCandidate((1, 2), (0,), (Segment(0, 0, 1),), witnesses=(0,), keyed=True)
     pairs = [(own, own.readers[0]), (spanning, spanning.readers[0])]
     assert list(conflicts(pairs)) == [(0, 1)]
+
+
+FOUR_ORDERS = st.tuples(*(st.permutations([j for j in range(4) if j != i]) for i in range(4)))
+
+
+@given(FOUR_ORDERS, FOUR_ORDERS)
+def test_caches_outlast_orders_that_keep_their_prefixes_and_places(
+    before: tuple[list[int], ...], after: tuple[list[int], ...]
+) -> None:
+    """On one attribute; the slow way: prefix set by prefix set, reader by reader."""
+    shape = on_one_attribute(4)
+    old, new = (tuple(map(tuple, orders)) for orders in (before, after))
+    choice = {cache.id: cache.readers for cache in prefix_candidates(shape, old)}
+    expected = {}
+    for cache in prefix_candidates(shape, old):
+        inputs = frozenset(cache.windows)
+        kept = tuple(r for r in cache.readers if frozenset(segment_inputs(r, new)) == inputs)
+        if kept and is_prefix_set(inputs, new):
+            expected[cache.id] = kept
+    assert outlasting(choice, prefix_candidates(shape, new)) == expected
+    assert outlasting(choice, prefix_candidates(shape, old)) == choice

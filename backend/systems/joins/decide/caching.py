@@ -25,7 +25,7 @@ from backend.systems.joins.decide.estimates import CacheEstimate, JoinStatistics
 from backend.systems.joins.decide.patience import Patience
 from backend.systems.joins.decide.profiling import profile_share, steadied
 from backend.systems.joins.decide.selecting import SELECTORS, better_of, chosen
-from backend.systems.joins.decide.selection import CacheSelection, Choice
+from backend.systems.joins.decide.selection import CacheSelection, Choice, outlasting
 from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.decide.shape import JoinShape, Orders
 from backend.systems.joins.decide.states import CacheState, CacheStates, Transition
@@ -131,8 +131,9 @@ class CacheKeeper:
 
     def _offer(self) -> list[Transition]:
         """The candidates there are now; those that were there keep their state."""
-        before, now = self.candidates, {candidate.id: candidate for candidate in self._offered()}
-        same = {id: kept for id, cache in now.items() if (kept := self._kept_readers(cache))}
+        before, offered = self.candidates, self.offered(self._orders)
+        now = {candidate.id: candidate for candidate in offered}
+        same = outlasting(self._selected, offered)
         gone = [
             id for id, old in before.items() if id not in now or (now[id] != old and id not in same)
         ]
@@ -147,17 +148,13 @@ class CacheKeeper:
             self._begin_profiling()
         return offer
 
-    def _offered(self) -> list[CacheCandidate]:
+    def offered(self, orders: Orders) -> list[CacheCandidate]:
+        """The candidates under some orders."""
         settings = self._settings
         if settings.caching == "off":
             return []
-        offered = candidates(self._shape, self._orders, settings.candidates)
+        offered = candidates(self._shape, orders, settings.candidates)
         return [candidate for candidate in offered if candidate.id not in settings.forbidden]
-
-    def _kept_readers(self, candidate: CacheCandidate) -> tuple[Segment, ...]:
-        """Of the selected readers, those that are there still."""
-        readers = self._selected.get(candidate.id, ())
-        return tuple(reader for reader in readers if reader in candidate.readers)
 
     # ------------------------------------------------------------------ the loop
 
@@ -280,7 +277,7 @@ class CacheKeeper:
         """Go on where ``state`` was taken; candidates that are not there under these orders and
         settings are gone, new ones are profiled."""
         self._orders = orders
-        offered = {candidate.id: candidate for candidate in self._offered()}
+        offered = {candidate.id: candidate for candidate in self.offered(orders)}
         states = {id: now for id, now in state["states"].items() if id in offered}
         self.states = CacheStates(states)
         self.candidates = {id: offered[id] for id in states}

@@ -30,7 +30,7 @@ from backend.systems.joins.decide.joint import JOINT_UP_TO_INPUTS
 from backend.systems.joins.decide.joint_orders import JointOrders
 from backend.systems.joins.decide.ordering import PipelineOrder
 from backend.systems.joins.decide.regret import CachingRegret, CachingTotals
-from backend.systems.joins.decide.selection import CacheSelection, Choice
+from backend.systems.joins.decide.selection import CacheSelection, Choice, outlasting
 from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.decide.shape import JoinShape, Orders
 from backend.systems.joins.decide.states import Transition
@@ -256,17 +256,13 @@ class JoinController:
             changed += [pipeline.input] if news.is_new else []
         outcomes += self._reordered(batch_id, changed)
 
-    def _lost(self, input: int) -> float:
-        """What the caches save that another order of a pipeline may end, until they are chosen
+    def _lost(self, input: int, filters: Sequence[int]) -> float:
+        """What the caches save that do not outlast an order of a pipeline, until caches are chosen
         anew, for which they are profiled in half an interval."""
-        in_force, candidates = self.caches.in_force, self.caches.candidates
-        kept = {
-            id: readers
-            for id, readers in in_force.items()
-            if input not in candidates[id].told_by
-            and all(reader.pipeline != input for reader in readers)
-        }
-        if len(kept) == len(in_force):
+        orders, in_force = [*self.orders], self.caches.in_force
+        orders[input] = self.shape.operators(input, filters)
+        kept = outlasting(in_force, self.caches.offered(tuple(orders)))
+        if kept == in_force:
             return 0.0
         problem = self.caches.problem(self.known)
         saved = problem.cost(kept) - problem.cost(in_force)

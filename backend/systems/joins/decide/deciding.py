@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from backend.adaptive.core import Evaluations, FollowUp
@@ -21,8 +22,8 @@ from storage.vocabulary.records import Decision, DecisionOutcome
 
 class PipelineBatch(NamedTuple):
     """A batch as one pipeline sees it. has_moved: something has changed; is_joint: all orders are
-    looked at together; lost: what caches save that another order would end, until they are there
-    anew."""
+    looked at together; lost: what caches save that an order of a pipeline would end, until they
+    are there anew."""
 
     batch_id: int
     pipeline: PipelineOrder
@@ -31,7 +32,7 @@ class PipelineBatch(NamedTuple):
     settings: JoinSettings
     has_moved: bool
     is_joint: bool
-    lost: Callable[[int], float]
+    lost: Callable[[int, Sequence[int]], float]
 
     @property
     def flow(self) -> PipelineFlow:
@@ -87,18 +88,19 @@ class OrderDecider:
             return _NOTHING
         is_piloted = settings.is_piloted and not (batch.is_joint or pipeline.is_for_caches)
         if is_piloted:
-            self.pilot.taken(batch.counts, batch.spent, settings)
+            self.pilot.taken(batch.counts, batch.spent, settings, batch.has_moved)
         else:
             self.pilot.passed(batch.counts.n_plus + batch.counts.n_minus)
         checks = pipeline.is_due(settings, batch.has_moved) and not batch.is_joint
-        looks = is_piloted and self.pilot.n_sampled >= settings.least_samples
+        looks = is_piloted and self.pilot.n_sampled >= self.pilot.least(settings)
         if not (checks or looks or self._follow_up.is_on):
             return _NOTHING
         flow = batch.flow
         costs = batch.costs(flow)
         outcomes = self._followed(batch, costs)
         news = _NOTHING
-        if flow.n >= min(settings.order_samples, settings.keep_elements):
+        enough = self.pilot.least(settings) if is_piloted else settings.order_samples
+        if flow.n >= min(enough, settings.keep_elements):
             news = self._check(batch, costs, flow, is_piloted) if checks else _NOTHING
             if looks and not news.decisions:
                 news = self._look(batch, costs)
@@ -136,7 +138,8 @@ class OrderDecider:
     def _look(self, batch: PipelineBatch, costs: Sequence[float]) -> OrderNews:
         """By the autopilot, when a look is due."""
         pipeline, settings = batch.pipeline, batch.settings
-        look = self.pilot.look_at(pipeline, costs, settings, batch.lost(pipeline.input))
+        lost = partial(batch.lost, pipeline.input)
+        look = self.pilot.look_at(pipeline, costs, settings, lost)
         if look is None:
             return _NOTHING
         seq, number = self._evaluations.count(), settings.version

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
@@ -68,6 +68,15 @@ def worthwhile(problem: CacheSelection, choice: Choice) -> dict[str, tuple[Segme
         if problem.value(left) - problem.value(without) < least:
             left = without
     return left
+
+
+def outlasting(choice: Choice, offered: Iterable[CacheCandidate]) -> dict[str, tuple[Segment, ...]]:
+    """The readers of a choice that are there still among other candidates, by cache."""
+    kept = {
+        cache.id: tuple(reader for reader in choice.get(cache.id, ()) if reader in cache.readers)
+        for cache in offered
+    }
+    return {id: readers for id, readers in kept.items() if readers}
 
 
 #: A reader: its cache, and its place among all of it.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -20,18 +20,20 @@ from backend.systems.joins.decide.ordering import PipelineOrder, drops_of
 from backend.systems.joins.decide.settings import JoinSettings
 from storage.vocabulary.planlog import BY_AUTOPILOT
 
-#: Elements whose price putting another order in force has, beside what caches lose: nothing is
-#: built for it.
-_SWITCH_TUPLES: Final = 250
-#: Profiled elements that say whether conditions are others: there are few.
-_RECENT: Final = 100
+#: Profiled elements that say whether conditions are others, and that a look takes while these
+#: settle: there are few.
+_RECENT: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineOrders(DropOrders):
-    """Orders of the logical filters of a pipeline. far: those that nothing joins with, behind."""
+    """Orders of the logical filters of a pipeline. far: those that nothing joins with, behind.
+    adopting: what putting another in force costs; lost: what caches save that it ends, until they
+    are there anew."""
 
     far: tuple[str, ...] = ()
+    adopting: float = 0.0
+    lost: Callable[[LogJson], float] = lambda _: 0.0
 
     @property
     def ps(self) -> float:
@@ -44,9 +46,16 @@ class PipelineOrders(DropOrders):
     def places(self, plan: LogJson) -> list[int]:
         return [self.names.index(name) for name in plan[1] if name in self.names]
 
+    def switching(self, old: LogJson, new: LogJson) -> float:
+        """In the unit of costs."""
+        return self.adopting + self.lost(new)
+
 
 class JoinPilot(Steering):
     """The autopilot of the pipeline of an input. called: in front of its subject."""
+
+    #: Another order is a list of inputs: nothing is built for it.
+    switch_tuples = 250
 
     def __init__(
         self, pipeline: PipelineOrder, settings: JoinSettings, begins: LogBegins, called: str
@@ -60,12 +69,27 @@ class JoinPilot(Steering):
         unit = settings.cost_unit.replace(" per ", "/")
         super().__init__(log_schema(self._names, unit, subject), 0, begins)
         self._changes = ChangeDetector(_RECENT)
-        self._n_waiting = 0
+        self._n_waiting, self._has_moved = 0, False
         self.settle(settings.settling_samples)
 
-    def taken(self, counts: PipelineProfile, spent: float, settings: JoinSettings) -> None:
+    def least(self, settings: JoinSettings) -> int:
+        """Profiled elements that a look takes."""
+        least = settings.least_samples
+        return min(_RECENT, least) if self._settling else least
+
+    def taken(
+        self,
+        counts: PipelineProfile,
+        spent: float,
+        settings: JoinSettings,
+        has_moved: bool = False,
+    ) -> None:
         """A batch ran under the order in force. spent: by the profiled elements, from which the
-        others do not differ."""
+        others do not differ; has_moved: counts of all elements, of late, are others."""
+        if has_moved and not self._has_moved:
+            self.settle(settings.settling_samples)
+            self._changes.reset()
+        self._has_moved = has_moved
         drops = drops_of(counts.dropped_by, self._inputs)
         self.sampled(counts.n_plus + counts.n_minus, drops)
         self._n_waiting += counts.n_plus + counts.n_minus
@@ -77,19 +101,28 @@ class JoinPilot(Steering):
         dropped = drops.sum(axis=0).tolist()
         by_name = dict(zip(self._names, dropped, strict=True))
         if self._changes.add(dict.fromkeys(self._names, k), by_name) is not None:
+            newest = np.concatenate(self._chunks)[-max(k, _RECENT) :]
             self.settle(settings.settling_samples)
+            self._chunks.append(newest)
 
     def look_at(
-        self, pipeline: PipelineOrder, costs: Sequence[float], settings: JoinSettings, lost: float
+        self,
+        pipeline: PipelineOrder,
+        costs: Sequence[float],
+        settings: JoinSettings,
+        lost: Callable[[Sequence[int]], float],
     ) -> SteeredLook | None:
-        """A look, when one is due. lost: what caches save that do not outlast another order."""
+        """A look, when one is due. lost: by the inputs of another order."""
         orders = self.orders(pipeline, costs, settings)
         form = orders.form(orders.incumbent)
-        self.switch_tuples = _SWITCH_TUPLES
-        if lost and self._chunks:
-            cost = float(orders.prices(form, np.concatenate(self._chunks)).mean())
-            self.switch_tuples += round(lost / cost) if cost else 0
-        return self.look(orders, form, settings.least_samples, settings.caution)
+        if self._chunks:
+            adopting = self.switch_tuples * orders.prices(form, np.concatenate(self._chunks)).mean()
+            orders = replace(
+                orders,
+                adopting=float(adopting),
+                lost=lambda plan: lost(self.filters(plan, pipeline)),
+            )
+        return self.look(orders, form, self.least(settings), settings.caution)
 
     def filters(self, plan: LogJson, pipeline: PipelineOrder) -> tuple[int, ...]:
         """The inputs of a plan, in its order."""
