@@ -16,6 +16,7 @@ from backend.adaptive.planlog.begins import LogBegins
 from backend.adaptive.planlog.steered import SteeredLook
 from backend.operators.network.kinds.joins import JoinOp
 from backend.systems.joins.decide.ordering import PipelineOrder
+from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.decide.steering import JoinPilot
 from bench.adapt_joins import (
     COSTS,
@@ -114,8 +115,8 @@ def test_what_caches_would_lose_is_in_the_price_of_a_switch() -> None:
     stream = pipeline_stream(1, 5, 60_000)
     (free, (own, *_)), (dear, (other, *_)) = looked(stream), looked(stream, lost=1e9)
     assert len(free.switched) > len(dear.switched) == 0
-    assert other.look.switching == pytest.approx(1e9, rel=0.01)
-    assert own.look.switching == pytest.approx(SWITCH_ELEMENTS * own.look.cost, rel=1e-4)
+    assert other.verdict.switching == pytest.approx(1e9, rel=0.01)
+    assert own.verdict.switching == pytest.approx(SWITCH_ELEMENTS * own.look.cost, rel=1e-4)
 
 
 @given(st.permutations(INPUTS), st.permutations(INPUTS), st.lists(st.integers(0, 15), min_size=1))
