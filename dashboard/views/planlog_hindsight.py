@@ -15,7 +15,7 @@ from dashboard.views.planlog_importance import usual_moves
 from dashboard.views.planlog_returns import AdaptivityReturn, look_back
 from storage.tables.rows import StoredLook
 from storage.vocabulary.moves import distances
-from storage.vocabulary.planlog import PAST, PRICES, is_piloted, stepped_price
+from storage.vocabulary.planlog import PAST, PRICES, counted, is_piloted, stepped_price
 
 #: Share of the prices of other plans that a return takes.
 LEAST_KNOWN: Final = 0.25
@@ -29,8 +29,8 @@ class Hindsight(NamedTuple):
     columns of ``back``. firsts: cost of keeping the plan of the first stretch, of the three.
     n_tuples: that ran. known, near: shares of the prices that are on record, and that are those of
     like conditions, [0, 1]. error: of what was saved, as plans are priced on samples, half of its
-    95 % interval; 0 where no autopilot sampled. unit: of the sums. batches: of the look that ended
-    each stretch; since: of the first look, Unix s."""
+    95 % interval; 0 where no autopilot sampled. unit: of the sums; of: what ran, 'tuple'. batches:
+    of the look that ended each stretch; since: of the first look, Unix s."""
 
     back: AdaptivityReturn
     least: AdaptivityReturn
@@ -43,6 +43,7 @@ class Hindsight(NamedTuple):
     near: float
     error: float
     unit: str
+    of: str
     batches: tuple[int, ...]
     since: float
 
@@ -91,6 +92,7 @@ def look_back_on(looks: Sequence[StoredLook]) -> Hindsight | None:
         near=float((np.isfinite(filled) & np.isnan(prices)).mean()),
         error=Z_95 * math.sqrt(float((missed**2).sum())) / whole if is_sampled else 0.0,
         unit=unit.partition("/")[0],
+        of=counted(unit),
         batches=tuple(look.batch for look in ended),
         since=looks[0].time,
     )

@@ -65,7 +65,7 @@ def draw(lines: list[HeadroomLine], sheet: Sheet) -> Drawing:
     parts: list[Component] = []
     for (of, about), own in groupby(lines, lambda line: (line.of, line.about)):
         if of or about:
-            parts.append(html.H3(" · ".join(filter(None, (of, about and f"pipeline of {about}")))))
+            parts.append(html.H3(" · ".join(filter(None, (of, about)))))
         parts.append(html.Ul([draw_line(line, context) for line in own], className="pw-next"))
     return Drawing(static(html.Div(parts)), table=_table(lines, context), note=_NOTE)
 
