@@ -51,6 +51,17 @@ def drifting(folder: Path) -> Recorded:
     return Recorded(folder, re.sub(r"phases = \[.*?\}\]", PHASES, eager, flags=re.DOTALL))
 
 
+def piloted(folder: Path) -> str:
+    """The store of a run whose plan the autopilot changes."""
+    face.use(FACES)
+    path, store = folder / "w.toml", str(folder / "s.db")
+    path.write_text(PILOTED)
+    with open_engine_writer(store) as writer:
+        settings = LaunchSettings("none", folder, folder / "runs", True)
+        assert InProcessLaunch(load_workload(path), writer, settings).execute()
+    return store
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     return drifting(tmp_path_factory.mktemp("kept"))
@@ -64,13 +75,7 @@ def reader(recorded: Recorded) -> Iterator[Reader]:
 
 def test_a_switch_of_the_autopilot_is_told_by_later_looks(tmp_path: Path) -> None:
     """No knob keeps its plan: nothing is replayed. What kept the plan has no other future."""
-    face.use(FACES)
-    path, store = tmp_path / "w.toml", str(tmp_path / "s.db")
-    path.write_text(PILOTED)
-    with open_engine_writer(store) as writer:
-        settings = LaunchSettings("none", tmp_path, tmp_path / "runs", True)
-        assert InProcessLaunch(load_workload(path), writer, settings).execute()
-    with open_reader(store) as reader:
+    with open_reader(piloted(tmp_path)) as reader:
         (run,) = reader.runs()
         rows = reader.decisions(run.id, limit=1000, unit="asc.S")
         looks = [row.decision for row in rows if row.decision.kind == "look"]
