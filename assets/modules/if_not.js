@@ -12,6 +12,7 @@ const LOOK_MS = 700;
 const WIDTH = 372;
 const HEIGHT = 92;
 const GOING = ["asked", "running"];
+const TOLD = ["ready", "priced"];
 let box = null;
 let asked = null; // {run, unit, seq} of the change that is looked at
 let answer = null; // as GET /if-not has it
@@ -86,8 +87,8 @@ function build() {
     el("button", { type: "button", class: "pw-toast-close", "aria-label": "Close", title: "Close (Esc)", onclick: close }, "×"),
     el("h2", {}, going ? ring() : null, "What if it had not?"),
     el("p", { class: "pw-dim" }, title),
-    ...words.map((text, place) => el("p", { class: state === "ready" && !place ? "pw-ifnot-said" : "" }, text)),
-    state === "ready" ? lines() : null,
+    ...words.map((text, place) => el("p", { class: TOLD.includes(state) && !place ? "pw-ifnot-said" : "" }, text)),
+    TOLD.includes(state) ? lines() : null,
     !button && line && ["offered", "failed"].includes(state) ? el("code", { class: "pw-ifnot-line-typed" }, line) : null,
     button,
     href ? el("a", { class: "pw-link", href, "data-pw-path": "/compare", "data-pw-show": compare }, "Compare both runs") : null

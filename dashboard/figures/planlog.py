@@ -24,7 +24,7 @@ _FAINTEST: Final = 0.12
 #: Looks before the range of batches that the page is of.
 _BEFORE: Final = 0.2
 _GROUND_OPACITY: Final = 0.14
-_LONGEST_ORDER: Final = 34
+_LONGEST_ORDER: Final = 40
 _LONGEST_NAME: Final = 48
 
 
@@ -157,7 +157,7 @@ def _looks(view: SpaceView, plan: LoggedPlan, colours: Palette, is_named: bool) 
     own = [view.points[at] for at in places]
     edges = [2.0 if point.switched else 0.5 for point in own]
     return scatter(
-        name=f"{plan.name} {short(plan.text, _LONGEST_ORDER)}",
+        name=short(plan.label, _LONGEST_ORDER),
         mode="markers",
         x=[point.x for point in own],
         y=[point.y for point in own],
@@ -198,6 +198,6 @@ def _said(point: SpacePoint, plan: LoggedPlan, cost_unit: str) -> str:
     ran = "" if point.measured is None else f", measured {show(point.measured, form)}"
     return (
         f"batch {point.batch} · {clock(point.time)} · look #{point.decision}<br>"
-        f"{verb} {plan.name}: {short(plan.text, _LONGEST_NAME)}<br>"
+        f"{verb} {short(plan.label, _LONGEST_NAME)}<br>"
         f"predicted {show(point.predicted, form)}{ran} {unit}"
     )

@@ -117,4 +117,4 @@ def stay_words(stays: Sequence[RegionStay]) -> str:
     looks = f"{n_looks} look{'' if n_looks == 1 else 's'}"
     back = f"; here again, {first.n_back} time{'' if first.n_back == 1 else 's'} before"
     again = back if first.n_back and n_regions == 1 else ""
-    return f"{where} {stretch}, {looks}{again}<br>{plan.name}: {short(plan.text, _LONGEST_PLAN)}"
+    return f"{where} {stretch}, {looks}{again}<br>{short(plan.label, _LONGEST_PLAN)}"

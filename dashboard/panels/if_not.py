@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from dashboard.base.face import HeldPlan, KeptCost, told
+from dashboard.components.formats import with_mu
 from dashboard.components.names import named, words_of
 from dashboard.views.book import SYSTEM
 from dashboard.views.branches import branch_line, branch_pair, branches_of, taker
@@ -16,25 +17,33 @@ from dashboard.views.compare import address
 from dashboard.views.if_not import by_batch, came_to, points, totals_in
 from dashboard.views.knobs import value_words
 from dashboard.views.numbers import mean_of
+from dashboard.views.planlog import newest_log
+from dashboard.views.planlog_kept import kept_plan, kept_words
 from storage.exchange.liveness import LIVE_STATES
 from storage.reader import Reader
+from storage.reading.plan_log import looks_of
 from storage.tables.rows import SeriesData
 from storage.vocabulary.branches import BranchOf, asked_words, failed_words
+from storage.vocabulary.planlog import LOOK, SUBJECT
 from storage.vocabulary.records import Command, Decision, Json, Run
 
-IfNotState: TypeAlias = Literal["offered", "asked", "running", "ready", "failed", "impossible"]
+IfNotState: TypeAlias = Literal[
+    "offered", "asked", "running", "ready", "priced", "failed", "impossible"
+]
 #: Points of a line, and of a series that is added up.
 MOST_DRAWN: Final = 240
 _MOST_READ: Final = 4000
 _MOST_SWITCHES: Final = 1000
 _MOST_COMMANDS: Final = 200
+_MOST_LOOKS: Final = 2000
 #: An engine that was asked has a branch by then, or was ended with it.
 _BEGINS_WITHIN_S: Final = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class IfNotAnswer:
-    """What if a decision had not changed the plan: a branch that keeps the plan of before.
+    """What if a decision had not changed the plan: a branch that keeps the plan of before; of a
+    look of the autopilot what later looks priced that plan at (state priced).
 
     words: sentences. ask: the body of a POST to /branches that begins it, null = nobody can be
     asked; line: what computes it in a terminal. progress: 0 to 1. branch: its run; compare: what
@@ -56,6 +65,9 @@ class IfNotAnswer:
     recorded: list[tuple[int, float]] = field(default_factory=list)
     kept: list[tuple[int, float]] = field(default_factory=list)
     visits: list[tuple[int, float]] = field(default_factory=list)
+
+
+_ANOTHER_LOG: Final = "It is of a log that has ended, or too long ago: nothing is priced for it."
 
 
 class _KeptBranch(NamedTuple):
@@ -82,6 +94,8 @@ class _KeptBranch(NamedTuple):
 def read_if_not(reader: Reader, run: Run, decision: Decision, read_only: str) -> IfNotAnswer:
     """Of a decision of the run. read_only: why nothing can be asked for here, or ''."""
     title = f"After batch {decision.batch}: {named(decision.explanation)}"
+    if decision.kind == LOOK and decision.verdict == "switched":
+        return _priced(reader, run, decision, title)
     rule: HeldPlan | None = told("kept").get(decision.kind)
     refused = _impossible(reader, run, decision, rule)
     if refused or rule is None:
@@ -100,6 +114,27 @@ def read_if_not(reader: Reader, run: Run, decision: Decision, read_only: str) ->
         if asked.is_it(branch) and _goes_on(reader, made, batch):
             return _branched(reader, asked, decision, made, branch, title)
     return _offered(reader, asked, runs, title, read_only)
+
+
+def _priced(reader: Reader, run: Run, decision: Decision, title: str) -> IfNotAnswer:
+    """The numbers of later looks: no knob keeps a plan under the autopilot."""
+    subject = str(decision.detail.get(SUBJECT, ""))
+    looks = newest_log(looks_of(reader, run.id, None, decision.unit_id, _MOST_LOOKS, subject))
+    kept = kept_plan(looks, decision.seq)
+    if kept is None:
+        known = any(look.seq == decision.seq for look in looks)
+        why = "No look has priced the plan before since. Ask again after the next one."
+        return IfNotAnswer("impossible", title, [why if known else _ANOTHER_LOG])
+    recorded, before = kept.by_batch()
+    return IfNotAnswer(
+        state="priced",
+        title=title,
+        words=kept_words(kept),
+        unit=with_mu(kept.unit),
+        last=kept.batches[-1],
+        recorded=recorded,
+        kept=before,
+    )
 
 
 def _goes_on(reader: Reader, branch: Run, batch: int) -> bool:

@@ -23,7 +23,6 @@ from dashboard.views.decision_costs import (
     saved_words,
 )
 from dashboard.views.decisions import (
-    OF_JOINS,
     RELATIONS,
     CountedTable,
     DecisionCard,
@@ -31,6 +30,7 @@ from dashboard.views.decisions import (
     MacroStepLine,
     OrderView,
     cost_unit,
+    counted_words,
     followed,
     found_words,
     metric_words,
@@ -105,10 +105,10 @@ def build_card(
 
 def _sample_words(decision: Decision) -> str:
     """What was counted for a decision; samples that are no part of its tuples say what they are."""
-    unit = "elements of the join" if decision.kind in OF_JOINS else "tuples"
     is_part = not own_samples(decision) and decision.n_sample <= decision.n
     what = "of them sampled" if is_part else sampled(decision)
-    return f"n = {show(decision.n, 'int')} {unit} · {show(decision.n_sample, 'int')} {what}"
+    n, n_sample = (show(each, "int") for each in (decision.n, decision.n_sample))
+    return f"n = {n} {counted_words(decision)} · {n_sample} {what}"
 
 
 def knob_text(value: Any) -> str:

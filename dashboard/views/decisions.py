@@ -14,6 +14,7 @@ from dashboard.components.kinds import VERDICTS, verdict
 from dashboard.components.names import named
 from dashboard.views.orders import OrderItem
 from storage.tables.rows import DecisionCounts, DecisionEntry
+from storage.vocabulary.planlog import LOOK, counted
 from storage.vocabulary.records import Decision
 
 MIN_SAMPLES: Final = 30
@@ -269,13 +270,21 @@ SAMPLES: Final = {
 
 def sampled(decision: Decision) -> str:
     """What the samples of a decision are: 'sampled tuples', unless they are no tuples."""
-    return own_samples(decision) or "sampled tuples"
+    return own_samples(decision) or f"sampled {counted_words(decision)}"
 
 
 def own_samples(decision: Decision) -> str:
     """What its samples are, where they are no part of its tuples; '' where they are."""
     samples = decision.detail.get("samples") if isinstance(decision.detail, Mapping) else None
     return str(samples or SAMPLES.get(decision.kind, ""))
+
+
+def counted_words(decision: Decision) -> str:
+    """What a decision counts: 'tuples', or 'elements' of a join."""
+    if decision.kind in OF_JOINS:
+        return "elements"
+    detail = decision.detail if isinstance(decision.detail, Mapping) else {}
+    return f"{counted(str(detail.get('cost_unit')))}s" if decision.kind == LOOK else "tuples"
 
 
 class OutcomeWords(NamedTuple):
@@ -300,8 +309,10 @@ def followed(decision: Decision) -> OutcomeWords:
         per = str(detail.get("cost_unit", "")).partition(" per ")[2]
         words = {name: str(own.get(name, "")) for name in ("what", "on", "alike")}
         return OutcomeWords(**words, per=f"{per}s")
-    on = "arrivals" if cost_unit(decision) in LEVELS else sampled(decision)
-    return TUPLES._replace(on=on)
+    if cost_unit(decision) in LEVELS:
+        return TUPLES._replace(on="arrivals")
+    per = counted_words(decision)
+    return TUPLES._replace(on=sampled(decision), alike=f"same {per}", per=per)
 
 
 #: Begins the metric of a relative change since the last arrangement.

@@ -28,8 +28,9 @@ _UNASKED: Final = (
 
 class HeadroomLine(NamedTuple):
     """One thing that would change a plan. unit: its id; of: what people call it, '' where a run has
-    one only; about: the pipeline it is about, or ''. missing: in words with its unit, '' = not
-    told. near: [0, 1], None = not known. seq, batch: the evaluation that says so; seq 0 = none."""
+    one only; about: what of it, as 'pipeline of R', or ''. missing: in words with its unit, '' =
+    not told. near: [0, 1], None = not known. seq, batch: the evaluation that says so; seq 0 =
+    none."""
 
     unit: str
     of: str
@@ -125,7 +126,7 @@ def _same(
 
 
 def _per_batch(looks: Sequence[Decision]) -> float:
-    """Tuples a batch between the two newest looks, newest first; 0 = not known."""
+    """Tuples, or elements, a batch between the two newest looks, newest first; 0 = not known."""
     if len(looks) < 2:
         return 0.0
     return looks[0].n / max(1, looks[0].batch - looks[1].batch)
@@ -151,7 +152,7 @@ def _lines(
         waited = batch - decision.batch
         recorded = [
             _in_batches(row.missing, per_batch, waited)
-            if decision.kind == LOOK and row.unit == "tuples" and row.missing is not None
+            if decision.kind == LOOK and "/" not in row.unit and row.missing is not None
             else row
             for row in recorded
         ]
@@ -209,17 +210,20 @@ def _by_inequality(decision: Decision, titles: Mapping[str, str]) -> HeadroomLin
 
 def _amount(missing: float, unit: str) -> str:
     """'0.060', '0.005 of a burst', '0.21 visits/tuple', '1 880 tuples'."""
-    is_small = unit in ("prob", "", "tuples", "of a burst") and missing != int(missing)
+    is_whole = missing == int(missing)
+    is_small = unit in ("prob", "", "tuples", "of a burst") and not is_whole
     form = "f3" if is_small else form_of(unit)
-    if unit == "" and missing == int(missing):
+    if is_whole and (not unit or unit.endswith(("elements", "requests"))):
         form = "int"
     words = shown_unit(unit) if unit not in ("prob", "") else ""
     return f"{show(missing, form)} {words}".strip()
 
 
 def _about(decision: Decision) -> str:
-    """The pipeline of a decision on one, or what is decided where a unit has several autopilots."""
+    """'pipeline of R' of a decision on one, or what is decided where a unit has several
+    autopilots."""
     if SUBJECT in decision.detail:
         return str(decision.detail[SUBJECT]).removesuffix(BY_AUTOPILOT)
     old: Any = decision.old
-    return str(old.get("pipeline") or "") if isinstance(old, Mapping) else ""
+    pipeline = old.get("pipeline") if isinstance(old, Mapping) else ""
+    return f"pipeline of {pipeline}" if pipeline else ""

@@ -10,7 +10,7 @@ from dashboard.components.formats import show, with_mu
 from storage.reader import Reader
 from storage.reading.plan_log import subjects
 from storage.tables.rows import StoredLook
-from storage.vocabulary.planlog import AUTOPILOT, POLICY, RECORD, ran_after
+from storage.vocabulary.planlog import AUTOPILOT, POLICY, RECORD, counted, ran_after
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def terms_words(detail: Any) -> str:
     unit = with_mu(detail["cost_unit"].replace(" per ", "/"))
     how = "likely" if record.get("settling") else "surely"
     return (
-        f"{how} {sure} {unit} × {dwell} tuples to come, against {switching} to switch + "
+        f"{how} {sure} {unit} × {dwell} {counted(unit)}s to come, against {switching} to switch + "
         f"{deciding} to look"
     )
 

@@ -15,7 +15,7 @@ from dashboard.views.planlog_importance import usual_moves
 from dashboard.views.planlog_returns import AdaptivityReturn, look_back
 from storage.tables.rows import StoredLook
 from storage.vocabulary.moves import distances
-from storage.vocabulary.planlog import PAST, PRICES, is_piloted, stepped_price
+from storage.vocabulary.planlog import PAST, PRICES, counted, is_piloted, stepped_price
 
 #: Share of the prices of other plans that a return takes.
 LEAST_KNOWN: Final = 0.25
@@ -29,8 +29,8 @@ class Hindsight(NamedTuple):
     columns of ``back``. firsts: cost of keeping the plan of the first stretch, of the three.
     n_tuples: that ran. known, near: shares of the prices that are on record, and that are those of
     like conditions, [0, 1]. error: of what was saved, as plans are priced on samples, half of its
-    95 % interval; 0 where no autopilot sampled. unit: of the sums. batches: of the look that ended
-    each stretch; since: of the first look, Unix s."""
+    95 % interval; 0 where no autopilot sampled. unit: of the sums; of: what ran, 'tuple'. batches:
+    of the look that ended each stretch; since: of the first look, Unix s."""
 
     back: AdaptivityReturn
     least: AdaptivityReturn
@@ -43,6 +43,7 @@ class Hindsight(NamedTuple):
     near: float
     error: float
     unit: str
+    of: str
     batches: tuple[int, ...]
     since: float
 
@@ -70,7 +71,7 @@ def look_back_on(looks: Sequence[StoredLook]) -> Hindsight | None:
         return None
     records, is_sampled = [look.record for look in ended], is_piloted(looks[-1].subject)
     prices = on_record(ended, plans)
-    filled = like_filled(prices, _in_moves(records))
+    filled = like_filled(prices, in_moves(records))
     chosen = [plans.index(record["plan"]) for record in records]
     n_tuples, unit = sum(r["ran"][0] for r in records), records[-1]["schema"]["cost_unit"]
     whole = 1 if "/" in unit else n_tuples  # what is no cost of a tuple is told as a mean
@@ -91,6 +92,7 @@ def look_back_on(looks: Sequence[StoredLook]) -> Hindsight | None:
         near=float((np.isfinite(filled) & np.isnan(prices)).mean()),
         error=Z_95 * math.sqrt(float((missed**2).sum())) / whole if is_sampled else 0.0,
         unit=unit.partition("/")[0],
+        of=counted(unit),
         batches=tuple(look.batch for look in ended),
         since=looks[0].time,
     )
@@ -102,24 +104,38 @@ def _costs(
     """float64[T, P] of each stretch, as estimated, at least and at most; and what was measured more
     than predicted, float64[T]. filled: as of ``like_filled``; is_sampled: by an autopilot."""
     own = np.array([record["cost"] for record in records])
-    n_tuples = np.array([record["ran"][0] for record in records], dtype=np.float64)
-    measured = np.array([record["ran"][1] for record in records], dtype=np.float64)
     more = filled - own[:, None]
     likely = guessed(more, chosen)
     shares = np.ones(len(records))
     if is_sampled:
-        at_looks, statistics = own[:, None] + likely, _in_moves(records)
-        shares = stretch_shares(at_looks, statistics, measured / n_tuples, chosen)
+        measured = np.array([record["ran"][1] / record["ran"][0] for record in records])
+        at_looks, statistics = own[:, None] + likely, in_moves(records)
+        shares = stretch_shares(at_looks, statistics, measured, chosen)
     costs, missed = list[NDArray[np.float64]](), list[NDArray[np.float64]]()
     for each in (likely, *guess_bounds(more, _cheapest(records) - own)):
-        over = _over_stretches(own[:, None] + each, shares) * n_tuples[:, None]
-        missed.append(measured - over[np.arange(len(chosen)), chosen])
-        costs.append(np.maximum(0.0, over + missed[-1][:, None]))
+        of_plans, more_than_told = stretch_costs(own[:, None] + each, shares, records, chosen)
+        costs.append(of_plans)
+        missed.append(more_than_told)
     return costs, missed[0]
 
 
-def _in_moves(records: Sequence[Any]) -> NDArray[np.float64]:
-    """float64[T, n], statistics in their usual moves."""
+def stretch_costs(
+    prices: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    records: Sequence[Any],
+    chosen: Sequence[int],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """float64[T, P] of each stretch, that of the plan that ran as measured; and what was measured
+    more than predicted, float64[T]. prices: a tuple, at looks; shares: of ``stretch_shares``."""
+    n_tuples = np.array([record["ran"][0] for record in records], dtype=np.float64)
+    measured = np.array([record["ran"][1] for record in records], dtype=np.float64)
+    over = _over_stretches(prices, shares) * n_tuples[:, None]
+    missed = measured - over[np.arange(len(chosen)), chosen]
+    return np.maximum(0.0, over + missed[:, None]), missed
+
+
+def in_moves(records: Sequence[Any]) -> NDArray[np.float64]:
+    """float64[T, n], statistics of looks in their usual moves."""
     statistics = np.array([record["statistics"] for record in records])
     units = [unit for _, unit in records[-1]["schema"]["statistics"]]
     return statistics / usual_moves(statistics, units)
@@ -244,6 +260,7 @@ def _over_stretches(
 ) -> NDArray[np.float64]:
     """float64[T, P]: a tuple, over whole stretches. shares: of ``stretch_shares``."""
     before = np.concatenate((prices[:1], prices[:-1]))
+    before[shares == 1] = 0.0
     return shares[:, None] * prices + (1 - shares[:, None]) * before
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from dashboard.views.book import Book
 from dashboard.views.planlog import PlanLogEntry
 from storage.tables.rows import StoredLook
 from storage.vocabulary.looks import form_words
 from storage.vocabulary.records import PlanVersion
+
+#: Characters of the name of a plan that is no version.
+_LONGEST: Final = 32
 
 
 class LoggedPlan(NamedTuple):
@@ -26,13 +29,25 @@ class LoggedPlan(NamedTuple):
 
     @property
     def name(self) -> str:
-        """'plan 3', after the version it was first in force as."""
-        return f"plan {self.versions[0]}" if self.versions else f"plan {self.digest[:4]}"
+        """'plan 3', after the version it was first in force as; 'plan b → a', shortened, of a plan
+        that is no version; four digits where nothing else is known."""
+        if self.versions:
+            return f"plan {self.versions[0]}"
+        if self.words.startswith("no "):
+            return self.words
+        is_long = len(self.words) > _LONGEST
+        words = f"{self.words[: _LONGEST - 1]}…" if is_long else self.words
+        return f"plan {words or self.digest[:4]}"
 
     @property
     def text(self) -> str:
         """'a → b → c'."""
         return self.words or " → ".join(self.order) or self.kind
+
+    @property
+    def label(self) -> str:
+        """'plan 3: a → b'; the text alone where the name says nothing else."""
+        return self.words or f"{self.name}: {self.text}"
 
 
 class PlanShare(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from dashboard.components.formats import duration, show, stamp
 from dashboard.components.names import named
-from dashboard.views.decisions import LEVELS, TUPLES, followed
+from dashboard.views.decisions import LEVELS, followed
 from dashboard.views.gaps import Gap, gaps_of
 from dashboard.views.saved import changed
 from storage.tables.rows import DecisionEntry, StoredEvent
@@ -194,7 +194,7 @@ def _cost(entry: DecisionEntry) -> str:
         held, without = show(new, "bytes"), show(old, "bytes")
         return f"; {held} held since, {without} without it, over {n} {how.on}"
     effect, before, after = changed(old, new)
-    basis = f"on {'the same ' * (how.alike == TUPLES.alike)}{n} {how.on}"
+    basis = f"on {'the same ' * (how.alike == f'same {how.per}')}{n} {how.on}"
     if effect == "nothing":
         return f"; it brought nothing ({after} {unit}, as the plan before, {basis})"
     amount = show(abs(old - new), "f2") if abs(old - new) >= 0.01 else f"{abs(old - new):.1g}"

@@ -12,7 +12,14 @@ from typing import Any, Final, NamedTuple
 
 from storage.vocabulary.headroom import DETAIL, Headroom
 from storage.vocabulary.kinds import Verdict
-from storage.vocabulary.planlog import BY_AUTOPILOT, LOOK, RECORD, SUBJECT, SURE_SAVING
+from storage.vocabulary.planlog import (
+    BY_AUTOPILOT,
+    LOOK,
+    RECORD,
+    SUBJECT,
+    SURE_SAVING,
+    counted,
+)
 from storage.vocabulary.records import Decision, Json
 from storage.vocabulary.words import arrows, count, significant
 
@@ -94,7 +101,7 @@ class LookTerms(NamedTuple):
     @property
     def counted(self) -> str:
         """What the unit of cost is of."""
-        return self.cost_unit.partition("/")[2] or "tuple"
+        return counted(self.cost_unit)
 
     @property
     def worth(self) -> float:
@@ -235,7 +242,7 @@ def _next_look(due: int, of: str) -> Headroom:
         f"the next look is due about {count(due)} {of}s after the last one, or once the "
         "statistics leave their region"
     )
-    return Headroom(words, float(due), "tuples", 0.0)
+    return Headroom(words, float(due), f"{of}s", 0.0)
 
 
 def _spoken(unit: str) -> str:

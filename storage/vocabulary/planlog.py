@@ -65,6 +65,11 @@ def is_piloted(subject: str) -> bool:
     return not subject or subject.endswith(BY_AUTOPILOT)
 
 
+def counted(cost_unit: str) -> str:
+    """What runs under plans whose cost is in this unit: 'tuple', 'element' of a pipeline."""
+    return cost_unit.replace(" per ", "/").partition("/")[2] or "tuple"
+
+
 def form_digest(form: Any) -> str:
     """Twelve hexadecimal digits that stand for a plan, or other JSON, the same for equal ones."""
     text = json.dumps(form, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from backend.hosts.in_process import InProcessLaunch
+from backend.hosts.spark.start.launch_settings import LaunchSettings
+from backend.workloads.spec import load_workload
 from dashboard.base import face
 from dashboard.panels.if_not import IfNotAnswer, read_if_not
 from dashboard.systems import FACES
-from storage.store import Reader, open_reader
+from storage.store import Reader, open_engine_writer, open_reader
 from storage.vocabulary.records import Decision, Run
 from tests.contract.test_branches import WORKLOAD, Recorded
 from tests.unit.dashboard_pages.test_if_not_view import decision
@@ -24,6 +27,21 @@ PHASES = """phases = [
   { distribution = "uniform", n_tuples = 2600, selective = ["a2"], permissive = ["a1", "a3"] },
 ]"""
 QUERY = "a1 < 30 and a2 < 30 and a3 < 30"
+PILOTED = f"""
+[streams.S]
+schema = "a1 int, a2 int, a3 int"
+[streams.S.source]
+format = "drift"
+seed = 3
+{PHASES}
+[knobs]
+max_batch_tuples = 400
+profile_prob = 0.5
+no_drop_visit_cost = 1.0
+[queries]
+low = "Select * From S Where {QUERY}"
+mid = "Select * From S Where a1 > 50 and a2 < 60 and a3 < 30"
+"""
 
 
 def drifting(folder: Path) -> Recorded:
@@ -31,6 +49,17 @@ def drifting(folder: Path) -> Recorded:
     face.use(FACES)
     eager = WORKLOAD.replace("[knobs]", EAGER).replace("a1 < 20 and a2 < 60", QUERY)
     return Recorded(folder, re.sub(r"phases = \[.*?\}\]", PHASES, eager, flags=re.DOTALL))
+
+
+def piloted(folder: Path) -> str:
+    """The store of a run whose plan the autopilot changes."""
+    face.use(FACES)
+    path, store = folder / "w.toml", str(folder / "s.db")
+    path.write_text(PILOTED)
+    with open_engine_writer(store) as writer:
+        settings = LaunchSettings("none", folder, folder / "runs", True)
+        assert InProcessLaunch(load_workload(path), writer, settings).execute()
+    return store
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +71,28 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 def reader(recorded: Recorded) -> Iterator[Reader]:
     with open_reader(recorded.store) as found:
         yield found
+
+
+def test_a_switch_of_the_autopilot_is_told_by_later_looks(tmp_path: Path) -> None:
+    """No knob keeps its plan: nothing is replayed. What kept the plan has no other future."""
+    with open_reader(piloted(tmp_path)) as reader:
+        (run,) = reader.runs()
+        rows = reader.decisions(run.id, limit=1000, unit="asc.S")
+        looks = [row.decision for row in rows if row.decision.kind == "look"]
+        answers = {look.seq: read_if_not(reader, run, look, "") for look in looks}
+    switched = [answers[look.seq] for look in looks if look.verdict == "switched"]
+    assert "priced" in {answer.state for answer in switched}
+    for answer in switched:
+        if answer.state == "priced":
+            assert answer.words[0].startswith("This switch ")
+            assert [at for at, _ in answer.recorded] == [at for at, _ in answer.kept]
+            assert (answer.unit, answer.ask, answer.branch) == ("visits", None, "")
+        else:
+            assert answer.words[0].startswith("No look has priced the plan before since.")
+    kept = [answers[look.seq] for look in looks if look.verdict != "switched"]
+    assert {answer.words[0] for answer in kept} == {
+        "It changed nothing: there is no other future to try."
+    }
 
 
 def changes(reader: Reader, run: str) -> list[Decision]:

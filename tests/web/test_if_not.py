@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from storage.store import open_reader
 from tests.contract.test_branches import Recorded
-from tests.contract.test_if_not import changes, drifting
+from tests.contract.test_if_not import changes, drifting, piloted
 from tests.web.conftest import OpenPage, until
 from tests.web.site import served
 
@@ -77,3 +77,20 @@ def test_a_mark_of_the_strip_and_the_headline_offer_it(
     expect(box).to_have_count(0)
     page.locator(".pw-gain-last").get_by_role("button", name="What if it had not?").click()
     expect(box).to_contain_text("After batch ")
+
+
+def test_a_switch_of_the_autopilot_is_told_at_once(open_page: OpenPage, tmp_path: Path) -> None:
+    """By later looks: nothing is replayed, and there is nothing to compare with."""
+    store = piloted(tmp_path)
+    with open_reader(store) as reader:
+        (run,) = reader.runs()
+        rows = reader.decisions(run.id, verdicts=("switched",), limit=99, unit="asc.S")
+        seq = min(row.decision.seq for row in rows if row.decision.kind == "look")
+    with served(store) as url:
+        page = open_page(f"/decisions?run={run.id}&node={seq}&unit=asc.S", site_url=url)
+        page.locator(".pw-dcard").get_by_role("button", name="What if it had not?").click()
+        box = page.locator("#pw-ifnot")
+        expect(box).to_have_attribute("data-state", "priced")
+        expect(box.locator(".pw-ifnot-said")).to_contain_text("This switch")
+        expect(box).to_contain_text("nothing was replayed")
+        expect(box.get_by_role("link")).to_have_count(0)

@@ -29,7 +29,7 @@ from dashboard.views.planlog_plans import LoggedPlan, PlanShare, name_plans
 from dashboard.views.planlog_space import BETWEEN, subject_shown
 from storage.reader import Reader
 from storage.reading.plan_log import looks_of, subjects
-from storage.vocabulary.planlog import AUTOPILOT
+from storage.vocabulary.planlog import AUTOPILOT, counted
 
 _FOOT: Final = "Shaded: what the nearest look of either chose. Hollow: looks of A; filled: of B."
 
@@ -135,7 +135,8 @@ def _logs_to_choose(shown: LogsShown, context: Context) -> Component | str:
 
 
 def _table(pair: PairedLogs) -> RowTable:
-    form, per = form_of(pair.space.cost_unit), with_mu(pair.space.cost_unit)
+    unit = pair.space.cost_unit
+    form, per, ran = form_of(unit), with_mu(unit), counted(unit).capitalize()
     columns = (
         TableColumn("Plan"),
         *(
@@ -144,7 +145,7 @@ def _table(pair: PairedLogs) -> RowTable:
             for column in (
                 TableColumn(f"In {side}"),
                 TableColumn(f"Looks of {side}", "int"),
-                TableColumn(f"Tuples of {side}", "pct"),
+                TableColumn(f"{ran}s of {side}", "pct"),
                 TableColumn(f"Cost in {side}", form, per, "measured between looks"),
             )
         ),
@@ -156,7 +157,7 @@ def _table(pair: PairedLogs) -> RowTable:
 
 
 def _cells(row: PlanShare | None) -> list[CellData]:
-    nothing = "no tuple ran under it between looks"
+    nothing = "nothing ran under it between looks"
     if row is None:
         return [known(None, "not taken there") for _ in range(4)]
     return [row.plan.name, row.n_looks, row.share, known(row.measured, nothing)]

@@ -26,6 +26,8 @@ from dashboard.views.headroom import (
     build_why_not,
 )
 from storage.reader import Reader
+from storage.tables.rows import DecisionEntry
+from storage.vocabulary.planlog import LOOK, SUBJECT
 from storage.vocabulary.records import Unit
 
 #: Evaluations that kept a plan, looked through for the nearest; and those that are listed.
@@ -59,13 +61,41 @@ def read_headroom(reader: Reader, context: Context, units: Sequence[Unit]) -> li
     return build_headroom(entries, titles, context.batch)
 
 
+def build_looks(reader: Reader, context: Context, scope: PanelScope) -> list[HeadroomLine] | None:
+    """Of a unit what its autopilots have to see, and when they look; None before the first look."""
+    entries = reader.decisions(
+        context.run_id, until=context.batch, limit=LOOKED, unit=scope.only, brief=True
+    )
+    looks = dict[str, list[DecisionEntry]]()
+    for entry in entries:
+        if entry.decision.kind == LOOK:
+            looks.setdefault(entry.decision.detail.get(SUBJECT, ""), []).append(entry)
+    lines = [build_headroom(own, {}, context.batch) for _, own in sorted(looks.items())]
+    return [line for own in lines for line in own] or None
+
+
+def looks_panel(name: str, page: str) -> Panel[list[HeadroomLine]]:
+    """What autopilots look for next, on a page of a system."""
+    return Panel(
+        name=name,
+        page=page,
+        title="What the autopilot looks for next",
+        sql=records.LOOKS,
+        build=build_looks,
+        draw=draw,
+        applies=lambda facts: facts.looked,
+        news=_NEWS,
+        unit=True,
+    )
+
+
 def draw(lines: list[HeadroomLine], sheet: Sheet) -> Drawing:
     """A line each, the longer its bar, the nearer."""
     context = sheet.context
     parts: list[Component] = []
     for (of, about), own in groupby(lines, lambda line: (line.of, line.about)):
         if of or about:
-            parts.append(html.H3(" · ".join(filter(None, (of, about and f"pipeline of {about}")))))
+            parts.append(html.H3(" · ".join(filter(None, (of, about)))))
         parts.append(html.Ul([draw_line(line, context) for line in own], className="pw-next"))
     return Drawing(static(html.Div(parts)), table=_table(lines, context), note=_NOTE)
 

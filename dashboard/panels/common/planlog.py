@@ -34,7 +34,7 @@ from dashboard.views.planlog_plans import LoggedPlan
 from dashboard.views.planlog_space import SpacePoint, SpaceView, build_space
 from storage.reader import Reader
 from storage.reading.plan_log import subjects
-from storage.vocabulary.planlog import SAMPLING
+from storage.vocabulary.planlog import SAMPLING, counted
 
 #: Bars of the most important statistics.
 _MOST_BARS: Final = 8
@@ -98,13 +98,14 @@ def _table(view: SpaceView, context: Context) -> Component:
         TableColumn("Measured", form_of(view.cost_unit), per, "until the next look"),
     )
     plans = {plan.place: plan for plan in view.plans}
-    rows = [_row(point, plans[point.place], context) for point in view.points[::-1]]
+    of = counted(view.cost_unit)
+    rows = [_row(point, plans[point.place], context, of) for point in view.points[::-1]]
     return RowTable(
         "Looks, newest first", columns, rows, keys=[p.decision for p in view.points[::-1]]
     )
 
 
-def _row(point: SpacePoint, plan: LoggedPlan, context: Context) -> list[CellData]:
+def _row(point: SpacePoint, plan: LoggedPlan, context: Context, of: str) -> list[CellData]:
     there = jump_to(context, "/decisions", at=point.batch, node=str(point.decision))
     return [
         batch_cell(context, point.batch),
@@ -115,7 +116,7 @@ def _row(point: SpacePoint, plan: LoggedPlan, context: Context) -> list[CellData
         point.x,
         point.y,
         point.predicted,
-        known(point.measured, "no tuple ran under it before the next look"),
+        known(point.measured, f"no {of} ran under it before the next look"),
     ]
 
 

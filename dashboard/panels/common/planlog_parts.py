@@ -101,10 +101,11 @@ def read_plans(
 
 def plan_cell(plan: LoggedPlan, name: str = "") -> dict[str, Any]:
     """A plan in a table: its sign and colour of the figure, and its name, or another one; its order
-    on hover."""
+    and digest on hover."""
     ink = f"pw-glyph pw-plan-ink-{plan.place % N_INKS}"
     sign = SIGNS[plan.place % len(SIGNS)][1]
-    return {"parts": [[sign, ink], [name or plan.name, ""]], "sort": plan.place, "title": plan.text}
+    title = " · ".join(filter(None, (plan.text, plan.digest)))
+    return {"parts": [[sign, ink], [name or plan.name, ""]], "sort": plan.place, "title": title}
 
 
 def batch_cell(context: Context, batch: int) -> CellData:

@@ -38,6 +38,7 @@ from dashboard.views.planlog_hindsight import (
 from dashboard.views.planlog_plans import LoggedPlan, PlanShare, plan_shares
 from dashboard.views.planlog_recurrences import Recurrence, back_words, recurrences
 from storage.reader import Reader
+from storage.vocabulary.planlog import counted
 
 
 class ReturnShown(NamedTuple):
@@ -119,8 +120,8 @@ def _against(share: float) -> str:
 
 def _evidence(back: Hindsight) -> str:
     words = (
-        f"Over {show(back.n_tuples, 'int')} tuples and {show(back.n_looks, 'int')} looks, among "
-        f"the {len(back.plans)} plans that ran; in percent of what was spent. {_prices(back)}"
+        f"Over {show(back.n_tuples, 'int')} {back.of}s and {show(back.n_looks, 'int')} looks, "
+        f"among the {len(back.plans)} plans that ran; in percent of what was spent. {_prices(back)}"
     )
     if not back.error:
         return words
@@ -153,7 +154,7 @@ def _sums(lines: list[SumLine], back: Hindsight) -> Component:
     ]
     own = back.back
     parts = (
-        ("of it the tuples", own.running),
+        (f"of it the {back.of}s", own.running),
         ("of it switching", own.switching),
         ("of it looking", own.deciding),
     )
@@ -191,29 +192,29 @@ def build_shares(reader: Reader, context: Context, scope: PanelScope) -> SharesS
 
 def draw_shares(shown: SharesShown, sheet: Sheet) -> Drawing:
     """A row for each plan."""
-    form = form_of(shown.unit)
+    form, of = form_of(shown.unit), counted(shown.unit)
     columns = (
         TableColumn("Plan"),
-        TableColumn("Share of tuples", "pct"),
+        TableColumn(f"Share of {of}s", "pct"),
         TableColumn("Measured", form, "", "mean, of what ran between looks"),
-        TableColumn("Predicted", form, "", "mean, by the looks that chose it, for the same tuples"),
+        TableColumn("Predicted", form, "", f"mean, by the looks that chose it, for the same {of}s"),
         TableColumn("Looks", "int"),
         TableColumn("Switches", "int", "", "to it"),
         TableColumn("Versions", None, "", "of the plan that this one was in force as"),
         TableColumn("Last look", "int", "batch"),
     )
-    rows = [_share(row, sheet.context) for row in shown.rows]
+    rows = [_share(row, sheet.context, of) for row in shown.rows]
     words = f"Plans, the most used first; costs in {with_mu(shown.unit)}"
     table = RowTable(words, columns, rows, className="pw-log-plans")
-    note = f"of {show(shown.n_tuples, 'int')} tuples that ran between looks"
+    note = f"of {show(shown.n_tuples, 'int')} {of}s that ran between looks"
     note += f" of {shown.range}" if shown.range else ""
     return Drawing(table, note=note)
 
 
-def _share(row: PlanShare, context: Context) -> list[CellData]:
-    nothing = "no tuple ran under it between looks"
+def _share(row: PlanShare, context: Context, of: str) -> list[CellData]:
+    nothing = f"no {of} ran under it between looks"
     return [
-        {**plan_cell(row.plan), "sub": row.plan.text},
+        {**plan_cell(row.plan), "sub": "" if row.plan.words else row.plan.text},
         {"text": row.share, "bar": row.share},
         known(row.measured, nothing),
         known(row.predicted, nothing),

@@ -7,6 +7,7 @@ from typing import Final
 
 from dashboard.base.face import Face
 from dashboard.pages.contract import Page
+from dashboard.panels.common.headroom import looks_panel
 from dashboard.systems.amri import (
     bits,
     changes,
@@ -37,6 +38,7 @@ FACE: Final = Face(
     panels=(
         hub.PANEL,
         bits.PANEL,
+        looks_panel("index-looks", bits.PAGE),
         tried.PANEL,
         lattice.PANEL,
         regret.PANEL,

@@ -192,9 +192,10 @@ def test_a_kept_plan_tells_what_the_other_would_have_saved() -> None:
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
+        ("look", "n = 4\u2009000 tuples · 800 of them sampled"),
         ("rearrange", "n = 4\u2009000 tuples · 800 of them sampled"),
         ("chains", "n = 4\u2009000 tuples · 800 operator steps"),
-        ("probe order", "n = 4\u2009000 elements of the join · 800 profiled elements"),
+        ("probe order", "n = 4\u2009000 elements · 800 profiled elements"),
     ],
 )
 def test_samples_are_called_what_they_are(kind: str, words: str) -> None:
@@ -202,6 +203,11 @@ def test_samples_are_called_what_they_are(kind: str, words: str) -> None:
     assert card.sample_words == words
     basis = words.rpartition("800 ")[2].replace("of them sampled", "sampled tuples")
     assert card.saved_words.endswith(f"(estimated on 250 {basis})")
+    look = an_entry(an_outcome(), kind="look", detail={"cost_unit": "probes per element"})
+    card = build_card(look, [], [])
+    assert card.sample_words == "n = 4\u2009000 elements · 800 of them sampled"
+    assert "per 1 000 elements (estimated on 250 sampled elements)" in card.saved_words
+    assert {"old order, same elements"} < {cost.label for cost in card.costs}
     more = build_card(an_entry(n_sample=9000), [], [])
     assert more.sample_words == "n = 4\u2009000 tuples · 9\u2009000 sampled tuples"
 

@@ -74,8 +74,8 @@ def test_each_unit_and_pipeline_has_its_own() -> None:
     lines = build_headroom(found, {"u1": "Filters", "u2": "Joins"})
     assert [(one.of, one.about, one.seq) for one in lines] == [
         ("Filters", "", 9),
-        ("Joins", "R", 4),
-        ("Joins", "S", 3),
+        ("Joins", "pipeline of R", 4),
+        ("Joins", "pipeline of S", 3),
     ]
 
 

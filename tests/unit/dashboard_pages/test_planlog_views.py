@@ -294,6 +294,8 @@ def test_a_look_tells_its_four_terms() -> None:
     assert terms_words({"cost_unit": "visits per tuple", "plan_log": record}) == (
         "surely 0.250 visits/tuple × 8\u2009000 tuples to come, against 100 to switch + 10 to look"
     )
+    of_join = terms_words({"cost_unit": "probes per element", "plan_log": record})
+    assert "0.250 probes/element × 8\u2009000 elements to come" in of_join
     nothing = look(1, "west", "ab", "ab", rival=None, saving=None, dwell=1.0)
     assert terms_words({"plan_log": nothing.record}) == terms_words({}) == terms_words(None) == ""
 
@@ -352,7 +354,7 @@ def test_the_page_shows_the_logs_of_a_network_subject_by_subject(tmp_path: Path)
         assert "One plan ran so far, so there is nothing to compare it with." in seen
         caches = looks_of(reader, "r1", None, joins_run.UNIT, 99, "a and b and c: caches")
         named = name_plans(caches, [], Book())
-        assert "no caches" in {plan.text for plan in named.values()}
+        assert "no caches" in {plan.name for plan in named.values()}
 
 
 def test_a_return_that_too_few_prices_are_known_for_is_not_told() -> None:
