@@ -18,6 +18,8 @@ from storage.vocabulary.planlog import BY_AUTOPILOT, LOOK, SUBJECT
 from storage.vocabulary.records import Decision
 
 _CHANGED: Final = "It has just changed: the next evaluation says what would change it again"
+#: A lesser gap would be shown as none.
+_LEAST_SHOWN: Final = 0.0005
 _PINNED: Final = "It is pinned: nothing that is measured changes it"
 _UNASKED: Final = (
     "Nothing was evaluated so far: there is no other plan to choose, or too little came"
@@ -199,7 +201,7 @@ def _by_inequality(decision: Decision, titles: Mapping[str, str]) -> HeadroomLin
         far = f"must change by {show(rhs, 'pct')} since the last arrangement"
         words = f"{metric.removeprefix(CHANGE_OF)} {far}, so far by {show(lhs, 'pct')}"
         line = _line(decision, titles, Headroom(words, gap, "", near))
-        return line._replace(missing=show(gap, "pct"))
+        return line._replace(missing=show(gap, "pct") if gap >= _LEAST_SHOWN else "under 0.1 %")
     sign = sign_of(decision.relation)
     words = f"{metric} {sign} {show(rhs, 'f3')} would change it, now {show(lhs, 'f3')}"
     return _line(decision, titles, Headroom(words, gap, "", near))

@@ -43,7 +43,7 @@ _COLUMNS: Final = (
 
 def subjects(store: Readable, run_id: str, unit: str | None) -> list[str]:
     """What is decided in the logs of a unit, or of all: '' by the only autopilot of its unit, else
-    by name."""
+    by name; that of most plans first."""
     with store.reading() as connection:
         return PlanLogs(connection, run_id, unit).subjects
 

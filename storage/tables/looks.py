@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from operator import eq
@@ -134,8 +135,14 @@ class PlanLogs:
 
     @property
     def subjects(self) -> list[str]:
-        """What is decided in them, each once; '' of the only autopilot of a unit."""
-        return sorted({row.schema.get(SUBJECT, "") for row in self._rows.values()})
+        """What is decided in them, each once, of most plans first; '' of the only autopilot of a
+        unit."""
+        plans = select(_PLANS.c.log_id).where(_PLANS.c.log_id.in_(self._rows))
+        n_plans = Counter(self._connection.scalars(plans))
+        of_subject = Counter[str]()
+        for id, row in self._rows.items():
+            of_subject[row.schema.get(SUBJECT, "")] += n_plans[id]
+        return sorted(of_subject, key=lambda subject: (-of_subject[subject], subject))
 
     @property
     def units(self) -> set[str]:

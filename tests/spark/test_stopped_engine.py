@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pytest
 from sqlalchemy import create_engine, text
+from sqlalchemy.exc import OperationalError
 
 from backend.launch.cli import EXIT_USAGE
 from storage.store import open_reader
@@ -37,17 +38,31 @@ def add(folder: Path, number: int) -> None:
     hidden.rename(folder / f"{number:03d}.csv")
 
 
-def age(store: Path) -> None:
-    """Let the run's last sign of life be an hour old."""
-    engine = create_engine(f"sqlite:///{store}")
-    with engine.begin() as connection:
-        connection.execute(text(f"UPDATE runs SET heartbeat_at = heartbeat_at - {HOUR_S}"))
-    engine.dispose()
+def age(store: Path) -> bool:
+    """Let the run's last sign of life be an hour old; False while somebody writes."""
+    engine = create_engine(f"sqlite:///{store}", connect_args={"timeout": 0.2})
+    try:
+        with engine.begin() as connection:
+            connection.execute(text(f"UPDATE runs SET heartbeat_at = heartbeat_at - {HOUR_S}"))
+    except OperationalError as error:
+        if "locked" not in str(error):
+            raise
+        return False
+    finally:
+        engine.dispose()
+    return True
+
+
+def stop_for_an_hour(live: Live) -> None:
+    """Stop the engine where it does not write: what it holds nobody else can change."""
+    os.killpg(live.process.pid, signal.SIGSTOP)
+    while not age(live.store):
+        os.killpg(live.process.pid, signal.SIGCONT)
+        os.killpg(live.process.pid, signal.SIGSTOP)
 
 
 def check_a_second_start_is_refused(live: Live, folder: Path, options: tuple[str, ...]) -> None:
-    os.killpg(live.process.pid, signal.SIGSTOP)
-    age(live.store)
+    stop_for_an_hour(live)
     second = backend(str(folder / "w.toml"), "--once", "--store", str(live.store), *options)
     os.killpg(live.process.pid, signal.SIGCONT)
     assert second.returncode == EXIT_USAGE, second.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 
 import pytest
@@ -75,7 +76,8 @@ def test_a_switch_of_a_route_glides_while_the_run_goes_on(
     run.write()
     expect(page.locator('#pw-eddy-hub li[data-origin="S"] button')).to_contain_text("S → U → T")
     until(page, "window.glides > 0")
-    assert page.evaluate(PATHS) != before
+    drawn = json.dumps(before, separators=(",", ":"))
+    until(page, f"JSON.stringify({PATHS}) !== {json.dumps(drawn)}")
 
 
 def test_the_table_has_price_share_and_alternatives(open_page: OpenPage) -> None:

@@ -48,7 +48,7 @@ from storage.vocabulary.planlog import KEEP_EVERY, OMITTED
 from storage.vocabulary.records import Event
 
 #: What a switch costs where plans do not say it (``SwitchPrices``), and a look, in tuples of input
-#: under the plan in force. Counted, not timed: a run decided again from its record decides the same.
+#: under the plan in force. Counted, not timed: a run that is decided again decides the same.
 SWITCH_TUPLES: Final = 1_000
 LOOK_TUPLES: Final = 200
 #: Sampled tuples that a search goes by, at most.

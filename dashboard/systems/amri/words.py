@@ -99,7 +99,15 @@ GROUPS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("configurations_used", "migrating_share"), STORE),
 }
 #: Turned most.
-FIRST: Final = ("router", "access", "index_bits", "tuning_schedule", "selection", "migration")
+FIRST: Final = (
+    "router",
+    "access",
+    "index_bits",
+    "tuning_schedule",
+    "selection",
+    "migration",
+    "policy",
+)
 #: What holds memory without a bid for it.
 HOLDS: Final = {"stem": HeldMemory("state_tuples", "tuples")}
 #: Routes stay by one knob, bits by another.

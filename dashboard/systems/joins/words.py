@@ -55,7 +55,7 @@ CHOSEN: Final[Mapping[str, str]] = {
     "caching": "cost of the join",
 }
 #: Turned most.
-FIRST: Final = ("scheduler", "join_order", "caching", "pool_bytes")
+FIRST: Final = ("scheduler", "join_order", "caching", "pool_bytes", "policy")
 CACHES: Final = Ratio(
     "cached_cost",
     "plain_cost",
