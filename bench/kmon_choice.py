@@ -1,9 +1,11 @@
 """What the choice of constraints keeps in memory, beside the best set of each phase of a stream.
 
-Each set is run by itself over a whole stream, k estimated, nothing lost: all sets of four
-constraints; of more those that a climb comes by, one constraint more or less at a time, from none,
-from all and from what was chosen. The best of each phase are then run in turns, at the moments that
-nobody but the bench knows. Time counts nothing here: bytes are the same in every run.
+Bytes are of the tuples held, and of what constraints in use take themselves, as it is priced. Each
+set is run by itself over a whole stream, k estimated, nothing lost: all sets of four constraints;
+of more those that a climb comes by, one constraint more or less at a time, from all and from what
+was chosen. The best of each phase are then run in turns, at the moments that nobody but the bench
+knows. Each change is then left out by itself: the set before it stays until the next. Time counts
+nothing here: bytes are the same in every run.
 """
 
 from __future__ import annotations
@@ -16,9 +18,12 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from backend.adaptive.core import Evaluations
+from backend.operators.network.core.blocks import Block
 from backend.operators.network.kmon.tuning import ConstraintTuning, KMonTuning
 from backend.systems.kmon.candidates import ConstrainedJoin
+from backend.systems.kmon.evidence import Evidence
 from backend.systems.kmon.join import AdaptedKMon
+from backend.systems.kmon.pricing import Pricing
 from backend.workloads.adhering import (
     S1,
     ArrivingTuples,
@@ -30,6 +35,7 @@ from backend.workloads.adhering import (
     scrambled,
     varying,
 )
+from bench.experiments.kmon_combining import LINKS, links_rates, links_trace
 from bench.experiments.kmon_monitoring import KNOTS
 from bench.experiments.kmon_running import (
     GRAPH_A,
@@ -38,14 +44,17 @@ from bench.experiments.kmon_running import (
     JOIN,
     BenchKMon,
     BenchQuery,
+    StretchOutcome,
     stretches,
 )
+from bench.experiments.kmon_sizes import KMonSizes
 
 Set = frozenset[str]
-#: Tuples of a window, of a batch, and of a stream; k of what does not change.
+#: Tuples of a window and of a stream, and its batches; those of the start, in which windows fill
+#: and nothing is known; k of what does not change.
 _WINDOW: Final = 5_000
-_BATCH: Final = 4_000
-_TUPLES: Final = 360_000
+_TUPLES: Final = 180_000
+_BATCHES, _START = 60, 10
 _K: Final = 500
 #: k of RIDS in turns, on either side of where RIDS beside CA stops paying (Fig. 6.18); shares of
 #: the children that pass the filter in turns; so many phases.
@@ -54,6 +63,8 @@ _SHARES: Final = (0.95, 0.05)
 _PHASES: Final = 6
 #: Where k of Fig. 6.11 begins to rise, or drop, or stays.
 _ENDS: Final = (0.2, 0.35, 0.45, 0.6, 0.7, 0.85, 1.0)
+#: Changes of a stream that are printed.
+_TOLD: Final = 3
 #: Constraints of which all sets are run.
 _ALL_SETS: Final = 4
 
@@ -67,53 +78,91 @@ class ChoiceStream(NamedTuple):
     ends: tuple[float, ...] = (1.0,)
 
 
+class Change(NamedTuple):
+    """A set that was taken up at a batch. kept: bytes held more, in all of the stream, than with
+    the set before until the next change; a share of what the best sets hold."""
+
+    batch: int
+    before: Set
+    after: Set
+    kept: float
+
+
+class _Run:
+    """A stream under sets. n_bytes: at the end of each batch."""
+
+    def __init__(self, query: BenchQuery) -> None:
+        self._join = BenchKMon(query, KMonTuning())
+        self.view = ConstrainedJoin.of(self._join.plan, JOIN)
+        self._seen, self.n_bytes = Evidence.of(self.view), list[float]()
+
+    def step(
+        self, until: int, inputs: Sequence[Block], tuning: KMonTuning, used: Set
+    ) -> StretchOutcome:
+        """A batch."""
+        self._join.tuning = tuning
+        ran = self._join.stretch(inputs, until)
+        self._seen.take(self.view, ran.profile, {}, tuning.window)
+        kept = {
+            key: ran.profile.constraints[candidate.id].kept
+            for key, candidate in self.view.candidates.items()
+            if key in used and candidate.id in ran.profile.constraints
+        }
+        pricing = Pricing(self.view, self._seen, used, frozenset(), kept, "never")
+        self.n_bytes.append(ran.n_bytes + sum(map(pricing.bookkeeping, used)))
+        return ran
+
+
 class ChoiceBench:
     """Runs over one stream. phase: of each batch; held: by set, bytes at the end of each batch."""
 
     def __init__(self, stream: ChoiceStream) -> None:
         self._query, n = stream.query, len(stream.trace.streams)
-        self._batches = list(stretches(stream.trace, stream.query.graph.n, _BATCH))
+        self._batches = list(stretches(stream.trace, stream.query.graph.n, -(-n // _BATCHES)))
         ends = np.array([until for until, _ in self._batches])
         self.phase = np.searchsorted(np.round(np.array(stream.ends) * n), ends)
-        self.view = ConstrainedJoin.of(BenchKMon(stream.query, KMonTuning()).plan, JOIN)
-        self._weights = np.diff(ends, prepend=0)
+        self.view = _Run(stream.query).view
         self.held: dict[Set, Floats] = {}
 
-    def mean(self, held: Floats, phase: int | None = None) -> float:
-        """Of bytes, in a phase or in all of the stream."""
-        which = np.ones(len(held), bool) if phase is None else self.phase == phase
-        return float(np.average(held[which], weights=self._weights[which]))
+    def mean(self, held: Floats, phase: int) -> float:
+        """Of bytes, in a phase."""
+        return float(held[self.phase == phase].mean())
 
-    def in_turns(self, sets: Sequence[Set]) -> Floats:
-        """Bytes held with a set in each phase, all of them being watched."""
-        bench, held = BenchKMon(self._query, KMonTuning()), []
-        watched = frozenset[str]().union(*sets)
+    def under(self, sets: Sequence[Set]) -> Floats:
+        """Bytes held with a set in each batch, all of them being watched."""
+        run, watched = _Run(self._query), frozenset[str]().union(*sets)
         ids = {key: self.view.candidates[key].id for key in watched}
-        for (until, inputs), phase in zip(self._batches, self.phase, strict=True):
-            constraints = [ConstraintTuning(id, key in sets[phase]) for key, id in ids.items()]
-            bench.tuning = KMonTuning(tuple(constraints))
-            held.append(bench.stretch(inputs, until).n_bytes)
-        return np.array(held, np.float64)
+        for (until, inputs), used in zip(self._batches, sets, strict=True):
+            constraints = [ConstraintTuning(id, key in used) for key, id in ids.items()]
+            run.step(until, inputs, KMonTuning(tuple(constraints)), used)
+        return np.array(run.n_bytes)
 
     def always(self, used: Collection[str]) -> Floats:
         """Bytes held with one set."""
         key = frozenset(used)
         if key not in self.held:
-            self.held[key] = self.in_turns([key] * (1 + int(self.phase[-1])))
+            self.held[key] = self.under([key] * len(self._batches))
         return self.held[key]
 
     def chosen(self) -> tuple[Floats, list[Set]]:
-        """Bytes held with what was chosen, and the set of each batch, and of the one to come."""
-        bench, held = BenchKMon(self._query, KMonTuning()), []
-        join = AdaptedKMon(self.view, Evaluations())
-        sets = [join.used]
+        """Bytes held with what was chosen, and the set of each batch."""
+        run, join = _Run(self._query), AdaptedKMon(self.view, Evaluations())
+        sets = []
         for batch, (until, inputs) in enumerate(self._batches):
-            bench.tuning = join.tuning
-            ran = bench.stretch(inputs, until)
-            held.append(ran.n_bytes)
-            join.observe(batch, replace(ran.profile, monitor_ns=0))
             sets.append(join.used)
-        return np.array(held, np.float64), sets
+            ran = run.step(until, inputs, join.tuning, join.used)
+            join.observe(batch, replace(ran.profile, monitor_ns=0))
+        return np.array(run.n_bytes), sets
+
+    def changes(self, sets: Sequence[Set], least: float) -> Iterator[Change]:
+        """What each change but the first did. least: bytes that the best sets keep, of all
+        batches."""
+        at = [k for k in range(1, len(sets)) if sets[k] != sets[k - 1]]
+        kept = self.under(sets).sum()
+        for begin, end in pairwise([*at[1:], len(sets)]):
+            before = [sets[begin - 1]] * (end - begin)
+            without = self.under([*sets[:begin], *before, *sets[end:]]).sum()
+            yield Change(begin, sets[begin - 1], sets[begin], float(kept - without) / least)
 
     def best(self, phase: int, starts: Sequence[Collection[str]]) -> Set:
         """The set that keeps least in a phase."""
@@ -143,7 +192,7 @@ class ChoiceBench:
 
 def streams(tuples: int = _TUPLES, seed: int = 1) -> Iterator[ChoiceStream]:
     """Those of Fig. 6.11 to 6.18: k that changes, k that stays, constraints that get in each
-    other's way in turns, filters that change."""
+    other's way in turns, filters that change; the links of §6.1."""
     rng = np.random.default_rng(seed)
     trace = referring(tuples, varying(KNOTS, tuples / 7), rng)
     yield ChoiceStream("RIDS, k changes", BenchQuery(GRAPH_A, _WINDOW), trace, _ENDS)
@@ -158,6 +207,8 @@ def streams(tuples: int = _TUPLES, seed: int = 1) -> Iterator[ChoiceStream]:
     yield ChoiceStream("CA and RIDS in turns", few, _joined(tuples, _KS, rng), turns)
     filtered = _filtered(_joined(tuples, (200,), rng), rng)
     yield ChoiceStream("filters in turns", BenchQuery(GRAPH_C, _WINDOW), filtered, turns)
+    rates = links_rates(KMonSizes(scale=0))
+    yield ChoiceStream("links", LINKS, links_trace(seed, rates))
 
 
 def _joined(tuples: int, ks: Sequence[int], rng: np.random.Generator) -> ArrivingTuples:
@@ -177,22 +228,39 @@ def _filtered(trace: ArrivingTuples, rng: np.random.Generator) -> ArrivingTuples
 
 def main(tuples: int = _TUPLES) -> None:
     """Print a line for each stream."""
-    print("\nThe choice: bytes over those of the best set of each phase, whenever it was taken up")
+    print(
+        "\nThe choice: bytes over those of the best set of each phase, in all and after the start; "
+        "changes, and those that kept more than the set before would have"
+    )
     for stream in streams(tuples):
-        bench = ChoiceBench(stream)
-        held, sets = bench.chosen()
-        phases = range(1 + int(bench.phase[-1]))
-        ends = [sets[np.flatnonzero(bench.phase == phase)[-1]] for phase in phases]
-        best = [bench.best(k, [(), bench.view.candidates, ends[k]]) for k in phases]
-        least = np.stack([bench.always(best[phase]) for phase in bench.phase])
-        free = bench.mean(np.diagonal(least))
-        single = min(bench.mean(of) for of in bench.held.values())
-        ratios = {
-            "chosen": bench.mean(held),
-            "in turns": bench.mean(bench.in_turns(best)),
-            "one set": single,
-            "none": bench.mean(bench.always(())),
-        }
-        told = ", ".join(f"{name} {value / free:.3f}" for name, value in ratios.items())
-        n = sum(old != new for old, new in pairwise(sets))
-        print(f"{stream.name:22} {told}; {n} switches of {len(held)} batches")
+        tell_choice(stream.name, ChoiceBench(stream))
+
+
+def tell_choice(name: str, bench: ChoiceBench) -> None:
+    """Print the line of a stream, and its worst changes."""
+    held, sets = bench.chosen()
+    phases = range(1 + int(bench.phase[-1]))
+    ends = [sets[np.flatnonzero(bench.phase == phase)[-1]] for phase in phases]
+    best = [bench.best(k, [bench.view.candidates, ends[k]]) for k in phases]
+    least = np.diagonal(np.stack([bench.always(best[phase]) for phase in bench.phase]))
+    late = slice(_START, None)
+    single = min(bench.held.values(), key=lambda of: float(of[late].sum()))
+    of = {
+        "chosen": held,
+        "in turns": bench.under([best[phase] for phase in bench.phase]),
+        "one set": single,
+        "none": bench.always(()),
+    }
+    ratios = ", ".join(
+        f"{way} {held.sum() / least.sum():.3f} {held[late].sum() / least[late].sum():.3f}"
+        for way, held in of.items()
+    )
+    changes = list(bench.changes(sets, float(least.sum())))
+    lost = sorted((each for each in changes if each.kept > 0), key=lambda each: -each.kept)
+    print(
+        f"{name:22} {ratios}; {len(changes)} changes of {len(held)} batches, {len(lost)} kept more:"
+        f" {sum(each.kept for each in lost):.3f}"
+    )
+    for each in lost[:_TOLD]:
+        before, after = (" ".join(sorted(used)) or "none" for used in (each.before, each.after))
+        print(f"{'':22} {each.kept:.3f} at batch {each.batch}: {before} -> {after}")
