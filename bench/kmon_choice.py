@@ -78,7 +78,7 @@ class ChoiceStream(NamedTuple):
     ends: tuple[float, ...] = (1.0,)
 
 
-class Change(NamedTuple):
+class SetChange(NamedTuple):
     """A set that was taken up at a batch. kept: bytes held more, in all of the stream, than with
     the set before until the next change; a share of what the best sets hold."""
 
@@ -86,6 +86,14 @@ class Change(NamedTuple):
     before: Set
     after: Set
     kept: float
+
+
+class Chosen(NamedTuple):
+    """What was chosen, by batch. held: bytes at its end; tunings: what was used and watched."""
+
+    held: Floats
+    sets: list[Set]
+    tunings: list[KMonTuning]
 
 
 class _Run:
@@ -130,11 +138,24 @@ class ChoiceBench:
 
     def under(self, sets: Sequence[Set]) -> Floats:
         """Bytes held with a set in each batch, all of them being watched."""
-        run, watched = _Run(self._query), frozenset[str]().union(*sets)
-        ids = {key: self.view.candidates[key].id for key in watched}
-        for (until, inputs), used in zip(self._batches, sets, strict=True):
-            constraints = [ConstraintTuning(id, key in used) for key, id in ids.items()]
-            run.step(until, inputs, KMonTuning(tuple(constraints)), used)
+        watched = frozenset[str]().union(*sets)
+        ids = tuple(self.view.candidates[key].id for key in watched)
+        tuning = KMonTuning(tuple(ConstraintTuning(id, is_used=False) for id in ids))
+        return self._tuned([self._using(tuning, used) for used in sets], sets)
+
+    def _using(self, tuning: KMonTuning, used: Set) -> KMonTuning:
+        """With a set, which is watched; others as they were."""
+        ids = {self.view.candidates[key].id for key in used}
+        constraints = (
+            replace(each, is_used=each.id in ids, is_watched=each.id in ids or each.is_watched)
+            for each in tuning.constraints
+        )
+        return replace(tuning, constraints=tuple(constraints))
+
+    def _tuned(self, tunings: Sequence[KMonTuning], sets: Sequence[Set]) -> Floats:
+        run = _Run(self._query)
+        for (until, inputs), tuning, used in zip(self._batches, tunings, sets, strict=True):
+            run.step(until, inputs, tuning, used)
         return np.array(run.n_bytes)
 
     def always(self, used: Collection[str]) -> Floats:
@@ -144,25 +165,31 @@ class ChoiceBench:
             self.held[key] = self.under([key] * len(self._batches))
         return self.held[key]
 
-    def chosen(self) -> tuple[Floats, list[Set]]:
-        """Bytes held with what was chosen, and the set of each batch."""
+    def chosen(self) -> Chosen:
+        """The choice at work."""
         run, join = _Run(self._query), AdaptedKMon(self.view, Evaluations())
-        sets = []
+        sets, tunings = [], []
         for batch, (until, inputs) in enumerate(self._batches):
             sets.append(join.used)
+            tunings.append(join.tuning)
             ran = run.step(until, inputs, join.tuning, join.used)
             join.observe(batch, replace(ran.profile, monitor_ns=0))
-        return np.array(run.n_bytes), sets
+        return Chosen(np.array(run.n_bytes), sets, tunings)
 
-    def changes(self, sets: Sequence[Set], least: float) -> Iterator[Change]:
-        """What each change but the first did. least: bytes that the best sets keep, of all
+    def changes(self, chosen: Chosen, least: float) -> Iterator[SetChange]:
+        """What each change but the first did. least: bytes that the best sets hold, of all
         batches."""
+        sets, tunings = chosen.sets, chosen.tunings
         at = [k for k in range(1, len(sets)) if sets[k] != sets[k - 1]]
-        kept = self.under(sets).sum()
         for begin, end in pairwise([*at[1:], len(sets)]):
-            before = [sets[begin - 1]] * (end - begin)
-            without = self.under([*sets[:begin], *before, *sets[end:]]).sum()
-            yield Change(begin, sets[begin - 1], sets[begin], float(kept - without) / least)
+            before = sets[begin - 1]
+            kept = [self._using(tuning, before) for tuning in tunings[begin:end]]
+            without = self._tuned(
+                [*tunings[:begin], *kept, *tunings[end:]],
+                [*sets[:begin], *[before] * (end - begin), *sets[end:]],
+            )
+            more = float(chosen.held.sum() - without.sum())
+            yield SetChange(begin, before, sets[begin], more / least)
 
     def best(self, phase: int, starts: Sequence[Collection[str]]) -> Set:
         """The set that keeps least in a phase."""
@@ -238,7 +265,8 @@ def main(tuples: int = _TUPLES) -> None:
 
 def tell_choice(name: str, bench: ChoiceBench) -> None:
     """Print the line of a stream, and its worst changes."""
-    held, sets = bench.chosen()
+    chosen = bench.chosen()
+    held, sets, _ = chosen
     phases = range(1 + int(bench.phase[-1]))
     ends = [sets[np.flatnonzero(bench.phase == phase)[-1]] for phase in phases]
     best = [bench.best(k, [bench.view.candidates, ends[k]]) for k in phases]
@@ -255,7 +283,7 @@ def tell_choice(name: str, bench: ChoiceBench) -> None:
         f"{way} {held.sum() / least.sum():.3f} {held[late].sum() / least[late].sum():.3f}"
         for way, held in of.items()
     )
-    changes = list(bench.changes(sets, float(least.sum())))
+    changes = list(bench.changes(chosen, float(least.sum())))
     lost = sorted((each for each in changes if each.kept > 0), key=lambda each: -each.kept)
     print(
         f"{name:22} {ratios}; {len(changes)} changes of {len(held)} batches, {len(lost)} kept more:"

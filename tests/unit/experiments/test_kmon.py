@@ -10,7 +10,7 @@ import pytest
 import run
 from backend.operators.network.joins.join_tuning import JoinTuning
 from backend.operators.network.kinds.joins import JoinOp
-from backend.operators.network.kmon.tuning import ConstraintId, KMonTuning
+from backend.operators.network.kmon.tuning import ConstraintId, ConstraintTuning, KMonTuning
 from backend.workloads.adhering import (
     S1,
     S2,
@@ -83,7 +83,7 @@ def test_constraints_that_only_keep_parents_longer_are_not_chosen() -> None:
     """Fig. 6.13: beside CA, RIDS lets go what No refutes, and leaves its keys."""
     ca = next(each for each in kmon_choice.streams(60_000) if each.name == "CA, k changes")
     bench = kmon_choice.ChoiceBench(ca)
-    held, sets = bench.chosen()
+    held, sets, _ = bench.chosen()
     best = bench.always({"CA 0.0", "CA 1.0"})
     both = bench.always({"CA 0.0", "CA 1.0", "RIDS 0 2", "RIDS 1 2"})
     late = slice(20, None)
@@ -92,12 +92,16 @@ def test_constraints_that_only_keep_parents_longer_are_not_chosen() -> None:
 
 
 def test_what_a_change_kept_is_beside_the_set_before(capsys: pytest.CaptureFixture[str]) -> None:
-    turns = next(each for each in kmon_choice.streams(24_000) if each.name == "OAC")
-    bench = kmon_choice.ChoiceBench(turns)
-    sets = [frozenset[str]()] * 30 + [frozenset({"OAP 0.0"})] * 20 + [frozenset[str]()] * 10
-    (change,) = bench.changes(sets, 1.0)
-    kept = bench.under(sets).sum() - bench.under([*sets[:50], *sets[49:50] * 10]).sum()
-    assert change == (50, sets[49], sets[50], kept)
-    assert kept > 0, "none at all keeps more"
+    oac = next(each for each in kmon_choice.streams(24_000) if each.name == "OAC")
+    bench = kmon_choice.ChoiceBench(oac)
+    none, some = frozenset[str](), frozenset({"OAP 0.0"})
+    sets = [none] * 10 + [some] * 40 + [none] * 10
+    watched = KMonTuning((ConstraintTuning(bench.view.candidates["OAP 0.0"].id, is_used=False),))
+    used = KMonTuning((ConstraintTuning(bench.view.candidates["OAP 0.0"].id),))
+    chosen = kmon_choice.Chosen(bench.under(sets), sets, [used if of else watched for of in sets])
+    (change,) = bench.changes(chosen, 1.0)
+    kept = chosen.held.sum() - bench.under([*sets[:50], *[some] * 10]).sum()
+    assert change == (50, some, none, kept)
+    assert kept > 0, "none at all holds more"
     kmon_choice.tell_choice("OAC", bench)
     assert "changes of 60 batches" in capsys.readouterr().out
