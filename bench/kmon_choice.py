@@ -67,6 +67,9 @@ _ENDS: Final = (0.2, 0.35, 0.45, 0.6, 0.7, 0.85, 1.0)
 _TOLD: Final = 3
 #: Constraints of which all sets are run.
 _ALL_SETS: Final = 4
+#: The most of which a climb is made; of more the sets that were chosen are run, and no change is
+#: left out.
+_CLIMBED: Final = 8
 
 
 class ChoiceStream(NamedTuple):
@@ -88,7 +91,7 @@ class SetChange(NamedTuple):
     kept: float
 
 
-class Chosen(NamedTuple):
+class ChosenSets(NamedTuple):
     """What was chosen, by batch. held: bytes at its end; tunings: what was used and watched."""
 
     held: Floats
@@ -165,7 +168,7 @@ class ChoiceBench:
             self.held[key] = self.under([key] * len(self._batches))
         return self.held[key]
 
-    def chosen(self) -> Chosen:
+    def chosen(self) -> ChosenSets:
         """The choice at work."""
         run, join = _Run(self._query), AdaptedKMon(self.view, Evaluations())
         sets, tunings = [], []
@@ -174,13 +177,13 @@ class ChoiceBench:
             tunings.append(join.tuning)
             ran = run.step(until, inputs, join.tuning, join.used)
             join.observe(batch, replace(ran.profile, monitor_ns=0))
-        return Chosen(np.array(run.n_bytes), sets, tunings)
+        return ChosenSets(np.array(run.n_bytes), sets, tunings)
 
-    def changes(self, chosen: Chosen, least: float) -> Iterator[SetChange]:
+    def changes(self, chosen: ChosenSets, least: float) -> Iterator[SetChange]:
         """What each change but the first did. least: bytes that the best sets hold, of all
         batches."""
         sets, tunings = chosen.sets, chosen.tunings
-        at = [k for k in range(1, len(sets)) if sets[k] != sets[k - 1]]
+        at = changed_at(sets)
         for begin, end in pairwise([*at[1:], len(sets)]):
             before = sets[begin - 1]
             kept = [self._using(tuning, before) for tuning in tunings[begin:end]]
@@ -200,10 +203,10 @@ class ChoiceBench:
                 frozenset(keys[k] for k in places if n >> k & 1) for n in range(1 << len(keys))
             )
             return min(every, key=lambda used: self._worth(used, phase))
-        return min(
-            (self._climbed(frozenset(start), phase) for start in starts),
-            key=lambda used: self._worth(used, phase),
-        )
+        tops = [frozenset(start) for start in starts]
+        if len(keys) <= _CLIMBED:
+            tops = [self._climbed(start, phase) for start in tops]
+        return min(tops, key=lambda used: self._worth(used, phase))
 
     def _climbed(self, used: Set, phase: int) -> Set:
         while True:
@@ -215,6 +218,11 @@ class ChoiceBench:
 
     def _worth(self, used: Set, phase: int) -> tuple[float, int]:
         return round(self.mean(self.always(used), phase), 3), len(used)
+
+
+def changed_at(sets: Sequence[Set]) -> list[int]:
+    """The batches from which another set was used."""
+    return [k for k in range(1, len(sets)) if sets[k] != sets[k - 1]]
 
 
 def streams(tuples: int = _TUPLES, seed: int = 1) -> Iterator[ChoiceStream]:
@@ -267,9 +275,11 @@ def tell_choice(name: str, bench: ChoiceBench) -> None:
     """Print the line of a stream, and its worst changes."""
     chosen = bench.chosen()
     held, sets, _ = chosen
+    is_small = len(bench.view.candidates) <= _CLIMBED
     phases = range(1 + int(bench.phase[-1]))
     ends = [sets[np.flatnonzero(bench.phase == phase)[-1]] for phase in phases]
-    best = [bench.best(k, [bench.view.candidates, ends[k]]) for k in phases]
+    starts = [[end] if is_small else [*set(sets)] for end in ends]
+    best = [bench.best(k, [bench.view.candidates, *starts[k]]) for k in phases]
     least = np.diagonal(np.stack([bench.always(best[phase]) for phase in bench.phase]))
     late = slice(_START, None)
     single = min(bench.held.values(), key=lambda of: float(of[late].sum()))
@@ -283,11 +293,11 @@ def tell_choice(name: str, bench: ChoiceBench) -> None:
         f"{way} {held.sum() / least.sum():.3f} {held[late].sum() / least[late].sum():.3f}"
         for way, held in of.items()
     )
-    changes = list(bench.changes(chosen, float(least.sum())))
+    changes = list(bench.changes(chosen, float(least.sum()))) if is_small else []
     lost = sorted((each for each in changes if each.kept > 0), key=lambda each: -each.kept)
     print(
-        f"{name:22} {ratios}; {len(changes)} changes of {len(held)} batches, {len(lost)} kept more:"
-        f" {sum(each.kept for each in lost):.3f}"
+        f"{name:22} {ratios}; {len(changed_at(sets)[1:])} changes of {len(held)} batches, "
+        f"{len(lost)} kept more: {sum(each.kept for each in lost):.3f}"
     )
     for each in lost[:_TOLD]:
         before, after = (" ".join(sorted(used)) or "none" for used in (each.before, each.after))

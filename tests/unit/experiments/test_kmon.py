@@ -98,7 +98,9 @@ def test_what_a_change_kept_is_beside_the_set_before(capsys: pytest.CaptureFixtu
     sets = [none] * 10 + [some] * 40 + [none] * 10
     watched = KMonTuning((ConstraintTuning(bench.view.candidates["OAP 0.0"].id, is_used=False),))
     used = KMonTuning((ConstraintTuning(bench.view.candidates["OAP 0.0"].id),))
-    chosen = kmon_choice.Chosen(bench.under(sets), sets, [used if of else watched for of in sets])
+    chosen = kmon_choice.ChosenSets(
+        bench.under(sets), sets, [used if of else watched for of in sets]
+    )
     (change,) = bench.changes(chosen, 1.0)
     kept = chosen.held.sum() - bench.under([*sets[:50], *[some] * 10]).sum()
     assert change == (50, some, none, kept)
