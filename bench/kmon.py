@@ -3,8 +3,8 @@
 At every k of Fig. 6.10, 6.12, 6.14 and 6.16 [B05]: SWJ (card B8), the many-one join without any
 constraint, with the constraints of the figure and their k, dropping what they say is not needed or
 laying it aside, and one whose constraints are all watched and none used. Lanes take the stretches
-of a trace in turns, and must find the same results in each. Then the links of §6.1; then both
-estimators on the changing k of Fig. 6.11, 6.13 and 6.15.
+of a trace in turns, and must find the same results in each. Then the links of §6.1; then what is
+chosen, beside the best sets; then both estimators on the changing k of Fig. 6.11, 6.13 and 6.15.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from backend.operators.network.core.blocks import Block
 from backend.operators.network.kmon.tuning import ConstraintTuning, KMonTuning, constraint_ids
 from backend.workloads.adhering import ArrivingTuples
+from bench import kmon_choice
 from bench.experiments.kmon_combining import LINKS, links_rates, links_trace, links_tuning
 from bench.experiments.kmon_memory import CA, OAC, OAP, RIDS, MemorySetUp, traced
 from bench.experiments.kmon_monitoring import CLUSTERED, ORDERED, REFERRING, tracked
@@ -108,6 +109,8 @@ def main(sizes: KMonSizes = FULL) -> None:
     took = on_links(sizes)
     tell("links", took)
     tell_aim("SWJ's tuples on the links over those held", _fewer(took[BUDGET]), _FEWER, least=True)
+    if sizes == FULL:
+        kmon_choice.main()
     print("\nlost %: of all results, and of the worst block; used %: blocks in which k is in use")
     for of_k in (REFERRING, CLUSTERED, ORDERED):
         for estimator in ("literal", "censored"):

@@ -147,9 +147,10 @@ def grouped_and_scrambled(n: int, k: float, rng: np.random.Generator) -> Arrivin
 
 
 def clustered_and_referring(
-    n: int, clustering: float, k: float, rng: np.random.Generator
+    n: int, clustering: float, k: float | Floats, rng: np.random.Generator
 ) -> ArrivingTuples:
-    """Graph (c): CA on S1.A and RIDS(k) on the join; two parents for each child."""
+    """Graph (c): CA on S1.A and RIDS(k) on the join, k of all or of each child; two parents for
+    each child."""
     units = n // 3
     children = np.arange(units)
     first = children - (k + 0.5) * rng.random(units)

@@ -30,7 +30,7 @@ from backend.operators.network.kmon.tuning import KMonProfile, KMonTuning
 from backend.workloads.adhering import N_MARKS, S1, S2, S3, WIDTH, ArrivingTuples
 from bench.experiments.join_running import BenchJoin, SignedElements, between
 
-_JOIN: Final = "join"
+JOIN: Final = "join"
 _FIELDS: Final = tuple(Attribute(f"a{k}", "bigint") for k in range(WIDTH))
 _HERE: Final = Token("NAME", "")
 
@@ -141,11 +141,11 @@ class BenchKMon:
             )
             for place in range(n)
         ]
-        join = PlannedOperator(_JOIN, query.work(), tuple(one.id for one in inputs), _FIELDS * n)
-        self._plan = NetworkPlan((*inputs, join), sharing=False)
+        join = PlannedOperator(JOIN, query.work(), tuple(one.id for one in inputs), _FIELDS * n)
+        self.plan = NetworkPlan((*inputs, join), sharing=False)
         #: The results of the last stretch.
-        self.made = empty(self._plan.operator(_JOIN).fields)
-        self._regions, self._tuning, self._seen = MemoryRegions(), tuning, [0] * n
+        self.made = empty(self.plan.operator(JOIN).fields)
+        self._regions, self.tuning, self._seen = MemoryRegions(), tuning, [0] * n
         self._strings = Strings(self._regions.scope("strings"))
 
     def stretch(self, inputs: Sequence[Block], n_arrivals: int) -> StretchOutcome:
@@ -155,9 +155,9 @@ class BenchKMon:
             clock.arrived[f"S{place}"] = (self._seen[place], block.tau)
             self._seen[place] += len(block)
         around = Surroundings(
-            self._plan, self._regions, self._strings, clock, tunings={_JOIN: self._tuning}
+            self.plan, self._regions, self._strings, clock, tunings={JOIN: self.tuning}
         )
-        join = KMonJoin(self._plan.operator(_JOIN), around)
+        join = KMonJoin(self.plan.operator(JOIN), around)
         heartbeat = max((int(block.tau[-1]) for block in inputs if len(block)), default=0)
         self.made = join.run(inputs, heartbeat)
         profile = join.profile()

@@ -26,7 +26,8 @@ _NEWEST: Final = 0.3
 class SeenInput:
     """An input, in tuples: arrivals of a batch; what is in its components; No as it was while it
     was stored, and its share of all then. The bytes of a tuple that is kept, of one in No, and of
-    one that lies aside."""
+    one that lies aside. refuted: share of its tuples that No of its children let go, while stored.
+    """
 
     arrivals: float = 0.0
     yes: float = 0.0
@@ -37,6 +38,7 @@ class SeenInput:
     row_bytes: int = 0
     no_bytes: int = 0
     spilled_bytes: int = 0
+    refuted: float = 0.0
 
 
 @dataclass(slots=True)
@@ -89,6 +91,7 @@ class Evidence:
             self.inputs, profile.components, profile.arrivals, before, strict=True
         ):
             self._take_input(seen, input, now - then)
+        self._take_refuted(join, profile)
         for key, candidate in join.candidates.items():
             known = profile.constraints.get(candidate.id)
             if known is not None:
@@ -114,6 +117,16 @@ class Evidence:
             seen.no_share = self._mean(seen.no_share, counts.no / counts.n_tuples)
         seen.row_bytes, seen.no_bytes = counts.row_bytes, counts.no_bytes
         seen.spilled_bytes = counts.spilled_bytes
+
+    def _take_refuted(self, join: ConstrainedJoin, profile: KMonProfile) -> None:
+        """Unless No is incomplete, or it is not known what constraints have let go."""
+        parts, edges = profile.components, join.work.edges
+        none_gone = not any(own.saved_tuples for own in profile.constraints.values())
+        for place, (seen, part) in enumerate(zip(self.inputs, parts, strict=True)):
+            stored = [parts[edge.child].no > 0 for edge in edges if edge.parent == place]
+            if part.plain and stored and all(stored) and (part.spilled or none_gone):
+                kept = (part.yes + part.unknown + part.spilled) / part.plain
+                seen.refuted = self._mean(seen.refuted, max(0.0, 1 - kept))
 
     def _mean(self, before: float, now: float) -> float:
         return before + _NEWEST * (now - before) if self.n_batches else float(now)

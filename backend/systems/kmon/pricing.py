@@ -8,8 +8,10 @@ estimated from k and rates, with what is measured now:
   k · rate(P) / rate(C). The rest is saved. No of C is needless once every join into C has one of
   these; what it took while it was stored is saved as well.
 - In return, a tuple of P whose child is in No is not found there, and waits k arrivals of C. That
-  many tuples are the cost of delay: the share of C in No, times k · rate(P) / rate(C). It is
-  charged whether or not another join into C needs No still, so it is an upper estimate.
+  many tuples are the cost of delay: the share of C in No, times k · rate(P) / rate(C). After that
+  they are let go, which saves nothing: No would have refuted them. Where none is lost their keys
+  stay in memory until they leave their window, a cost as well. It is charged whether or not
+  another join into C needs No still, so it is an upper estimate.
 - CA(k) and OAP(k) on all parents P of C, if these are all roots, let tuples of C go that no parent
   can join any more; then no more stay than arrive during k arrivals of P, k · rate(C) / rate(P), of
   the slowest parent. Tuples of parents that go with them count once measured. If there are other
@@ -85,17 +87,26 @@ class Pricing:
         return VALUE_BYTES * kept
 
     def delay(self, key: str) -> float:
-        """Bytes of parents that wait because No of the child is not there to refute them."""
+        """Bytes of parents that wait because No of the child is not there to refute them, and of
+        their keys once they lie aside."""
         candidate = self.join.candidates[key]
-        if not candidate.waits:
+        if not candidate.waits or self._is_back(candidate):
             return 0.0
-        return sum(
-            self._child(edge).no_share
-            * min(self._residue(key, edge), self._parent(edge).plain)
-            * self._parent(edge).row_bytes
-            for edge in candidate.edges
-            if not self._is_back(candidate)
-        )
+        return sum(self._delayed(key, edge) for edge in candidate.edges)
+
+    def _delayed(self, key: str, edge: int) -> float:
+        parent = self._parent(edge)
+        waiting = self._child(edge).no_share * min(self._residue(key, edge), parent.plain)
+        kept = parent.spilled_bytes if self.loss == "never" else 0
+        return waiting * parent.row_bytes + self._refuted_later(key, edge) * kept
+
+    def _refuted_later(self, key: str, edge: int) -> float:
+        """Parents in their window that have waited for so long, and that No would have refuted."""
+        if self._is_back(self.join.candidates[key]):
+            return 0.0
+        parent = self._parent(edge)
+        waited = max(0.0, parent.plain - self._residue(key, edge))
+        return min(self._child(edge).no_share, parent.refuted) * waited
 
     # ------------------------------------------------------------------ savings
 
@@ -116,13 +127,14 @@ class Pricing:
         return effects
 
     def _wait_value(self, key: str, edge: int) -> float:
-        candidate, measured = self.join.candidates[key], self._measured(key)
+        candidate, refuted = self.join.candidates[key], self._refuted_later(key, edge)
+        measured = max(0.0, self._measured(key) - refuted)
         rivals = [
             other
             for other, of in self.join.candidates.items()
             if of.waits and edge in of.edges and self._is_back(of) == self._is_back(candidate)
         ]
-        gone = sum(self._measured(other) for other in rivals)
+        gone = max(0.0, sum(self._measured(other) for other in rivals) - refuted)
         model = max(0.0, self._waits_now(candidate) + gone - self._residue(key, edge))
         tuples = model
         if key in self.settled:

@@ -10,13 +10,14 @@ import pytest
 import run
 from backend.operators.network.joins.join_tuning import JoinTuning
 from backend.operators.network.kinds.joins import JoinOp
-from backend.operators.network.kmon.tuning import ConstraintId, KMonTuning
+from backend.operators.network.kmon.tuning import ConstraintId, ConstraintTuning, KMonTuning
 from backend.workloads.adhering import (
     S1,
     S2,
     S3,
     WIDTH,
 )
+from bench import kmon_choice
 from bench.experiments import kmon, kmon_memory
 from bench.experiments.join_running import BenchJoin
 from bench.experiments.kmon_memory import CA, OAC, OAP, RIDS, MemorySetUp, traced
@@ -76,3 +77,33 @@ def test_sizes_are_shares_of_the_text_s() -> None:
     sizes = KMonSizes(0.01)
     assert (sizes.window, sizes.run, sizes.adherences) == (500, 6000, (0, 50, 100, 200))
     assert kmon_memory.RIDS.graph.n == 3
+
+
+def test_constraints_that_only_keep_parents_longer_are_not_chosen() -> None:
+    """Fig. 6.13: beside CA, RIDS lets go what No refutes, and leaves its keys."""
+    ca = next(each for each in kmon_choice.streams(60_000) if each.name == "CA, k changes")
+    bench = kmon_choice.ChoiceBench(ca)
+    held, sets, _ = bench.chosen()
+    best = bench.always({"CA 0.0", "CA 1.0"})
+    both = bench.always({"CA 0.0", "CA 1.0", "RIDS 0 2", "RIDS 1 2"})
+    late = slice(20, None)
+    assert both[late].sum() > 1.3 * best[late].sum()
+    assert held[late].sum() < 1.1 * best[late].sum(), sets[-1]
+
+
+def test_what_a_change_kept_is_beside_the_set_before(capsys: pytest.CaptureFixture[str]) -> None:
+    oac = next(each for each in kmon_choice.streams(24_000) if each.name == "OAC")
+    bench = kmon_choice.ChoiceBench(oac)
+    none, some = frozenset[str](), frozenset({"OAP 0.0"})
+    sets = [none] * 10 + [some] * 40 + [none] * 10
+    watched = KMonTuning((ConstraintTuning(bench.view.candidates["OAP 0.0"].id, is_used=False),))
+    used = KMonTuning((ConstraintTuning(bench.view.candidates["OAP 0.0"].id),))
+    chosen = kmon_choice.ChosenSets(
+        bench.under(sets), sets, [used if of else watched for of in sets]
+    )
+    (change,) = bench.changes(chosen, 1.0)
+    kept = chosen.held.sum() - bench.under([*sets[:50], *[some] * 10]).sum()
+    assert change == (50, some, none, kept)
+    assert kept > 0, "none at all holds more"
+    kmon_choice.tell_choice("OAC", bench)
+    assert "changes of 60 batches" in capsys.readouterr().out

@@ -128,7 +128,7 @@ class World:
                 changes=worth.changes,
             )
         return KMonProfile(
-            tuple(self._component(input, out) for input, out in enumerate(gone)),
+            tuple(self._component(input, out, tuning) for input, out in enumerate(gone)),
             constraints,
             tuple(a + b for a, b in zip(so_far, self.arrivals, strict=True)),
             self.n_results,
@@ -136,11 +136,12 @@ class World:
             processor_ns=1_000_000,
         )
 
-    def _component(self, input: int, gone: int) -> ComponentCounts:
+    def _component(self, input: int, gone: int, tuning: KMonTuning) -> ComponentCounts:
         from_unknown = min(gone, self.unknown[input])
         yes = max(0, self.yes[input] - (gone - from_unknown))
         unknown, plain = self.unknown[input] - from_unknown, self.yes[input] + self.unknown[input]
-        return ComponentCounts(yes, self.no[input], unknown, 0, plain, 24, 8, 12)
+        aside = plain - yes - unknown if tuning.loss == "never" else 0
+        return ComponentCounts(yes, self.no[input], unknown, aside, plain, 24, 8, 12)
 
 
 class Bench:

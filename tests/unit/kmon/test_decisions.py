@@ -62,7 +62,7 @@ def test_an_outcome_tells_bytes_after_it_against_those_without() -> None:
     found = bench.run(GOOD, times=3)
     (taken,) = switches(found)
     (outcome,) = outcomes(found)
-    held = (20_000 + 1000 + 1000) * 24 + 500 * 8
+    held = (20_000 + 1000 + 1000) * 24 + 500 * 8 + 9000 * 12
     assert outcome.decision == taken.seq
     assert outcome.actual_new == held
     assert outcome.counterfactual_old == held + 9000 * (24 - 12)
