@@ -107,4 +107,4 @@ def test_a_demo_begins_with_the_recording_of_its_workload(
 
 
 def test_the_recordings_are_small() -> None:
-    assert sum(path.stat().st_size for path in ALL_RECORDINGS) <= 4_500_000
+    assert sum(path.stat().st_size for path in ALL_RECORDINGS) <= 4_700_000
