@@ -135,10 +135,10 @@ def stretch_costs(
 
 
 def in_moves(records: Sequence[Any]) -> NDArray[np.float64]:
-    """float64[T, n], statistics of looks in their usual moves."""
+    """float64[T, n], statistics of looks in their usual moves. What is timed counts as finely as
+    all else: a cost that is another one makes another price."""
     statistics = np.array([record["statistics"] for record in records])
-    units = [unit for _, unit in records[-1]["schema"]["statistics"]]
-    return statistics / usual_moves(statistics, units)
+    return statistics / usual_moves(statistics)
 
 
 def _cheapest(records: Sequence[Any]) -> NDArray[np.float64]:

@@ -71,13 +71,16 @@ def _weights(
     return tuple(zip(falls, bits, strict=True))
 
 
-def usual_moves(statistics: NDArray[np.float64], units: Sequence[str]) -> NDArray[np.float64]:
+def usual_moves(
+    statistics: NDArray[np.float64], units: Sequence[str] | None = None
+) -> NDArray[np.float64]:
     """float64[n], above 0: the median move of each statistic from one evaluation to the next, and
-    at least a share of its largest value. statistics: float64[T, n], T ≥ 1."""
+    at least a share of its largest value. statistics: float64[T, n], T ≥ 1; units: None where what
+    is timed has the share of all else."""
     moves = np.zeros(statistics.shape[1])
     if len(statistics) > 1:
         moves = np.median(np.abs(np.diff(statistics, axis=0)), axis=0)
-    return scale_of(moves, np.abs(statistics).max(axis=0), units)
+    return scale_of(moves, np.abs(statistics).max(axis=0), units or [""] * len(moves))
 
 
 def nearest_plan(

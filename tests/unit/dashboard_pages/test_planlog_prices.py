@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.views.planlog_hindsight import (
+    in_moves,
+    like_filled,
     look_back_on,
     on_record,
     returned_words,
@@ -34,6 +36,17 @@ def test_prices_for_the_record_leave_nothing_to_guess() -> None:
     assert back.guessed == pytest.approx(0)
     assert back.least == back.most == back.back
     assert returned_words(back) == "Adapting returned 35 × what it cost."
+
+
+def test_a_price_is_not_taken_from_a_look_at_another_cost() -> None:
+    """A filter was dear before it was known, then cheap in steps; only the second look has a price
+    of the other plan."""
+    schema = {"statistics": [["drop x", "prob"], ["cost x", "us/tuple"]], "cost_unit": "us/tuple"}
+    costs = (0.7, *[0.07] * 3, *[0.007] * 3)
+    records = [{"schema": schema, "statistics": [0.5, cost]} for cost in costs]
+    prices = np.array([[1.0, np.nan], [1.0, 0.2], *([1.0, np.nan] for _ in range(5))])
+    filled = like_filled(prices, in_moves(records))
+    assert filled[:, 1] == pytest.approx([np.nan, *[0.2] * 3, *[np.nan] * 3], nan_ok=True)
 
 
 @pytest.mark.parametrize(
