@@ -1,4 +1,4 @@
-"""What the choice of constraints keeps in memory, beside the best set of each phase of a stream.
+"""Memory that the choice of constraints keeps, beside the best set of each phase of a stream.
 
 Bytes are of the tuples held, and of what constraints in use take themselves, as it is priced. Each
 set is run by itself over a whole stream, k estimated, nothing lost: all sets of four constraints;

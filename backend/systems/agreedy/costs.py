@@ -133,12 +133,12 @@ def next_cost(
 
     known: None where it was fitted to few timings. fixed: thought of the fixed part so far.
     """
-    if len(samples) < FEWEST:
-        return call_cost(samples, fixed)
     n, us = _columns(samples)
+    if len(us) < FEWEST:
+        return _fitted(n, us, fixed)
     if known is not None and evidence(n, us, known) < REFUTED:
         return known
-    fitted = call_cost(samples, fixed)
+    fitted = _fitted(n, us, fixed)
     near = [slope for slope in others if 1 / _APART < slope / fitted.per_tuple < _APART]
     for slopes in ([] if known is None else [known.per_tuple], near):
         lines = [CallCost(_fixed(slope, n, us), slope) for slope in slopes]
@@ -154,7 +154,7 @@ def is_other(samples: Sequence[CostSample], cost: CallCost) -> bool:
     n, us = _columns(samples)
     if evidence(n, us, cost) < REFUTED:
         return False
-    is_more = call_cost(samples, cost.fixed).per_tuple > cost.per_tuple
+    is_more = _fitted(n, us, cost.fixed).per_tuple > cost.per_tuple
     bound = cost.per_tuple * (_BROKEN if is_more else 1 / _BROKEN)
     return evidence(n, us, CallCost(_fixed(bound, n, us), bound)) >= REFUTED
 
@@ -166,7 +166,10 @@ def call_cost(samples: Iterable[CostSample], fixed: float = 0.0) -> CallCost:
     samples: not empty, each of some tuples. fixed: what is thought of it so far counts as a
     timing of a call without tuples: it decides where all calls are of about as many, or are few.
     """
-    n, us = _columns(samples)
+    return _fitted(*_columns(samples), fixed)
+
+
+def _fitted(n: Times, us: Times, fixed: float) -> CallCost:
     typical = float(np.median(us))
     low, high = 0.0, max(typical, fixed)
     best = CallCost(0.0, 0.0)
