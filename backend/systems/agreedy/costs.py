@@ -28,10 +28,11 @@ _NEW_SHARE: Final = 1 / 8
 FEWEST: Final = 64
 #: Share of the timings that are below the line.
 QUARTILE: Final = 0.25
-#: Evidence against a line (chi-squared, two degrees of freedom) that refutes the filter's own, and
-#: that keeps it from having the cost per tuple of another.
+#: Evidence against a line (chi-squared, two degrees of freedom) that refutes it, and against each
+#: line with the filter's cost per tuple so far: calls of a batch share their noise, and a line
+#: that is not straight has another slope at each size.
 REFUTED: Final = 16.0
-_DISTINCT: Final = 9.0
+_CHANGED: Final = 4 * REFUTED
 #: Costs per tuple of which one is so many times the other are never one.
 _APART: Final = 2.0
 #: Newest timings of another filter, as it were: a tuple costs more than so many times as much.
@@ -140,10 +141,11 @@ def next_cost(
         return known
     fitted = _fitted(n, us, fixed)
     near = [slope for slope in others if 1 / _APART < slope / fitted.per_tuple < _APART]
-    for slopes in ([] if known is None else [known.per_tuple], near):
+    own = [] if known is None else [known.per_tuple]
+    for slopes, most in ((own, _CHANGED), (near, REFUTED)):
         lines = [CallCost(_fixed(slope, n, us), slope) for slope in slopes]
         against = [evidence(n, us, line) for line in lines]
-        if against and min(against) < _DISTINCT:
+        if against and min(against) < most:
             return lines[against.index(min(against))]
     return fitted
 

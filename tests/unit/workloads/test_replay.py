@@ -186,9 +186,10 @@ def test_the_rate_is_kept_and_may_be_changed_while_running(
 
 
 def test_a_rate_below_one_per_tick_adds_up(feeders: Callable[..., Feeder]) -> None:
+    begun = time.monotonic()
     feeder = feeders(numbers(100), Speed(20))
     wait(lambda: feeder.published >= 5)
-    assert all(len(read_spooled(f)) == 1 for f in feeder.directory.glob("0*.ipc"))
+    assert feeder.published <= 20 * (time.monotonic() - begun) + 1
 
 
 def test_the_end_stops_until_it_is_told_to_loop(feeders: Callable[..., Feeder]) -> None:
