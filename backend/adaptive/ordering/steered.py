@@ -62,13 +62,18 @@ class DropOrders:
         """Drops to search the best order on."""
         return [sample]
 
+    @property
+    def searched_costs(self) -> tuple[Picoseconds, ...]:
+        """By filter, to search the best order with."""
+        return self.costs
+
     def _best(self, drops: NDArray[np.bool_]) -> Sequence[int]:
-        columns, n_native = pack(drops.T), self.n_native
+        columns, costs, n_native = pack(drops.T), self.searched_costs, self.n_native
         if self.is_optimal:
-            best = optimal_order(columns, self.costs, self.incumbent, len(drops), n_native)
+            best = optimal_order(columns, costs, self.incumbent, len(drops), n_native)
             if best:
                 return best
-        return greedy_order(columns, self.costs, self.incumbent, n_native)
+        return greedy_order(columns, costs, self.incumbent, n_native)
 
     def prices(self, plan: LogJson, sample: NDArray[Any]) -> NDArray[np.float64]:
         """float64[T], in the unit of costs."""

@@ -139,6 +139,29 @@ def test_an_order_costs_what_the_pipeline_says_and_at_most_the_worst_more(
             assert prices == pytest.approx(own)
         assert (after - before).max() <= orders.worst(*plans) + 1e-9
         assert pilot.filters(plans[1], pipeline) == tuple(new)
+        for plan in orders.search(drops):
+            joined = pilot.filters(plan, pipeline)
+            assert joined == shape.operators(0, joined), "each filter joins with its own input only"
+        assert orders.form(orders.incumbent)[1] == [shape.names[j] for j in pipeline.operators]
+
+
+@given(st.permutations(INPUTS), st.lists(st.integers(0, 15), min_size=1, max_size=20))
+def test_an_order_costs_each_join_that_an_element_comes_to(
+    order: list[int], rows: list[int]
+) -> None:
+    """The slow way, on ARMS: an input that drops an element has it dropped by all behind it."""
+    pipeline = PipelineOrder(ARMS, 0, order)
+    orders = JoinPilot(pipeline, SETTINGS, LogBegins(), "").orders(pipeline, COSTS, SETTINGS)
+    for row in rows:
+        dropped = {j for j in INPUTS if any(row >> (k - 1) & 1 for k in ARMS.path(0, j))}
+        cost = 0.0
+        for j in ARMS.operators(0, order):
+            cost += COSTS[j]
+            if j in dropped:
+                break
+        drops = np.array([[j in dropped for j in sorted(INPUTS)]])
+        plan = ["filters", [ARMS.names[j] for j in order], []]
+        assert orders.prices(plan, drops) == pytest.approx(cost, rel=1e-3)
 
 
 @pytest.mark.parametrize("stop", [0, 1, 7, 30])

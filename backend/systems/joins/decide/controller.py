@@ -260,6 +260,8 @@ class JoinController:
         """What the caches save that do not outlast an order of a pipeline, until caches are chosen
         anew, for which they are profiled in half an interval."""
         orders, in_force = [*self.orders], self.caches.in_force
+        if not in_force:
+            return 0.0
         orders[input] = self.shape.operators(input, filters)
         kept = outlasting(in_force, self.caches.offered(tuple(orders)))
         if kept == in_force:

@@ -331,12 +331,13 @@ class PipelineOrder:
         """The profiled elements of a batch, to price orders on."""
         return FilterSample(
             drops_of(profile.dropped_by, self.targets),
-            tuple(self.price_of(j, costs) for j in self.targets),
+            tuple(price_of_join(costs[j]) for j in self.targets),
         )
 
     def price(self, filters: Sequence[int], sample: FilterSample) -> NDArray[np.float64]:
         """float64[k]: what looking for partners in an order costs, in the unit of costs."""
-        order = [self.targets.index(j) for j in filters if j in self.targets]
+        joined = self.shape.operators(self.input, filters)
+        order = [self.targets.index(j) for j in joined if j in self.targets]
         return 1000 * tuple_costs(sample.drops, 0, order, sample.costs).us
 
     def _situation(self, costs: Sequence[float], settings: JoinSettings) -> Situation:
@@ -346,8 +347,8 @@ class PipelineOrder:
         return Situation(self.view, self.window.columns, prices, n_tuples, rule, is_complete)
 
     def price_of(self, target: int, costs: Sequence[float]) -> Picoseconds:
-        """Of the filter of an input: all joins of its path. A unit of cost counts as a ns."""
-        return picoseconds(sum(costs[j] for j in self.shape.path(self.input, target)) / 1000)
+        """Of the filter of an input: all joins of its path."""
+        return price_of_join(sum(costs[j] for j in self.shape.path(self.input, target)))
 
     def _headroom(
         self, verdict: Verdict, pairs: Sequence[Headroom], settings: JoinSettings
@@ -378,7 +379,12 @@ def drops_of(dropped_by: NDArray[np.uint64], inputs: Sequence[int]) -> NDArray[n
     return drops
 
 
+def price_of_join(cost: float) -> Picoseconds:
+    """A unit of cost counts as a nanosecond."""
+    return picoseconds(cost / 1000)
+
+
 def _per_tuple(total_ps: Picoseconds | None, n_tuples: int) -> float | None:
-    """In the unit of costs, which ``price_of`` takes for nanoseconds."""
+    """In the unit of costs, as of ``price_of_join``."""
     us = us_per_tuple(total_ps, n_tuples)
     return None if us is None else 1000 * us

@@ -9,14 +9,14 @@ from typing import Final
 import numpy as np
 
 from backend.adaptive.ordering.changes import ChangeDetector
-from backend.adaptive.ordering.ranks import PS_PER_US
+from backend.adaptive.ordering.ranks import PS_PER_US, Picoseconds
 from backend.adaptive.ordering.steered import DropOrders, log_schema
 from backend.adaptive.planlog.begins import LogBegins
 from backend.adaptive.planlog.records import LogJson
 from backend.adaptive.planlog.steered import SteeredLook
 from backend.adaptive.planlog.steering import Steering
 from backend.operators.network.joins.join_tuning import PipelineProfile
-from backend.systems.joins.decide.ordering import PipelineOrder, drops_of
+from backend.systems.joins.decide.ordering import PipelineOrder, drops_of, price_of_join
 from backend.systems.joins.decide.settings import JoinSettings
 from storage.vocabulary.planlog import BY_AUTOPILOT
 
@@ -27,10 +27,12 @@ _RECENT: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class PipelineOrders(DropOrders):
-    """Orders of the logical filters of a pipeline. far: those that nothing joins with, behind.
-    adopting: what putting another in force costs; lost: what caches save that it ends, until they
-    are there anew."""
+    """Orders in which a pipeline joins. paths: of each logical filter the places that it joins
+    with, its own last: orders of filters that join in the same order are one plan. far: those that
+    nothing joins with, behind. adopting: what putting another in force costs; lost: what caches
+    save that it ends, until they are there anew."""
 
+    paths: tuple[tuple[int, ...], ...]
     far: tuple[str, ...] = ()
     adopting: float = 0.0
     lost: Callable[[LogJson], float] = lambda _: 0.0
@@ -40,11 +42,18 @@ class PipelineOrders(DropOrders):
         """A unit of cost counts as a nanosecond."""
         return PS_PER_US / 1000
 
+    @property
+    def searched_costs(self) -> tuple[Picoseconds, ...]:
+        return tuple(sum(self.costs[place] for place in path) for path in self.paths)
+
     def form(self, order: Sequence[int]) -> LogJson:
-        return ["filters", [*(self.names[place] for place in order), *self.far], []]
+        return ["filters", [*(self.names[place] for place in self._joins(order)), *self.far], []]
 
     def places(self, plan: LogJson) -> list[int]:
-        return [self.names.index(name) for name in plan[1] if name in self.names]
+        return self._joins([self.names.index(name) for name in plan[1] if name in self.names])
+
+    def _joins(self, order: Sequence[int]) -> list[int]:
+        return [*dict.fromkeys(place for last in order for place in self.paths[last])]
 
     def switching(self, old: LogJson, new: LogJson) -> float:
         """In the unit of costs."""
@@ -132,12 +141,13 @@ class JoinPilot(Steering):
         self, pipeline: PipelineOrder, costs: Sequence[float], settings: JoinSettings
     ) -> PipelineOrders:
         """What is known of the plans. costs: by input, of joining with it."""
-        order = [self._inputs.index(j) for j in pipeline.filters if j in self._inputs]
+        shape, inputs, place = pipeline.shape, self._inputs, self._inputs.index
         return PipelineOrders(
             schema=self.schema,
             names=self._names,
-            costs=tuple(pipeline.price_of(j, costs) for j in self._inputs),
-            incumbent=tuple(order),
+            costs=tuple(price_of_join(costs[j]) for j in inputs),
+            incumbent=tuple(place(j) for j in pipeline.operators if j in inputs),
             is_optimal=settings.order_algorithm == "optimal",
+            paths=tuple(tuple(map(place, shape.path(pipeline.input, j))) for j in inputs),
             far=self._far,
         )
