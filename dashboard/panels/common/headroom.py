@@ -74,8 +74,8 @@ def build_looks(reader: Reader, context: Context, scope: PanelScope) -> list[Hea
     return [line for own in lines for line in own] or None
 
 
-def looks_panel(name: str, page: str) -> Panel[list[HeadroomLine]]:
-    """What autopilots look for next, on a page of a system."""
+def looks_panel(name: str, page: str, matrix: str) -> Panel[list[HeadroomLine]]:
+    """What autopilots look for next, on a page of a system whose runs have matrices of a kind."""
     return Panel(
         name=name,
         page=page,
@@ -83,7 +83,7 @@ def looks_panel(name: str, page: str) -> Panel[list[HeadroomLine]]:
         sql=records.LOOKS,
         build=build_looks,
         draw=draw,
-        applies=lambda facts: facts.looked,
+        applies=lambda facts: facts.looked and matrix in facts.matrices,
         news=_NEWS,
         unit=True,
     )

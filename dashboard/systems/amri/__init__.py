@@ -38,7 +38,7 @@ FACE: Final = Face(
     panels=(
         hub.PANEL,
         bits.PANEL,
-        looks_panel("index-looks", bits.PAGE),
+        looks_panel("index-looks", bits.PAGE, bits.PARTITIONS),
         tried.PANEL,
         lattice.PANEL,
         regret.PANEL,

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from dashboard.base import context as contexts
 from dashboard.base.context import Moment
+from dashboard.base.face import faces
 from dashboard.panels.common.headroom import build_looks, draw
-from dashboard.panels.contract import PanelScope, Sheet
+from dashboard.panels.contract import PanelScope, RunFacts, Sheet
+from dashboard.systems.amri.bits_view import PARTITIONS
 from storage.vocabulary.planlog import BY_AUTOPILOT, LOOK
 from tests.engine_runs import RUN_ID
 from tests.unit.engine.test_index_pilots import ran
@@ -35,3 +37,12 @@ def test_each_state_has_the_newest_look_of_its_autopilot(tmp_path: Path) -> None
     assert lines[0].about in drawn
     earlier = replace(context, batch=-1)
     assert build_looks(reader, earlier, scope) is None
+
+
+def test_pages_of_systems_are_not_for_runs_whose_autopilots_are_of_others() -> None:
+    """Each run of selections has looks; a page of another system would be empty there."""
+    facts = RunFacts(running=True, decided=True, looked=True)
+    own = [page for face in faces() for page in face.pages]
+    assert not [page.path for page in own if page.has_records(facts)]
+    amri = replace(facts, matrices=frozenset({PARTITIONS}))
+    assert "/index-bits" in [page.path for page in own if page.has_records(amri)]
