@@ -65,3 +65,28 @@ export function nameLines(name, width, size, last = width) {
   const end = words > 0 ? words + 1 : Math.min(most, name.length - 3);
   return [name.slice(0, end), fit(name.slice(end), last, size)];
 }
+
+const DOT = " · ";
+const STUMP = /^.{0,3}…$/su; // what is left of a name where there is no room
+
+/** A name and a number on one line.
+    @param {string} name
+    @param {string} number '' = none
+    @param {number} width */
+export function numberedLine(name, number, width) {
+  const words = number && `${DOT}${number}`;
+  return fit(name, width - textWidth(words)) + words;
+}
+
+/** A name and a number on two lines; where the number would leave a stump of the second one's words, the name is on
+    the first.
+    @param {string} name
+    @param {string} bare the name without its sign
+    @param {string} number '' = none
+    @param {number} width */
+export function numberedLines(name, bare, number, width) {
+  const words = number && `${DOT}${number}`;
+  const lines = nameLines(name, width, SIZES.fine, width - textWidth(words));
+  if (number && lines.length > 1 && (!lines[1] || STUMP.test(lines[1]))) return [lines[1] ? fit(bare, width) : lines[0], number];
+  return [...lines.slice(0, -1), lines.at(-1) + words];
+}

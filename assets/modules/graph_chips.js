@@ -1,10 +1,9 @@
 /* What a node of a map shows: a chip its name and number, a mark of state its sign, a dot its colour. */
-import { fit, nameLines, SIZES, textWidth } from "./fitting.js";
+import { numberedLine, numberedLines } from "./fitting.js";
 import { chipName, hasCards, isState } from "./graph_layers.js";
 import { h } from "./react.js";
 
 const ASIDE = 7; // from the edge of a chip to its words
-const DOT = " · ";
 const TWO_LINES = 30; // how high a chip of two lines is at least
 const ICON = 24; // px of an icon's box
 
@@ -14,11 +13,9 @@ const ICON = 24; // px of an icon's box
     @param {{w: number, h: number}} place
     @returns {string[]} a line each */
 export function chipWords(node, texts, { w, h: high }) {
-  const number = texts.big && texts.big !== "—" ? `${DOT}${texts.big}` : "";
+  const number = texts.big && texts.big !== "—" ? texts.big : "";
   const [name, width] = [chipName(node), w - 2 * ASIDE];
-  const beside = width - textWidth(number);
-  const lines = high < TWO_LINES ? [fit(name, beside)] : nameLines(name, width, SIZES.fine, beside);
-  return [...lines.slice(0, -1), lines.at(-1) ? lines.at(-1) + number : number.slice(DOT.length)];
+  return high < TWO_LINES ? [numberedLine(name, number, width)] : numberedLines(name, node.name, number, width);
 }
 
 /** What is in a chip.

@@ -158,10 +158,12 @@ def summarise(
     system, word = values.get(SYSTEM, {}), step_word(role) or "operator"
     if step is not None:
         place = f"{word.capitalize()} {step.position} of {n_steps}"
-        if step.drop is None or step.reached is None:
+        if not step.reached:
             return (f"{place}; no tuple reached it in this batch.",)
-        dropped = SentenceNumber(entity, "drop_prob", step.drop, "pct")
         reached = SentenceNumber(entity, "reached_tuples", step.reached, "int")
+        if step.drop is None:
+            return f"{place}: ", reached, " tuples reach it."
+        dropped = SentenceNumber(entity, "drop_prob", step.drop, "pct")
         return f"{place}: drops ", dropped, " of the ", reached, " tuples that reach it."
     if role == "source":
         rate = SentenceNumber(SYSTEM, "tuples_per_s", system.get("tuples_per_s"), "si")

@@ -112,6 +112,18 @@ class TestLayers:
             assert "".join(lines) == "x avg(dep_delay) > 45 min"
             assert place["h"] >= 15 * len(lines)
 
+    @pytest.mark.parametrize("wide", [44, 48, 52, 68])
+    def test_words_of_a_chip_stay_inside_of_it(self, ask: Ask, wide: int) -> None:
+        """Room that a number leaves of a second line may be none: the name is on the first then."""
+        for name in ("probe_5", "dep_delay", "airport_within", "source_in_Suspects", "temp"):
+            script = "m.numberedLines(`ƒ ${name}`, name, '51.5 %', wide)"
+            lines = ask("fitting", script, name=name, wide=wide)
+            assert lines[-1].endswith("51.5 %")
+            for line in lines:
+                assert ask("fitting", "m.textWidth(line)", line=line) <= wide, lines
+        whole = ask("fitting", "m.numberedLines('ƒ probe_5', 'probe_5', '51.5 %', 48)")
+        assert whole == ["probe_5", "51.5 %"]
+
     def test_where_chips_are_small_marks_of_state_lie_below_them(self, ask: Ask) -> None:
         plan = network(8, random.Random(3))
         for width, is_below in ((1400, False), (700, True)):
