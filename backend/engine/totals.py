@@ -10,7 +10,7 @@ from backend.model.ids import SYSTEM, unit_entity
 from backend.operators.contract import BatchResult
 from backend.systems.contract import Recorded
 from storage.reading.resume import LastState
-from storage.vocabulary.records import Sample
+from storage.vocabulary.records import Json, Sample
 
 Values = dict[str, tuple[float | None, str]]
 
@@ -53,6 +53,13 @@ class Totals:
             for unit in last.units
         }
         return cls(**counts, by_query=by_query, evaluations=evaluations)
+
+    def summary(self, sink: Mapping[str, Json]) -> str:
+        """How much the run has answered, and where. sink: path and format of its own part."""
+        if not self.answered:
+            return f"no answers to {self.tuples} tuples"
+        where = f"{sink['path']} ({sink['format']})"
+        return f"{self.answered} answers to {self.tuples} tuples; they are in {where}"
 
     def count(self, result: BatchResult, recorded: Recorded) -> None:
         """Add a batch and what the units decided at it."""

@@ -74,6 +74,7 @@ def check_a_csv_file_is_processed_once(folder: Path) -> None:
     ):
         assert f"stream S: {line}" in said
     assert "no plan was reconsidered, 6 tuples gave no occasion" in said
+    assert f" answers to 6 tuples; they are in {folder / 'out'}/run=" in said
 
     table = ds.dataset(folder / "out", format="parquet").to_table()
     assert table.column_names == ["a", "b", "x", "query_ids"]

@@ -144,6 +144,8 @@ class Launch:
             summary += [] if idle is None else [idle]
         for line in summary:
             log.warning("%s", line)
+        sink = self._sink_facts(loop.run.id)
+        log.info("run %s: %s", loop.run.id, loop.totals.summary(sink))
 
     def _keeps_rate(self) -> bool:
         """Whether streams come at their rates; says so of knobs that do not act."""
