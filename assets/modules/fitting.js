@@ -79,7 +79,7 @@ export function numberedLine(name, number, width) {
 }
 
 /** A name and a number on two lines; where the number would leave a stump of the second one's words, the name is on
-    the first.
+    the first, without its sign where it is whole then.
     @param {string} name
     @param {string} bare the name without its sign
     @param {string} number '' = none
@@ -87,6 +87,6 @@ export function numberedLine(name, number, width) {
 export function numberedLines(name, bare, number, width) {
   const words = number && `${DOT}${number}`;
   const lines = nameLines(name, width, SIZES.fine, width - textWidth(words));
-  if (number && lines.length > 1 && (!lines[1] || STUMP.test(lines[1]))) return [lines[1] ? fit(bare, width) : lines[0], number];
-  return [...lines.slice(0, -1), lines.at(-1) + words];
+  if (!number || lines.length === 1 || (lines[1] && !STUMP.test(lines[1]))) return [...lines.slice(0, -1), lines.at(-1) + words];
+  return [lines[1] && textWidth(bare) <= width ? bare : fit(name, width), number];
 }
