@@ -260,15 +260,16 @@ def _basis(cost: CostBar) -> str:
 
 
 def _saved(card: DecisionCard) -> list[Component]:
-    tone = _saved_tone(card.saved)
+    tone = saved_tone(card.saved)
     words = html.P(card.saved_words, className=f"pw-saved pw-ink-{tone}")
     return [words, html.P(if_not_button(card.unit_id, card.seq))]
 
 
-def _saved_tone(saved: Measured) -> str:
-    if saved.value is None:
+def saved_tone(saved: Measured) -> str:
+    """Praise or caution for a number per 1 000 that does not read 0."""
+    if saved.value is None or not round(saved.value):
         return "quiet"
-    return "ok" if saved.value >= 0 else "warning"
+    return "ok" if saved.value > 0 else "warning"
 
 
 def _details(card: DecisionCard) -> Component:

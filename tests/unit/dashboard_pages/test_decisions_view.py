@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from dashboard.panels.common.decision_card import counted_table, scale_of
+from dashboard.panels.common.decision_card import counted_table, saved_tone, scale_of
 from dashboard.views.decision_card import build_card, knob_text, order_names
-from dashboard.views.decisions import build_list, count_words, pick, saved_per_1000
+from dashboard.views.decisions import Measured, build_list, count_words, pick, saved_per_1000
 from storage.tables.rows import DecisionCounts, DecisionEntry
 from storage.vocabulary.records import Decision, DecisionOutcome, Knob, PlanVersion
 
@@ -360,3 +360,10 @@ def test_a_rolled_up_decision_names_what_it_had_more() -> None:
         ("sample", "last"),
         ("rolled up", "paths, cover prefix: kept only where a plan changed"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("saved", "tone"), [(750.0, "ok"), (0.2, "quiet"), (None, "quiet"), (-612.0, "warning")]
+)
+def test_a_change_that_brought_nothing_is_not_praised(saved: float | None, tone: str) -> None:
+    assert saved_tone(Measured(saved)) == tone
