@@ -13,6 +13,7 @@ from storage.errors import translated
 from storage.exchange import commands, export
 from storage.exchange.liveness import Signs, as_seen
 from storage.reading import history, series, sql, taps, unit_history, values
+from storage.reading.looks import DecisionQuery
 from storage.reading.series import Key, SeriesId, Span
 from storage.tables.database import describe, disposed_on_error, open_for_reading, parse_url
 from storage.tables.rows import (
@@ -277,9 +278,9 @@ class Reader:
         after ``until`` are left out. brief: the long parts of their details
         (``Vocabulary.long_parts``) may be missing.
         """
-        asked = (run_id, until, verdicts, before_seq, limit, unit)
+        query = DecisionQuery(run_id, until, verdicts, before_seq, limit, unit)
         with self.reading() as connection:
-            return unit_history.decisions(connection, *asked, brief=brief)
+            return unit_history.decisions(connection, query, brief)
 
     def looks(
         self,

@@ -75,7 +75,7 @@ export function placeBy(box, { left, top, bottom }) {
 const TOAST_MS = 8000;
 
 /** A message at the lower right; link = {text, path, at, node}, or {text, act} to do something; at most
-    three at a time. */
+    three at a time, one of them of a switch: the newest. */
 export function toast(text, link, tone) {
   const area = byId("pw-toasts");
   if (!area) return;
@@ -83,6 +83,7 @@ export function toast(text, link, tone) {
   const close = el("button", { type: "button", class: "pw-toast-close", "aria-label": "Close" }, "×");
   const box = el("div", { class: "pw-toast pw-toast-" + (tone || "info") }, body, close);
   close.addEventListener("click", () => box.remove());
+  if (tone === "switch") area.querySelector(".pw-toast-switch")?.remove();
   area.append(box);
   while (area.children.length > 3) area.firstChild.remove();
   window.setTimeout(() => box.remove(), TOAST_MS);

@@ -10,7 +10,7 @@ from typing import Final
 
 from backend.cql import logical, nodes
 from backend.cql.syntax import reserved_words
-from backend.cql.types import all_hold, each_of
+from backend.cql.types import all_hold, each_of, type_of
 from backend.model import conditions
 from backend.model.conditions import (
     And,
@@ -27,6 +27,8 @@ from backend.model.conditions import (
 
 _STRENGTH: Final = {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2}
 _SIGN: Final = 4
+#: Microseconds of what columns with the ends of valid times count.
+_IN_US: Final = {"timestamp": 1, "date": nodes.LENGTH_UNITS["Day"]}
 _UNITS: Final = {"Day": 86_400, "Hour": 3600, "Minute": 60}
 
 
@@ -79,7 +81,7 @@ def format_expression(node: nodes.Node) -> str:
         return f"not {_part(node.part)}"
     negated = "not " if getattr(node, "negated", False) else ""
     if isinstance(node, nodes.Compare):
-        return f"{_value(node.left)} {node.op} {_value(node.right)}"
+        return f"{_value(node.left)} {node.op} {_value(_limit(node))}"
     if isinstance(node, nodes.Member):
         return f"{_value(node.subject)} {negated}in ({', '.join(map(_value, node.items))})"
     if isinstance(node, nodes.Between):
@@ -128,10 +130,25 @@ def _value(node: nodes.Node) -> str:
     if isinstance(node, nodes.ElementTime):
         return "timestamp"
     if isinstance(node, nodes.ColumnSpan):
-        return f"{_value(node.end)} - {_value(node.start)}"
+        length = f"{_value(node.end)} - {_value(node.start)}"
+        units = (unit for unit, us in nodes.LENGTH_UNITS.items() if us == node.over)
+        return f"Cast({length} As Interval {next(units)})" if node.over > 1 else length
     if isinstance(node, nodes.Subquery):
         return f"({format_plan(node.relation)})"
     return f"({format_expression(node)})"
+
+
+def _limit(compared: nodes.Compare) -> nodes.Node:
+    """The right side; beside a span of timestamps or dates as a length in its largest unit."""
+    span, limit = compared.left, compared.right
+    if not (isinstance(span, nodes.ColumnSpan) and isinstance(limit, nodes.Literal)):
+        return limit
+    is_whole = isinstance(limit.value, int) and limit.value > 0 and span.over == 1
+    length = limit.value * _IN_US.get(type_of(span.start), 0) if is_whole else 0
+    units = [unit for unit, us in nodes.LENGTH_UNITS.items() if length and length % us == 0]
+    if not units:
+        return limit
+    return nodes.Length(limit.at, length // nodes.LENGTH_UNITS[units[-1]], units[-1])
 
 
 def _case(node: nodes.Case) -> str:

@@ -109,12 +109,14 @@ class HeldPlan(NamedTuple):
 
 class KnobNeed(NamedTuple):
     """Without what a knob has no effect. knob, values: another of its scope that has to have one of
-    these; property: what a part of its unit has to publish. why: what is missing."""
+    these; property: what a part of its unit has to publish, where the scope has the knob beside.
+    why: what is missing."""
 
     why: str
     knob: str = ""
     values: frozenset[Json] = frozenset()
     property: str = ""
+    beside: str = ""
 
 
 class Skip(NamedTuple):

@@ -43,7 +43,8 @@ def _missing(
     published: Mapping[str, frozenset[str]],
 ) -> str:
     """Why, or ''."""
-    if need.property and need.property not in published[scope]:
+    is_asked = not need.beside or (scope, need.beside) in values
+    if is_asked and need.property and need.property not in published[scope]:
         return need.why
     other = values.get((scope, need.knob))
     return need.why if need.knob and other is not None and other not in need.values else ""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from operator import le, lt
+from typing import NamedTuple
 
 from sqlalchemy import Connection, func, select
 
@@ -44,18 +45,23 @@ def kept_looks(
     return [kept_look(row, logs.log(row.log_id)) for row in rows[:limit]]
 
 
+class DecisionQuery(NamedTuple):
+    """Which decisions are asked for, as of Reader.decisions()."""
+
+    run_id: str
+    until: int | None
+    verdicts: Sequence[str] | None
+    before_seq: int | None
+    limit: int
+    unit: str | None
+
+
 def with_looks(
-    connection: Connection,
-    run_id: str,
-    until: int | None,
-    verdicts: Sequence[str] | None,
-    before_seq: int | None,
-    limit: int,
-    unit: str | None,
-    entries: Iterable[DecisionEntry],
+    connection: Connection, query: DecisionQuery, entries: Iterable[DecisionEntry]
 ) -> tuple[DecisionEntry, ...]:
     """Decisions that have rows, with the records of looks put back, and those that are made of
     looks, newest first."""
+    run_id, until, verdicts, before_seq, limit, unit = query
     logs = PlanLogs(connection, run_id, unit)
     asked = [n for verdict, n in SHORT_OF.items() if verdicts is None or verdict in verdicts]
     kept = []

@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 from storage.reading import looks as looks_read
-from storage.reading.looks import kept_looks, look_of, put_back, with_looks
+from storage.reading.looks import DecisionQuery, kept_looks, look_of, put_back, with_looks
 from storage.tables import decode
 from storage.tables.allowed import TEXT, WHOLE, hold
 from storage.tables.looks import PlanLogs
@@ -191,17 +191,10 @@ def _with_outcomes(
 
 
 def decisions(
-    connection: Connection,
-    run_id: str,
-    until: int | None,
-    verdicts: Sequence[str] | None,
-    before_seq: int | None,
-    limit: int,
-    unit: str | None,
-    *,
-    brief: bool,
+    connection: Connection, query: DecisionQuery, brief: bool
 ) -> tuple[DecisionEntry, ...]:
     """As Reader.decisions()."""
+    run_id, until, verdicts, before_seq, limit, unit = query
     c, detail = _DECISIONS.c, _brief(connection) if brief else _DECISIONS.c.detail
     before = (c.seq, lt, before_seq), (c.batch, le, until)
     statement = narrowed(
@@ -211,8 +204,7 @@ def decisions(
     newest = statement.order_by(c.batch.desc(), c.seq.desc(), c.unit_id.desc())
     rows = connection.execute(newest.limit(limit))
     entries = [decode.decision(row) for row in rows]
-    asked = (run_id, until, verdicts, before_seq, limit, unit)
-    return with_looks(connection, *asked, entries)
+    return with_looks(connection, query, entries)
 
 
 def decision(

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Final
+
+_RAISED: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def arrows(order: Sequence[str]) -> str:
@@ -21,5 +24,6 @@ def significant(value: float) -> str:
     if math.isinf(value):
         return "∞"
     if value and abs(value) < 1e-4:
-        return f"{value:.2e}"
+        mantissa, exponent = f"{value:.2e}".split("e")
+        return f"{mantissa} × 10{str(int(exponent)).translate(_RAISED)}"
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"

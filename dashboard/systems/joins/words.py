@@ -80,9 +80,14 @@ KEPT: Final = {
     **dict.fromkeys(("cache selection", "cache monitor"), _CACHES),
 }
 _NO_JOIN: Final = KnobNeed("no join has three inputs", property="pipeline_cost")
+_NO_PIPELINE: Final = _NO_JOIN._replace(beside="join_order")
 _NO_CACHE: Final = KnobNeed("no join has a candidate for a cache", property="cache_state")
 #: Without what knobs have no effect.
 NEEDS: Final = {
+    "policy": _NO_PIPELINE,
+    "caution": _NO_PIPELINE._replace(
+        why="the autopilot decides nothing", knob="policy", values=frozenset({"autopilot"})
+    ),
     **dict.fromkeys(
         (
             "join_order",

@@ -104,7 +104,7 @@ def test_words() -> None:
     assert [significant(x) for x in (math.inf, 0.03124, 1.234e-5, 1400.4)] == [
         "∞",
         "0.0312",
-        "1.23e-05",
+        "1.23 × 10⁻⁵",
         "1400",
     ]
     assert too_thin(120, 2000, "tuples") == "not acted on, 120 tuples of the 2 000 needed"

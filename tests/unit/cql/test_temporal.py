@@ -8,8 +8,9 @@ import pytest
 
 from backend.cql import CqlError
 from backend.cql.logical import Coalesce, Project, Select, Window, WithValidTimes, walk
+from backend.cql.nodes import ColumnReference, ColumnSpan, Compare, Literal
 from backend.cql.parser import plan_of
-from backend.cql.printer import format_plan
+from backend.cql.printer import format_expression, format_plan
 from backend.cql.scope import Catalog
 from backend.model.schema import Schema, ValidTimes
 
@@ -113,3 +114,28 @@ def test_what_is_refused_is_told_with_its_place(text: str, place: str, sentence:
     error = refusal.value
     assert sentence in error.message
     assert text[error.column - 1 :].startswith(place)
+
+
+@pytest.mark.parametrize(
+    ("type_name", "number", "written"),
+    [
+        ("timestamp", 10_800_000_000, "3 Hours"),
+        ("timestamp", 7, "7"),
+        ("date", 3, "3 Days"),
+        ("date", 14, "2 Weeks"),
+        ("bigint", 600, "600"),
+    ],
+)
+def test_a_length_of_columns_is_written_in_its_largest_unit(
+    type_name: str, number: int, written: str
+) -> None:
+    ends = [ColumnReference(0, "", name, type_name) for name in ("valid_from", "valid_to")]
+    compared = Compare(0, ">=", ColumnSpan(0, *ends), Literal(0, number))
+    assert format_expression(compared) == f"valid_to - valid_from >= {written}"
+
+
+def test_a_cast_of_columns_says_its_unit() -> None:
+    ends = [ColumnReference(0, "", name, "timestamp") for name in ("valid_from", "valid_to")]
+    span = ColumnSpan(0, *ends, times=1, over=60_000_000)
+    written = "Cast(valid_to - valid_from As Interval Minute) > 6"
+    assert format_expression(Compare(0, ">", span, Literal(0, 6))) == written

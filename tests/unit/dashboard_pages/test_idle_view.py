@@ -32,6 +32,15 @@ def test_what_another_knob_turns_off() -> None:
     assert idle(*by_number) == {"window_s"}
 
 
+def test_an_autopilot_without_orders_to_choose() -> None:
+    policy, caution = knob("policy", "autopilot"), knob("caution", 1)
+    assert idle(policy, caution) == set(), "of selections, filters, states"
+    joins = policy, caution, knob("join_order", "a-greedy")
+    assert idle(*joins) == {"policy", "caution", "join_order"}
+    assert idle(*joins, published={"u": {"pipeline_cost"}}) == set()
+    assert idle(knob("policy", "thresholds"), caution) == {"caution"}
+
+
 def test_the_same_name_in_another_unit_is_told_apart() -> None:
     both = knob("pool_bytes", 1, "a"), knob("pool_bytes", 1, "b")
     published = {"a": frozenset({"cache_state"}), "b": frozenset[str]()}
