@@ -100,13 +100,13 @@ def kept_words(kept: PlanBefore) -> list[str]:
     first, last = kept.since + 1, kept.batches[-1]
     which = f"batches {first} to {last}" if first < last else f"batch {last}"
     stretch = f"in {which}, up to {end}"
-    said = f"saved {amount}" if saved > 0 else f"cost {amount} more"
+    outcome = f"saved {amount}" if saved > 0 else f"cost {amount} more"
     if abs(saved) <= kept.error:
-        said = f"may have saved nothing ({show(saved, 'si')} ± {error} {unit})"
+        outcome = f"may have saved nothing ({show(saved, 'si')} ± {error} {unit})"
     looks = f"{n} look{'' if n == 1 else 's'}"
     of = looks if n == kept.n_looks else f"{n} of {kept.n_looks} looks"
     return [
-        f"This switch {said} {stretch}: {show(without, 'si')} {unit} without it, "
+        f"This switch {outcome} {stretch}: {show(without, 'si')} {unit} without it, "
         f"{show(recorded, 'si')} with it.",
         f"Estimated: {of} priced both plans on sampled {kept.of}s; nothing was replayed.",
     ]
