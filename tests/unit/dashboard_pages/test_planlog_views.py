@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from dashboard.base import context as contexts
 from dashboard.base.context import Moment
@@ -31,7 +30,7 @@ from dashboard.views.planlog_hindsight import (
     sum_lines,
     why_none,
 )
-from dashboard.views.planlog_importance import permutation_importance, plan_drivers
+from dashboard.views.planlog_importance import plan_drivers
 from dashboard.views.planlog_plans import LoggedPlan, name_plans, plan_shares
 from dashboard.views.planlog_recurrences import back_words, recurrences
 from dashboard.views.planlog_returns import look_back
@@ -154,18 +153,6 @@ def test_the_statistic_that_moves_the_plan_comes_first() -> None:
     assert drivers.statistics[0].fall > drivers.statistics[1].fall
     alone = plan_drivers(plan_log(there_and_back()[:1]))
     assert [row.fall for row in alone.statistics] == [0, 0]
-
-
-def test_shuffles_that_cancel_are_no_importance() -> None:
-    """They left 1e-17, of which the longest bar was drawn, beside '0.0 %'."""
-    statistics = np.random.default_rng(1).normal(size=(5, 40))
-    plans = [str(i % 2) for i in range(5)]
-
-    def predict(points: NDArray[np.float64]) -> list[str]:
-        return [plans[i] if p > 0 else "" for i, p in enumerate(points.sum(axis=1))]
-
-    falls = permutation_importance(statistics, plans, predict, 3)
-    assert not any(0 < fall < 1e-3 for fall in falls)
 
 
 def test_hindsight_is_of_what_looks_priced() -> None:
