@@ -6,7 +6,7 @@ import { byId, on, setAttr, setText } from "./core.js";
 import { currentShell } from "./header.js";
 import { go, moment } from "./moment.js";
 import { batchOf, robustTop } from "./times.js";
-import { viewTimes } from "./view_range.js";
+import { viewTimes, wholeTimes } from "./view_range.js";
 import { isOverTime, markZoom } from "./zoom.js";
 
 const SETTLE_MS = 120;
@@ -46,8 +46,11 @@ function scaleOf(data, axis, span) {
     @param {any} layout is changed */
 export function fitted(data, layout) {
   if (!layout.xaxis) return layout;
-  const span = layout.xaxis.type === "date" ? viewTimes() : null;
+  const isTime = layout.xaxis.type === "date";
+  const span = isTime ? viewTimes() : null;
+  const whole = isTime && !layout.xaxis.autorangeoptions ? wholeTimes() : null;
   if (span) layout.xaxis.range = span.map(iso);
+  if (whole) layout.xaxis.autorangeoptions = { include: whole.map(iso) };
   for (const axis of (layout.meta || {}).values || []) {
     const { type, range } = scaleOf(data, axis, span);
     Object.assign(layout[axis], { type }, range && { range });
