@@ -254,7 +254,7 @@ function queuePill(queue, middle, facts, handlers, level) {
   const most = told.queue_peak_tuples === undefined ? "" : `, at most ${show(told.queue_peak_tuples, "int")}${may} waiting at once`;
   const of = ofBatch(facts, queue);
   const waits = onlyWaits(told);
-  const label = `Queue: ${show(size, "int")} tuples ${waits ? "waiting" : "handed on"}${most}${of === undefined ? "" : `, of batch ${show(of, "int")}`}`;
+  const label = `Queue: ${show(size, "int")} ${size === 1 ? "tuple" : "tuples"} ${waits ? "waiting" : "handed on"}${most}${of === undefined ? "" : `, of batch ${show(of, "int")}`}`;
   const onMap = !hasCards(level);
   const at = onMap ? `${middle.x},${middle.y}` : `${middle.x - W / 2},${middle.y - 9}`;
   const properties = { className: `pw-queue${waits ? " pw-queue-waits" : ""}${limit && fill >= NEARLY_FULL ? " pw-queue-full" : ""}`, "data-fill": limit ? fill.toFixed(3) : null, "data-as-of": of, role: "button", tabIndex: 0, "aria-label": label, ...handlers, transform: `translate(${at})`, "data-queue": queue };

@@ -157,6 +157,7 @@ def draw_decisions(view: ComparedView, context: Context) -> Component:
     """Rearrangements of both, by place."""
     columns = (
         TableColumn("In"),
+        TableColumn("After", "int", "batches", "from where its stretch begins"),
         TableColumn("Batch", "int"),
         TableColumn("New order"),
         TableColumn("Decision"),
@@ -175,6 +176,7 @@ def draw_decisions(view: ComparedView, context: Context) -> Component:
         words = {"A": "only in A", "B": "only in B"}.get(decision.side, "in both")
         row: list[CellData] = [
             words,
+            decision.batch - side.first,
             decision.batch,
             decision.words,
             {"text": f"#{decision.seq}", "jump": link},
