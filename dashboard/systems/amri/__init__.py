@@ -8,6 +8,7 @@ from typing import Final
 from dashboard.base.face import Face
 from dashboard.pages.contract import Page
 from dashboard.panels.common.headroom import looks_panel
+from dashboard.panels.contract import has_matrix
 from dashboard.systems.amri import (
     bits,
     changes,
@@ -38,7 +39,7 @@ FACE: Final = Face(
     panels=(
         hub.PANEL,
         bits.PANEL,
-        looks_panel("index-looks", bits.PAGE),
+        looks_panel("index-looks", bits.PAGE, has_matrix(bits.PARTITIONS)),
         tried.PANEL,
         lattice.PANEL,
         regret.PANEL,
