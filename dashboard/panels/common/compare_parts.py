@@ -95,7 +95,7 @@ def draw_numbers(view: ComparedView) -> Component:
             {"text": switches[0], "form": "int"},
             {"text": switches[1], "form": "int"},
             "",
-            f"{switches[1] - switches[0]:+d}",
+            f"{switches[1] - switches[0]:+d}".replace("-", "−"),
         ]
     )
     caption = f"A: {view.words[0]} · B: {view.words[1]}"
