@@ -11,8 +11,8 @@ if sys.version_info < (3, 11):  # noqa: UP036 - older ones must still read as fa
 
     newer = [f"python3.{m}" for m in (13, 12, 11, 14) if shutil.which(f"python3.{m}")]
     step = f"Type '{newer[0]} run.py'." if newer else "Install one, then start again."
-    found = ".".join(str(number) for number in sys.version_info[:2])
-    sys.stderr.write(f"Planwatch needs Python 3.11 or newer, this is {found}. {step}\n")
+    version = ".".join(str(number) for number in sys.version_info[:2])
+    sys.stderr.write(f"Planwatch needs Python 3.11 or newer, this is {version}. {step}\n")
     raise SystemExit(1)
 if sys.platform == "win32":
     sys.stderr.write("Planwatch runs on Linux and macOS. Type 'wsl --install', start it there.\n")

@@ -109,12 +109,12 @@ def tell_header(title: str) -> None:
 
 
 def tell(
-    name: str, run: AdaptRun, phases: Sequence[int], bests: Sequence[float], one: float
+    name: str, run: AdaptRun, phases: Sequence[int], bests: Sequence[float], overall: float
 ) -> None:
-    """A row. bests: cost of the best fixed plan of each phase; one: of the best for everything."""
+    """A row. bests: cost of the best fixed plan of each phase; overall: of that for everything."""
     spent, best = run.spent(phases), sum(bests)
     worst = max(mine / least for mine, least in zip(spent, bests, strict=True))
-    ratios = (sum(spent) / best, run.priced() / best, worst, sum(spent) / one)
+    ratios = (sum(spent) / best, run.priced() / best, worst, sum(spent) / overall)
     deciding_us = 1e6 * run.deciding_s / len(run.costs)
     counts = (len(run.switched), run.n_looks, run.false_switches)
     print(

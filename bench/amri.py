@@ -205,12 +205,12 @@ def timed(
 
 def _ns(of: Sequence[JoinStretch]) -> float:
     """Processor time of an arrival, in the median batch."""
-    return median(1e9 * one.cpu_s / one.operations.n_arrivals for one in of)
+    return median(1e9 * stretch.cpu_s / stretch.operations.n_arrivals for stretch in of)
 
 
 def tell_times(window: int, took: Mapping[str, Sequence[JoinStretch]]) -> None:
     """A line for each lane, the aims behind them."""
-    n = sum(one.operations.n_arrivals for one in took[MJOIN])
+    n = sum(stretch.operations.n_arrivals for stretch in took[MJOIN])
     load = os.getloadavg()[0]
     print(f"\nW = {window:,}: {n:,} arrivals in turns, load {load:.1f}; the median batch")
     print(f"  {'':16}{'ns an arrival':>15}{'MJoin / it':>12}{'scan / it':>12}")
@@ -248,8 +248,8 @@ def tell_join(case: JoinCase) -> None:
 def tell_bytes(window: int, lanes: Mapping[str, EddyLane]) -> None:
     """(b): of all access methods, for each stored tuple."""
     each = {name: lane.done[-1].index_bytes / lane.done[-1].stored for name, lane in lanes.items()}
-    told = ", ".join(f"{name} {of:.0f}" for name, of in each.items())
-    print(f"\nW = {window:,}, bytes of indexes a tuple: {told}")
+    listed = ", ".join(f"{name} {of:.0f}" for name, of in each.items())
+    print(f"\nW = {window:,}, bytes of indexes a tuple: {listed}")
     _aim("bits / seven hash indexes", each[BITS] / each[SEVEN], 0.2)
 
 
@@ -260,8 +260,8 @@ def tell_tuning(
     print(f"\nW = {window:,}, share of processor time")
     for name in (BITS, PILOTED, *MIXED):
         of = took[name]
-        total = sum(one.cpu_s for one in of)
-        decided = sum(one.decide_s for one in of) / total
+        total = sum(stretch.cpu_s for stretch in of)
+        decided = sum(stretch.decide_s for stretch in of) / total
         moved = sum(batch.migration_ns for batch in lanes[name].done[-len(of) :]) / 1e9 / total
         print(f"  {name}: deciding {decided:.1%}, migration {moved:.1%}")
         _aim("both together", decided + moved, 0.03)

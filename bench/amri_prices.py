@@ -88,7 +88,7 @@ def _elements(first: int, values: np.ndarray) -> SignedElements:
 def index_times(n_tuples: int, n_asked: int, turns: int, seed: int) -> IndexTimes:
     """Medians over so many turns."""
     state = _Asked(n_tuples, n_tuples // 4, np.random.default_rng(seed))
-    found = []
+    times = []
     for _ in range(turns):
         ns, counts = state.searched(COMPARES, n_asked)
         compare = ns / counts[SCANNED]
@@ -97,5 +97,5 @@ def index_times(n_tuples: int, n_asked: int, turns: int, seed: int) -> IndexTime
             ns, counts = state.searched(bits, n_asked)
             compared = counts[SCANNED] - counts[CODES_READ]
             each.append((ns - compared * compare) / max(1, counts[what]))
-        found.append((compare, *each, state.filled(VISITS), state.moved(READS, VISITS)))
-    return IndexTimes(*np.median(found, axis=0).tolist())
+        times.append((compare, *each, state.filled(VISITS), state.moved(READS, VISITS)))
+    return IndexTimes(*np.median(times, axis=0).tolist())

@@ -62,7 +62,7 @@ def _case(k: int, selective: Sequence[str], tuples: pa.Table) -> None:
     seconds, results = take_turns(variants, ROUNDS)
     if len(set(results.values())) != 1:
         raise AssertionError(f"the plans find different numbers of matches: {results}")
-    best = {name: min(found) for name, found in seconds.items()}
+    best = {name: min(times) for name, times in seconds.items()}
     first, last = min(best, key=best.__getitem__), max(best, key=best.__getitem__)
     data = f"{selective[0]} drops most" if selective else "uniform"
     print(f"\nk = {k}, {data}: {len(plans) - 1} plans beside the chosen one")
@@ -94,13 +94,13 @@ def _settled(core: SelectionReOptimizer, tuples: pa.Table) -> SelectionPlan:
         part = tuples.slice(batch * BATCH_TUPLES, BATCH_TUPLES)
         plan, constructs = core.plan, core.constructs
         matcher = _matcher(constructs, plan)
-        found = matcher.match(_regions(constructs, plan, part))
+        matches = matcher.match(_regions(constructs, plan, part))
         reached = matcher.counts.reached.tolist()
         core.handle(
             BatchExecuted(
                 batch_id=batch,
                 n_tuples=len(part),
-                n_matched=int(np.count_nonzero(np.diff(found.tuples, prepend=-1))),
+                n_matched=int(np.count_nonzero(np.diff(matches.tuples, prepend=-1))),
                 visits=sum(reached),
                 plan_version=plan.version,
                 reached=dict(zip(plan.order, reached, strict=True)),
@@ -116,14 +116,14 @@ def _others(constructs: ConstructSet, tuples: pa.Table) -> dict[str, SelectionPl
     sample = {a: tuples.column(a)[:2000].to_pylist() for a in names}
     regions = sample_regions(constructs, sample)
     model, rules = CostModel("resolved", 1.0), Rules("resolved", "local", 10)
-    found = {_NO_DROP: SelectionPlan(0, "no early drop", tuple(names))}
+    plans = {_NO_DROP: SelectionPlan(0, "no early drop", tuple(names))}
     for ordering in ORDERINGS:
         shape = propose(ordering, constructs, [regions], model, rules).shape
-        found[NAMES[ordering]] = SelectionPlan(0, shape.kind, shape.order, shape.arrows)
+        plans[NAMES[ordering]] = SelectionPlan(0, shape.kind, shape.order, shape.arrows)
     for number in range(RANDOM_ORDERS):
         order = tuple(rng.sample(names, len(names)))
-        found[f"random order {number + 1}"] = SelectionPlan(0, "early drop", order)
-    return found
+        plans[f"random order {number + 1}"] = SelectionPlan(0, "early drop", order)
+    return plans
 
 
 def _matcher(constructs: ConstructSet, plan: SelectionPlan) -> Matcher:

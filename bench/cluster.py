@@ -104,9 +104,9 @@ class Cluster:
             )
         deadline = time.monotonic() + STARTED_WITHIN_S
         while process.poll() is None and time.monotonic() < deadline:
-            found = sign.search(log.read_text(encoding="utf-8", errors="replace"))
-            if found is not None:
-                return found
+            address = sign.search(log.read_text(encoding="utf-8", errors="replace"))
+            if address is not None:
+                return address
             time.sleep(0.1)
         raise NotStarted(f"Spark's {name} did not start; see {log}")
 

@@ -54,8 +54,8 @@ def main() -> None:
     phases = phases_from_json(workload.streams[0].source.options["phases"])
     print(f"\ndrift at its knobs, batches of {BATCH_TUPLES} tuples; visits per tuple, counted")
     print(f"  {'phase':34}{'running':>10}{'best':>10}{'x':>8}")
-    for one in visited(workload, [phase.n_tuples for phase in phases]):
-        print(f"  {one.name:34}{one.running:10.3f}{one.best:10.3f}{one.ratio:8.3f}", flush=True)
+    for row in visited(workload, [phase.n_tuples for phase in phases]):
+        print(f"  {row.name:34}{row.running:10.3f}{row.best:10.3f}{row.ratio:8.3f}", flush=True)
 
 
 def visited(workload: Workload, lengths: Sequence[int]) -> list[Visited]:
@@ -71,22 +71,22 @@ def visited(workload: Workload, lengths: Sequence[int]) -> list[Visited]:
     regions, rule = sample_regions(constructs, values), _knobs(workload).stop_rule
 
     def best(own: Regions) -> float:
-        found = extreme_order(constructs, own, rule, effort=_EFFORT)
-        assert found.exact
-        assert found.n == len(own)
-        return found.cost
+        extreme = extreme_order(constructs, own, rule, effort=_EFFORT)
+        assert extreme.exact
+        assert extreme.n == len(own)
+        return extreme.cost
 
-    found, first = [], 0
+    visits, first = [], 0
     for number, length in enumerate(lengths):
         own = slice(first, first + length)
         running = float(n_visits[own].mean())
-        found.append(Visited(f"{number + 1}", length, running, best(regions[own])))
+        visits.append(Visited(f"{number + 1}", length, running, best(regions[own])))
         first += length
-    least = sum(one.best * one.n_tuples for one in found) / first
+    least = sum(phase.best * phase.n_tuples for phase in visits) / first
     running = float(n_visits.mean())
-    found.append(Visited("all, the best order of each phase", first, running, least))
-    found.append(Visited("all, one order for everything", first, running, best(regions)))
-    return found
+    visits.append(Visited("all, the best order of each phase", first, running, least))
+    visits.append(Visited("all, one order for everything", first, running, best(regions)))
+    return visits
 
 
 def _knobs(workload: Workload) -> AscKnobs:
@@ -100,9 +100,9 @@ def _visits(workload: Workload, source: InputSource, n_tuples: int) -> NDArray[n
     with TemporaryDirectory() as name:
         loop = Noted(workload, source, Path(name))
         LocalHost(loop, [source], SinkSpec(None), BATCH_TUPLES, once=True).run()
-    counts = [one.n_tuples for one in loop.results]
+    counts = [result.n_tuples for result in loop.results]
     assert sum(counts) == n_tuples
-    return np.repeat([_mean_visits(one) for one in loop.results if one.n_tuples], counts)
+    return np.repeat([_mean_visits(result) for result in loop.results if result.n_tuples], counts)
 
 
 def _mean_visits(batch: BatchResult) -> float:

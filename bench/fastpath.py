@@ -89,7 +89,7 @@ def _turns(
     finally:
         for lane in lanes.values():
             lane.close()
-    return {name: found[WARM_UP:] for name, found in took.items()}
+    return {name: times[WARM_UP:] for name, times in took.items()}
 
 
 def _same(
@@ -100,16 +100,16 @@ def _same(
     n_tuples: int,
 ) -> None:
     """The last turn came to the same. Raises AssertionError."""
-    n_before = sum(one.n_tuples for one in local[:-1])
-    ends = [sum(one.n_tuples for one in ours[: k + 1]) for k in range(len(ours))]
-    last = [one for one, end in zip(ours, ends, strict=True) if end > n_before]
-    if sum(one.n_tuples for one in last) != n_tuples or local[-1].n_tuples != n_tuples:
+    n_before = sum(result.n_tuples for result in local[:-1])
+    ends = [sum(result.n_tuples for result in ours[: k + 1]) for k in range(len(ours))]
+    last = [result for result, end in zip(ours, ends, strict=True) if end > n_before]
+    if sum(result.n_tuples for result in last) != n_tuples or local[-1].n_tuples != n_tuples:
         raise AssertionError(f"{n_tuples} tuples were given, {last} taken")
     if _matches(last) != _matches(local[-1:]):
         raise AssertionError("the matches of the queries differ")
     rows = [
-        _rows(Path(stream_folder(str(folder / lane / "matches"), stream)), found)
-        for lane, found in (("product", last), ("local", local[-1:]))
+        _rows(Path(stream_folder(str(folder / lane / "matches"), stream)), results)
+        for lane, results in (("product", last), ("local", local[-1:]))
     ]
     if not rows[0].equals(rows[1]):
         raise AssertionError("the rows in the sinks differ")
@@ -117,11 +117,11 @@ def _same(
 
 def _matches(batches: Sequence[BatchResult]) -> dict[str, int]:
     """By query."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for unit in (unit for batch in batches for unit in batch.units.values()):
         for name, n in unit.matched_by_query.items():
-            found[name] = found.get(name, 0) + n
-    return found
+            counts[name] = counts.get(name, 0) + n
+    return counts
 
 
 def _rows(sink: Path, batches: Sequence[BatchResult]) -> Any:
@@ -129,21 +129,21 @@ def _rows(sink: Path, batches: Sequence[BatchResult]) -> Any:
     names = [batch_name(batch.batch_id) for batch in batches]
     files = [file for name in names for file in sorted(sink.glob(f"{name}-*"))]
     tables = [pq.read_table(file, partitioning=None) for file in files]
-    found = pa.concat_tables(tables).combine_chunks()
-    joined = pc.binary_join(found.column(QUERY_IDS), " ")
-    found = found.set_column(found.schema.get_field_index(QUERY_IDS), QUERY_IDS, joined)
-    return found.sort_by([(name, "ascending") for name in found.column_names])
+    rows = pa.concat_tables(tables).combine_chunks()
+    joined = pc.binary_join(rows.column(QUERY_IDS), " ")
+    rows = rows.set_column(rows.schema.get_field_index(QUERY_IDS), QUERY_IDS, joined)
+    return rows.sort_by([(name, "ascending") for name in rows.column_names])
 
 
 def _tell(took: Mapping[str, Sequence[Took]], n_tuples: int) -> None:
     middle = {
-        name: Took(*(statistics.median(part) for part in zip(*found, strict=True)))
-        for name, found in took.items()
+        name: Took(*(statistics.median(part) for part in zip(*turns, strict=True)))
+        for name, turns in took.items()
     }
     print(f"  {'medians of ' + str(len(took[PRODUCT])):24}{'wall ms':>10}{'CPU ms':>10}", end="")
     print(f"{'k tuples/s':>12}{'the product is x':>26}")
     ours = middle[PRODUCT]
-    for name, one in middle.items():
-        speed = "" if name == EMPTY else f"{n_tuples / one.wall_s / 1e3:.1f}"
-        print(f"  {name:24}{1e3 * one.wall_s:10.0f}{1e3 * one.cpu_s:10.0f}{speed:>12}", end="")
-        print(f"{ours.wall_s / one.wall_s:16.2f} wall {ours.cpu_s / max(one.cpu_s, 1e-9):.2f} CPU")
+    for name, (wall_s, cpu_s) in middle.items():
+        speed = "" if name == EMPTY else f"{n_tuples / wall_s / 1e3:.1f}"
+        print(f"  {name:24}{1e3 * wall_s:10.0f}{1e3 * cpu_s:10.0f}{speed:>12}", end="")
+        print(f"{ours.wall_s / wall_s:16.2f} wall {ours.cpu_s / max(cpu_s, 1e-9):.2f} CPU")

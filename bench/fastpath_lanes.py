@@ -98,11 +98,11 @@ class OnStream:
             os.link(file, self._spool / file.name)
         self._query.processAllAvailable()
         cpu_s = tree_cpu_s() - before
-        done: Any = [one for one in self._query.recentProgress if one["batchId"] > self._last]
-        self._last = max(one["batchId"] for one in done)
+        done: Any = [batch for batch in self._query.recentProgress if batch["batchId"] > self._last]
+        self._last = max(batch["batchId"] for batch in done)
         for file in files:
             (self._spool / file.name).unlink()
-        return Took(sum(one["durationMs"]["triggerExecution"] for one in done) / 1e3, cpu_s)
+        return Took(sum(batch["durationMs"]["triggerExecution"] for batch in done) / 1e3, cpu_s)
 
     def close(self) -> None:
         """Stop the query."""
@@ -119,8 +119,8 @@ def product(
 
     def batch(frame: DataFrame, batch_id: int) -> None:
         timings = Timings()
-        found = jobs.run(frame, inputs.rows, loop.begin_batch(batch_id), timings)
-        loop.end_batch(batch_result(batch_id, found, {}, timings))
+        merged = jobs.run(frame, inputs.rows, loop.begin_batch(batch_id), timings)
+        loop.end_batch(batch_result(batch_id, merged, {}, timings))
 
     lane = OnStream(inputs.frame, folder, batch)
     lane.results = loop.results
@@ -157,9 +157,9 @@ class WithoutSpark:
         names = pa.array([file.name for file in sorted(spooled.iterdir())])
         rows = RowSource(spooled, {tag_of(self._name): self._name}, (), False)
         paths = pa.RecordBatch.from_arrays([names], names=[PATH])
-        found = self._batches.merge(job, run_task(job, rows, 0, [paths]))
-        self._batches.publish(job, found)
-        self._loop.end_batch(batch_result(batch_id, found, {}, timings))
+        batch = self._batches.merge(job, run_task(job, rows, 0, [paths]))
+        self._batches.publish(job, batch)
+        self._loop.end_batch(batch_result(batch_id, batch, {}, timings))
         return Took(time.perf_counter() - started, time.process_time() - spent)
 
     def close(self) -> None:

@@ -65,12 +65,12 @@ def orders() -> None:
     head = ("best", "A-Greedy", "+ profile", "worst", "/ best", "worst /")
     print(f"{'seed':6}" + "".join(f"{name:>10}" for name in head))
     for seed in SEEDS:
-        found = compare(setup, [schemes()["A-Greedy"]], seed, n_tuples, since)
+        compared = compare(setup, [schemes()["A-Greedy"]], seed, n_tuples, since)
         masks = masks_of(setup.selectivities, setup.gamma, setup.period, seed, n_tuples)
-        worst, ran = best_cost(setup, masks[since:], worst=True), found.runs["A-Greedy"]
+        worst, ran = best_cost(setup, masks[since:], worst=True), compared.runs["A-Greedy"]
         print(
-            f"{seed:<6}{found.optimal:10.2f}{ran.processing:10.2f}{ran.total:10.2f}{worst:10.2f}"
-            f"{ran.processing / found.optimal:10.3f}{worst / ran.processing:10.2f}"
+            f"{seed:<6}{compared.optimal:10.2f}{ran.processing:10.2f}{ran.total:10.2f}{worst:10.2f}"
+            f"{ran.processing / compared.optimal:10.3f}{worst / ran.processing:10.2f}"
         )
 
 
@@ -102,10 +102,10 @@ def triggers() -> None:
     )
     print(f"{'':38}{'filters':>9}{'profile':>9}{'total':>9}{'switches':>10}")
     for name, knobs in TRIGGERS.items():
-        found = [_followed(knobs, seed) for seed in SEEDS]
-        n = len(found) * _TUPLES
-        work, profile = sum(f.processing for f in found) / n, sum(f.profiling for f in found) / n
-        switches = sum(f.switches for f in found) / len(found)
+        runs = [_followed(knobs, seed) for seed in SEEDS]
+        n = len(runs) * _TUPLES
+        work, profile = sum(f.processing for f in runs) / n, sum(f.profiling for f in runs) / n
+        switches = sum(f.switches for f in runs) / len(runs)
         print(f"{name:38}{work:9.2f}{profile:9.2f}{work + profile:9.2f}{switches:10.1f}")
 
 
@@ -181,9 +181,9 @@ def view_upkeep(n: int = 100, window: int = 10_000, step: int = 100) -> tuple[fl
 
 def _outcomes(rng: np.random.Generator, k: int, n: int) -> Any:
     """int8[k, n]: profile tuples; each is dropped by at least one filter."""
-    found = (rng.random((k, n)) < 0.05).astype(np.int8)
-    found[np.arange(k), rng.integers(n, size=k)] = 1
-    return found
+    outcomes = (rng.random((k, n)) < 0.05).astype(np.int8)
+    outcomes[np.arange(k), rng.integers(n, size=k)] = 1
+    return outcomes
 
 
 def main() -> None:

@@ -113,7 +113,7 @@ def _tell_answered(
 ) -> None:
     """How soon a change is answered, and what holds from then on: two intervals are given. A phase
     as a whole says neither, as a stretch without the right cache may cost as much as twenty."""
-    others = [part[one] for one in fixed]
+    others = [part[plan] for plan in fixed]
     given = 2 * size.interval_tuples // size.stretch_tuples
     by_count: Callable[[Sequence[JoinStretch]], float] = partial(counted_cost, w=W)
     for name in ADAPTIVE:
@@ -121,7 +121,7 @@ def _tell_answered(
         n_stretches = caught_up(part[name], others, cost)
         intervals = n_stretches * size.stretch_tuples / size.interval_tuples
         print(f"  {name}: at the level of the best after {intervals:.1f} intervals;", end="")
-        later = [one[given:] for one in others]
+        later = [stretches[given:] for stretches in others]
         if part[name][given:]:
             print(
                 f" best / it from two intervals on: {settled(part[name][given:], later, cost):.2f}"

@@ -76,15 +76,15 @@ def connected_orders(shape: JoinShape) -> Iterator[Orders]:
     by_pipeline = []
     for i in range(shape.n):
         others = [j for j in range(shape.n) if j != i]
-        found = [one for one in permutations(others) if _is_connected(shape, (i, *one))]
-        by_pipeline.append(found)
+        orders = [order for order in permutations(others) if _is_connected(shape, (i, *order))]
+        by_pipeline.append(orders)
     yield from product(*by_pipeline)
 
 
 def _is_connected(shape: JoinShape, inputs: Sequence[int]) -> bool:
     return all(
-        set(shape.neighbours(one)) & set(inputs[:place])
-        for place, one in enumerate(inputs)
+        set(shape.neighbours(input)) & set(inputs[:place])
+        for place, input in enumerate(inputs)
         if place
     )
 
@@ -92,22 +92,24 @@ def _is_connected(shape: JoinShape, inputs: Sequence[int]) -> bool:
 def fixed_plans(shape: JoinShape, quota: int) -> dict[str, JoinTuning]:
     """Every connected order with every set of caches that go together, the empty one included.
     quota: m, as many candidates as that are looked at."""
-    found = {}
+    plans = {}
     for k, orders in enumerate(connected_orders(shape)):
         offered = candidates(shape, orders, quota)
         sets = chain.from_iterable(combinations(offered, n) for n in range(len(offered) + 1))
         for chosen in sets:
-            if not any(conflicts([(one, reader) for one in chosen for reader in one.readers])):
-                said = ", ".join(one.said(shape) for one in chosen)
-                name = f"orders {k + 1}, {said}" if said else f"orders {k + 1}, no cache"
-                found[name] = with_caches(orders, chosen)
-    return found
+            if not any(
+                conflicts([(cache, reader) for cache in chosen for reader in cache.readers])
+            ):
+                names = ", ".join(cache.said(shape) for cache in chosen)
+                name = f"orders {k + 1}, {names}" if names else f"orders {k + 1}, no cache"
+                plans[name] = with_caches(orders, chosen)
+    return plans
 
 
 def with_caches(orders: Orders, chosen: Sequence[CacheCandidate]) -> JoinTuning:
     """Caches with all their readers, and room for all they may hold."""
     return JoinTuning(
-        orders=orders, caches=tuple(one.spec(one.readers, CACHE_BYTES) for one in chosen)
+        orders=orders, caches=tuple(cache.spec(cache.readers, CACHE_BYTES) for cache in chosen)
     )
 
 

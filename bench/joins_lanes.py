@@ -30,13 +30,13 @@ from bench.stream_data import Answered, DifferentResults, Ints, answered
 
 
 class JoinStretch(NamedTuple):
-    """Some tuples by one lane. cpu_s: processor time of it all; decide_s: of it, decisions; found:
-    results, signs included; tuning: what was in force, None: a tree; dropping: index probes beside
-    those of pipelines."""
+    """Some tuples by one lane. cpu_s: processor time of it all; decide_s: of it, decisions;
+    answered: results, signs included; tuning: what was in force, None: a tree; dropping: index
+    probes beside those of pipelines."""
 
     cpu_s: float
     decide_s: float
-    found: Answered
+    answered: Answered
     operations: Operations
     tuning: JoinTuning | None = None
     dropping: int = 0
@@ -61,10 +61,10 @@ class FixedLane:
         self._join.tune(self._tuning)
         block = self._join.run(part)
         cpu_s = time.process_time() - began
-        found = answer(block.sign, [column.values for column in block.columns])
+        results = answer(block.sign, [column.values for column in block.columns])
         operations = self._join.operations(n_arrivals)
         dropping = operations.probes - int(operations.steps[:, :, PROBES].sum())
-        return JoinStretch(cpu_s, 0.0, found, operations, self._tuning, dropping)
+        return JoinStretch(cpu_s, 0.0, results, operations, self._tuning, dropping)
 
 
 class TreeLane:
@@ -82,8 +82,8 @@ class TreeLane:
         self._tree.begin_counting()
         block = self._tree.run(part)
         cpu_s = time.process_time() - began
-        found = answer(block.signs, [block.values[:, k] for k in self._columns])
-        return JoinStretch(cpu_s, 0.0, found, self._tree.operations(n_arrivals))
+        results = answer(block.signs, [block.values[:, k] for k in self._columns])
+        return JoinStretch(cpu_s, 0.0, results, self._tree.operations(n_arrivals))
 
 
 class AdaptiveLane:
@@ -104,9 +104,9 @@ class AdaptiveLane:
         self.controller.observe(self._n, n_arrivals, self._join.profile())
         done = time.process_time()
         self._n += 1
-        found = answer(block.sign, [column.values for column in block.columns])
+        results = answer(block.sign, [column.values for column in block.columns])
         operations = self._join.operations(n_arrivals)
-        return JoinStretch(done - began, done - ran, found, operations, tuning)
+        return JoinStretch(done - began, done - ran, results, operations, tuning)
 
 
 def answer(signs: np.ndarray, columns: Sequence[Ints]) -> Answered:
@@ -125,12 +125,12 @@ def join_turns(
         part, n_arrivals = between(inputs, begin, begin + length), min(length, n - begin)
         for name in rng.permutation([*lanes]).tolist():
             took[name].append(lanes[name].step(part, n_arrivals))
-        _same(turn, {name: found[-1].found for name, found in took.items()})
+        _same(turn, {name: stretches[-1].answered for name, stretches in took.items()})
     return took
 
 
-def _same(turn: int, found: Mapping[str, Answered]) -> None:
-    (first, expected), *others = found.items()
-    for name, one in others:
-        if one != expected:
-            raise DifferentResults(f"stretch {turn}: {name} found {one}, {first} {expected}")
+def _same(turn: int, answers: Mapping[str, Answered]) -> None:
+    (first, expected), *others = answers.items()
+    for name, results in others:
+        if results != expected:
+            raise DifferentResults(f"stretch {turn}: {name} found {results}, {first} {expected}")

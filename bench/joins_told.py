@@ -15,17 +15,17 @@ NEAR = 0.95
 
 def ns_per_tuple(of: Sequence[JoinStretch]) -> float:
     """Processor time."""
-    return 1e9 * sum(one.cpu_s for one in of) / _n_tuples(of)
+    return 1e9 * sum(stretch.cpu_s for stretch in of) / _n_tuples(of)
 
 
 def counted_cost(of: Sequence[JoinStretch], w: float) -> float:
     """Per tuple, in index probes. w: of a cache operation."""
-    total = sum(one.operations.cost(w) * one.operations.n_arrivals for one in of)
+    total = sum(stretch.operations.cost(w) * stretch.operations.n_arrivals for stretch in of)
     return total / _n_tuples(of)
 
 
 def _n_tuples(of: Sequence[JoinStretch]) -> int:
-    return sum(one.operations.n_arrivals for one in of)
+    return sum(stretch.operations.n_arrivals for stretch in of)
 
 
 def tell_lanes(
@@ -75,7 +75,7 @@ def tell_case(case: JoinCase, took: Mapping[str, Sequence[JoinStretch]], w: floa
         ns, cost = ns_per_tuple(of), counted_cost(of, w)
         by_ns, by_cost = ns_per_tuple(base) / ns, counted_cost(base, w) / cost
         tuning = of[-1].tuning
-        caches = ", ".join(one.id for one in tuning.caches) if tuning else ""
+        caches = ", ".join(cache.id for cache in tuning.caches) if tuning else ""
         print(f"  {name:30}{ns:10.0f}{by_ns:12.2f}{cost:10.2f}{by_cost:12.2f}  {caches}")
 
 
@@ -83,7 +83,7 @@ def tell_overhead(base: Sequence[JoinStretch], watched: Sequence[JoinStretch]) -
     """What a join takes more that is watched in vain: of all, and the median of the stretches."""
     more = ns_per_tuple(watched) / ns_per_tuple(base) - 1
     usual = median(own.cpu_s / other.cpu_s for own, other in zip(watched, base, strict=True)) - 1
-    decided = sum(one.decide_s for one in watched) / sum(one.cpu_s for one in watched)
+    decided = sum(part.decide_s for part in watched) / sum(part.cpu_s for part in watched)
     print(
         f"\nwatched in vain: {100 * more:.1f} % more time (median {100 * usual:.1f} %), of all "
         f"{100 * decided:.1f} % decisions"
@@ -92,9 +92,9 @@ def tell_overhead(base: Sequence[JoinStretch], watched: Sequence[JoinStretch]) -
 
 def tell_two_phases(base: Sequence[JoinStretch], apart: Sequence[JoinStretch]) -> None:
     """Drop probing first, beside output generation alone."""
-    looked = sum(one.dropping for one in apart)
-    probes = sum(one.operations.probes for one in apart) - looked
-    alone = sum(one.operations.probes for one in base)
+    looked = sum(stretch.dropping for stretch in apart)
+    probes = sum(stretch.operations.probes for stretch in apart) - looked
+    alone = sum(stretch.operations.probes for stretch in base)
     n = _n_tuples(base)
     print("\ndrop probing, then output generation, per tuple")
     print(

@@ -47,7 +47,7 @@ class KMonStretch(NamedTuple):
     n_bytes: in memory at its end; swj, swj_bytes: of SWJ, a tuple taking as much as here."""
 
     ns: int
-    found: Answered
+    answered: Answered
     monitor_ns: int = 0
     held: int = 0
     n_bytes: int = 0
@@ -70,8 +70,8 @@ class SWJLane:
 
     def step(self, begin: int, end: int, inputs: Sequence[Block]) -> KMonStretch:
         """See ``KMonLane``."""
-        found, ns = self._swj.stretch(begin, end)
-        return KMonStretch(ns, _came(found))
+        results, ns = self._swj.stretch(begin, end)
+        return KMonStretch(ns, _came(results))
 
 
 class TunedLane:
@@ -82,15 +82,15 @@ class TunedLane:
 
     def step(self, begin: int, end: int, inputs: Sequence[Block]) -> KMonStretch:
         """See ``KMonLane``."""
-        one = self._join.stretch(inputs, end)
+        outcome = self._join.stretch(inputs, end)
         return KMonStretch(
-            one.profile.processor_ns,
+            outcome.profile.processor_ns,
             _came(self._join.made),
-            one.profile.monitor_ns,
-            one.held,
-            one.n_bytes,
-            one.plain,
-            one.plain_bytes,
+            outcome.profile.monitor_ns,
+            outcome.held,
+            outcome.n_bytes,
+            outcome.plain,
+            outcome.plain_bytes,
         )
 
 
@@ -114,11 +114,11 @@ def main(sizes: KMonSizes = FULL) -> None:
     print("\nlost %: of all results, and of the worst block; used %: blocks in which k is in use")
     for of_k in (REFERRING, CLUSTERED, ORDERED):
         for estimator in ("literal", "censored"):
-            one = tracked(sizes, of_k, estimator)
+            run = tracked(sizes, of_k, estimator)
             print(
-                f"{of_k.key} {estimator:9} lost {100 * one.lost_all:.3f}, worst "
-                f"{100 * one.lost.max():.2f}; used {100 * one.used:.0f}; tuples / SWJ "
-                f"{1 - one.saved:.3f}; {_aimed(one.lost_all, KMonTuning().loss_budget)}"
+                f"{of_k.key} {estimator:9} lost {100 * run.lost_all:.3f}, worst "
+                f"{100 * run.lost.max():.2f}; used {100 * run.used:.0f}; tuples / SWJ "
+                f"{1 - run.saved:.3f}; {_aimed(run.lost_all, KMonTuning().loss_budget)}"
             )
 
 
@@ -170,9 +170,9 @@ def turns(
     for end, inputs in stretches(trace, query.graph.n, length):
         for name in rng.permutation([*lanes]).tolist():
             took[name].append(lanes[name].step(begin, end, inputs))
-        found = {name: of[-1].found for name, of in took.items() if name not in lossy}
-        if len(set(found.values())) > 1:
-            raise DifferentResults(f"tuples {begin} to {end}: {found}")
+        answers = {name: of[-1].answered for name, of in took.items() if name not in lossy}
+        if len(set(answers.values())) > 1:
+            raise DifferentResults(f"tuples {begin} to {end}: {answers}")
         begin = end
     return took
 
@@ -192,8 +192,8 @@ def tell(title: str, took: Mapping[str, Sequence[KMonStretch]]) -> None:
         if name == SWJ:
             held, n_bytes = swj, swj_bytes
         ratios = "".join(
-            f"{_ratio(of, late[one]):{width}.2f}" if one in late else f"{'–':>{width}}"
-            for one, width in ((SWJ, 8), (PLAIN, 9))
+            f"{_ratio(of, late[lane]):{width}.2f}" if lane in late else f"{'–':>{width}}"
+            for lane, width in ((SWJ, 8), (PLAIN, 9))
         )
         print(
             f"{title:10}{name:16}{held:10,.0f}{held / swj:8.3f}{n_bytes:13,.0f}"
@@ -202,14 +202,14 @@ def tell(title: str, took: Mapping[str, Sequence[KMonStretch]]) -> None:
     if SWJ in late:
         tell_aim("  time over SWJ's", _ratio(late[BUDGET], late[SWJ]), _TIME)
         more = _ratio(late[WATCHED], late[PLAIN]) - 1
-        told = _mean(late[WATCHED], "monitor_ns") / _mean(late[WATCHED], "ns")
-        tell_aim(f"  watching, paired ({told:.3f} by its own clock)", more, _MONITORS)
+        share = _mean(late[WATCHED], "monitor_ns") / _mean(late[WATCHED], "ns")
+        tell_aim(f"  watching, paired ({share:.3f} by its own clock)", more, _MONITORS)
     tell_aim("  time over that without constraints", _ratio(late[BUDGET], late[PLAIN]), _TIME_PLAIN)
     tell_aim("  aside over dropped, time", _ratio(late[NEVER], late[BUDGET]), _ASIDE)
 
 
 def _mean(of: Sequence[KMonStretch], read: str) -> float:
-    return float(np.mean([getattr(one, read) for one in of]))
+    return float(np.mean([getattr(stretch, read) for stretch in of]))
 
 
 def _ratio(of: Sequence[KMonStretch], base: Sequence[KMonStretch]) -> float:

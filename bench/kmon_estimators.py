@@ -41,10 +41,10 @@ def changing_k(n: int) -> Ints:
     """int64[n], of parents by time: 50, slowly to 200, 200, slowly back, 50, and at once 200."""
     parts = [(50, 50, 3), (50, 200, 2), (200, 200, 3), (200, 50, 2), (50, 50, 3), (200, 200, 4)]
     places = np.cumsum([0, *(length for *_, length in parts)]) / 17 * n
-    found = np.empty(n, np.int64)
+    ks = np.empty(n, np.int64)
     for (low, high, _), begin, end in zip(parts, places, places[1:], strict=False):
-        found[int(begin) : int(end)] = np.linspace(low, high, int(end) - int(begin))
-    return found
+        ks[int(begin) : int(end)] = np.linspace(low, high, int(end) - int(begin))
+    return ks
 
 
 @dataclass(frozen=True, slots=True)

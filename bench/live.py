@@ -88,7 +88,7 @@ class Demo:
 
     def newest_run(self) -> str:
         """Id of the run that began last."""
-        newest: str = max(self.ask("/runs"), key=lambda one: one["started_at"])["id"]
+        newest: str = max(self.ask("/runs"), key=lambda run: run["started_at"])["id"]
         return newest
 
 
@@ -119,16 +119,16 @@ def running_demo(*options: str) -> Iterator[Demo]:
     with TemporaryDirectory() as name:
         store = Path(name) / "live.db"
         started = time.time()
-        with (Path(name) / "said.txt").open("w+", encoding="utf-8") as said:
+        with (Path(name) / "said.txt").open("w+", encoding="utf-8") as output:
             process = subprocess.Popen(
                 [sys.executable, "run.py", "demo", "--store", str(store), "--port", "0", *options],
                 cwd=ROOT,
                 env={**os.environ, "PLANWATCH_TOKEN": TOKEN},
-                stdout=said,
+                stdout=output,
                 stderr=subprocess.STDOUT,
             )
             try:
-                yield Demo(address_of(process, Path(said.name)), store, started, process.pid)
+                yield Demo(address_of(process, Path(output.name)), store, started, process.pid)
             finally:
                 process.send_signal(signal.SIGINT)
                 process.wait(timeout=30)
@@ -158,11 +158,11 @@ def watch(page: Page, demo: Demo) -> None:
     with ThreadPoolExecutor(1) as beside:
         updates = beside.submit(_updates, demo)
         page.wait_for_timeout(1000 * WATCHED_S)
-        sent, told = updates.result()
+        sent, unpacked = updates.result()
     latencies = page.evaluate("window.planwatch.latencies.map(one => one.ms)")
     batches = demo.rows(f"select duration_ms, n_tuples from batches where time > {since}")
     print(f"record to pixel {spread(latencies, 'ms')}")
-    print(f"update {spread(sent, 'bytes on the wire')}; unpacked {spread(told, 'bytes')}")
+    print(f"update {spread(sent, 'bytes on the wire')}; unpacked {spread(unpacked, 'bytes')}")
     print(f"batch {spread([ms for ms, _ in batches], 'ms')}, {sum(n for _, n in batches)} tuples")
 
 
@@ -170,7 +170,7 @@ def _updates(demo: Demo) -> tuple[list[int], list[int]]:
     """Bytes of each update of the live stream but the first, as sent and as unpacked."""
     run, unpacker = demo.newest_run(), zlib.decompressobj(zlib.MAX_WBITS | 16)
     sent: list[int] = []
-    told: list[int] = []
+    unpacked: list[int] = []
     until = time.monotonic() + WATCHED_S
     with demo.open(f"/live?run={run}", **{"Accept-Encoding": "gzip"}) as answer:
         while time.monotonic() < until:
@@ -178,8 +178,8 @@ def _updates(demo: Demo) -> tuple[list[int], list[int]]:
             text = unpacker.decompress(packed)
             if b"event: delta" in text:
                 sent.append(len(packed))
-                told.append(len(text))
-    return sent[1:], told[1:]
+                unpacked.append(len(text))
+    return sent[1:], unpacked[1:]
 
 
 def turn_knobs(demo: Demo) -> None:
@@ -219,9 +219,9 @@ def tabs(browser: Browser, demo: Demo) -> None:
             for page in pages:
                 page.close()
     alone = statistics.median(speeds["no tab"])
-    for kind, found in speeds.items():
-        ratio = statistics.median(found) / alone
-        print(f"as fast as possible, {kind}: {spread(found, 'tuples/s')}, x {ratio:.3f}")
+    for kind, rates in speeds.items():
+        ratio = statistics.median(rates) / alone
+        print(f"as fast as possible, {kind}: {spread(rates, 'tuples/s')}, x {ratio:.3f}")
         print(f"  the server took {statistics.median(shares[kind]):.2f} % of a core")
 
 
@@ -247,8 +247,8 @@ def _speed(demo: Demo) -> float:
     """Tuples per second of batch time: what the engine needs, whatever the source's pace."""
     since = time.time()
     time.sleep(TURN_S)
-    found = demo.rows(f"select sum(n_tuples), sum(duration_ms) from batches where time > {since}")
-    n_tuples, ms = found[0]
+    rows = demo.rows(f"select sum(n_tuples), sum(duration_ms) from batches where time > {since}")
+    n_tuples, ms = rows[0]
     return float(n_tuples / ms * 1e3)
 
 

@@ -67,16 +67,16 @@ def watched(session: SparkSession, folder: Path, n_tuples: int, n_batches: int) 
                 unit.executed(BatchRan(batch, result.units["asc"], 1e3 * executed))
                 core_s.append(time.perf_counter() - executed)
             seconds[name].append(time.perf_counter() - started)
-    _tell(n_tuples, {name: found[WARM_UP:] for name, found in seconds.items()}, core_s[WARM_UP:])
+    _tell(n_tuples, {name: times[WARM_UP:] for name, times in seconds.items()}, core_s[WARM_UP:])
     print(f"  plans: {unit.plan_version}")
 
 
 def _tell(n_tuples: int, seconds: Mapping[str, list[float]], core_s: list[float]) -> None:
-    middle = {name: statistics.median(found) for name, found in seconds.items()}
+    middle = {name: statistics.median(times) for name, times in seconds.items()}
     ratios = [a / b for a, b in zip(*seconds.values(), strict=True)]
     print(f"\nbatches of {n_tuples:,} tuples, {len(core_s)} pairs")
-    for name, found in middle.items():
-        print(f"  {name:12} median {1e3 * found:8.1f} ms")
+    for name, middle_s in middle.items():
+        print(f"  {name:12} median {1e3 * middle_s:8.1f} ms")
     print(f"  watched / not watched, median of the pairs: {statistics.median(ratios):.3f}")
     share = 100 * sum(core_s) / sum(seconds["watched"])
     print(f"  of it the decision core, all rearranging included: {share:.2f} % of the time")

@@ -40,8 +40,8 @@ class OnSpark:
         frame = self._session.read.format("binaryFile").load(str(spooled)).select(PATH)
         rows = RowSource(spooled, {_TAG: STREAM}, (), False)
         plan = BatchPlan(batch_id, {STREAM: operators})
-        found = self._jobs.run(frame, rows, plan, timings)
-        return batch_result(batch_id, found, {}, timings)
+        batch = self._jobs.run(frame, rows, plan, timings)
+        return batch_result(batch_id, batch, {}, timings)
 
 
 def spool(

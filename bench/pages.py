@@ -85,9 +85,9 @@ def measure_recording(browser: Browser, address: str) -> None:
         page.wait_for_selector("#plan-graph[data-batch]")
         every: list[float] = []
         for path in (path for path in PATHS if page.query_selector(_link(path))):
-            ms, found = _settles(page, _CLICK, path), list(_seeks(page))
-            every += found
-            print(f"{path:12} {ms:5.0f} ms to the page; another moment {spread(found, 'ms')}")
+            ms, seeks = _settles(page, _CLICK, path), list(_seeks(page))
+            every += seeks
+            print(f"{path:12} {ms:5.0f} ms to the page; another moment {spread(seeks, 'ms')}")
         print(f"{'all':12} another moment {spread(every, 'ms')}")
 
 
@@ -109,8 +109,8 @@ def _link(path: str) -> str:
 
 
 def _settles(page: Page, act: str, wanted: str) -> float:
-    found: float = page.evaluate(_SETTLES, [act, wanted])
-    return found
+    ms: float = page.evaluate(_SETTLES, [act, wanted])
+    return ms
 
 
 def _seeks(page: Page) -> Iterator[float]:
@@ -139,18 +139,18 @@ def _print_loading(context: BrowserContext, address: str, words: str) -> None:
 @contextmanager
 def _counted(page: Page) -> Iterator[dict[str, Any]]:
     """Requests, bytes on the wire, and how often each callback was asked the same."""
-    found: dict[str, Any] = {"requests": 0, "bytes": 0, "answers": Counter()}
+    counts: dict[str, Any] = {"requests": 0, "bytes": 0, "answers": Counter()}
     session = page.context.new_cdp_session(page)
     session.send("Network.enable")
 
     def asked(event: dict[str, Any]) -> None:
-        found["requests"] += 1
+        counts["requests"] += 1
         body = event["request"].get("postData")
         if body and "_dash-update-component" in event["request"]["url"]:
-            found["answers"][body] += 1
+            counts["answers"][body] += 1
 
     def finished(event: dict[str, Any]) -> None:
-        found["bytes"] += event["encodedDataLength"]
+        counts["bytes"] += event["encodedDataLength"]
 
     handlers: dict[str, Callable[[dict[str, Any]], None]] = {
         "Network.requestWillBeSent": asked,
@@ -158,13 +158,13 @@ def _counted(page: Page) -> Iterator[dict[str, Any]]:
     }
     for name, handler in handlers.items():
         session.on(name, handler)
-    yield found
+    yield counts
     session.detach()
 
 
 def _browsers_cpu_s() -> float:
     """Seconds of processor time of the browsers this process drives, all of their processes."""
-    return sum(cpu_s(one) for one in tree(os.getpid()) if _is_browser(one))
+    return sum(cpu_s(process) for process in tree(os.getpid()) if _is_browser(process))
 
 
 def _is_browser(process: int) -> bool:

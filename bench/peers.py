@@ -37,7 +37,7 @@ def main(n_tuples: int = N_TUPLES) -> None:
         print(f"  {'predicates':24}" + "".join(f"{n:>9}" for n in counts))
         speeds = [_speeds(predicates_of(rng, ops, n), values) for n in counts]
         for name in PEERS:
-            print(f"  {name:24}" + "".join(f"{found[name]:9.2f}" for found in speeds), flush=True)
+            print(f"  {name:24}" + "".join(f"{rates[name]:9.2f}" for rates in speeds), flush=True)
 
 
 def predicates_of(rng: np.random.Generator, ops: Sequence[Op], n: int) -> list[Predicate]:
@@ -51,7 +51,7 @@ def _speeds(predicates: Sequence[Predicate], values: np.ndarray) -> dict[str, fl
     _same_bitmaps(searches, values[:BLOCK], len(predicates))
     variants = {name: _runner(search, values, len(predicates)) for name, search in searches.items()}
     seconds, _ = take_turns(variants, ROUNDS)
-    return {name: len(values) / statistics.median(found) / 1e6 for name, found in seconds.items()}
+    return {name: len(values) / statistics.median(times) / 1e6 for name, times in seconds.items()}
 
 
 def _runner(search: Search, values: np.ndarray, n: int) -> Callable[[], None]:
@@ -74,7 +74,7 @@ def _same_bitmaps(searches: dict[str, Search], values: np.ndarray, n: int) -> No
     for name, search in searches.items():
         out = np.zeros((len(values), n_words), dtype=np.uint64)
         search(values, out)
-        found = out & mask
-        if expected is not None and not np.array_equal(found, expected):
+        bitmap = out & mask
+        if expected is not None and not np.array_equal(bitmap, expected):
             raise AssertionError(f"{name} finds other predicates than the first index")
-        expected = found
+        expected = bitmap

@@ -186,4 +186,4 @@ def rows_of(regions: NDArray[np.int32], bitmaps: Words, out: Words) -> None:
 def as_arrays(lists: list[list[int]]) -> tuple[Any, Any]:
     """Lists of predicates as starts int64[n + 1] and members int64."""
     starts = np.cumsum([0, *map(len, lists)], dtype=np.int64)
-    return starts, np.array([j for found in lists for j in found], dtype=np.int64)
+    return starts, np.array([j for row in lists for j in row], dtype=np.int64)

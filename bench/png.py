@@ -23,8 +23,8 @@ def smaller(png: bytes) -> bytes:
 def in_palette(pixels: Pixels) -> tuple[Pixels, Pixels]:
     """(places, palette): uint8[h, w] into uint8[n <= 256, 3]. pixels: uint8[h, w, 3]."""
     keys = pixels.reshape(-1, 3).astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
-    found, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    colours = np.stack([found >> 16, found >> 8 & 255, found & 255], axis=1).astype(np.uint8)
+    packed, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    colours = np.stack([packed >> 16, packed >> 8 & 255, packed & 255], axis=1).astype(np.uint8)
     kept = np.argsort(-counts, kind="stable")[:_MOST_COLOURS]
     palette = colours[kept]
     nearest = np.empty(len(colours), dtype=np.uint8)
@@ -58,11 +58,11 @@ def decode(png: bytes) -> Pixels:
 
 def _unfiltered(rows: Pixels, n: int) -> Pixels:
     """What filters 0 to 4 of the PNG specification (section 9) hid. n: bytes of a pixel."""
-    found = np.zeros((len(rows), rows.shape[1] - 1), dtype=np.uint8)
-    above = found[0] * 0
+    pixels = np.zeros((len(rows), rows.shape[1] - 1), dtype=np.uint8)
+    above = pixels[0] * 0
     for place, row in enumerate(rows):
-        found[place] = above = _row(int(row[0]), row[1:], above, n)
-    return found
+        pixels[place] = above = _row(int(row[0]), row[1:], above, n)
+    return pixels
 
 
 def _row(kind: int, row: Pixels, above: Pixels, n: int) -> Pixels:
@@ -88,7 +88,7 @@ def _by_left(kind: int, row: list[int], above: list[int], n: int) -> list[int]:
 
 def _paeth(left: int, up: int, diagonal: int) -> int:
     near = left + up - diagonal
-    return min((left, up, diagonal), key=lambda one: abs(near - one))
+    return min((left, up, diagonal), key=lambda neighbour: abs(near - neighbour))
 
 
 def encode(places: Pixels, palette: Pixels) -> bytes:

@@ -27,21 +27,21 @@ def tree_cpu_s() -> float:
 
 def memory_mib() -> dict[str, float]:
     """MiB of the driver, of Java and of its Python workers; what several share counts in parts."""
-    found = {"driver": 0.0, "Java": 0.0, "workers": 0.0}
+    by_kind = {"driver": 0.0, "Java": 0.0, "workers": 0.0}
     for process in tree(os.getpid()):
         with suppress(OSError):  # it has ended
             program = Path(f"/proc/{process}/cmdline").read_bytes().partition(b"\0")[0]
             is_java = program.endswith(b"java")
             kind = "driver" if process == os.getpid() else "Java" if is_java else "workers"
-            found[kind] += _share_kib(process) / 1024
-    return found
+            by_kind[kind] += _share_kib(process) / 1024
+    return by_kind
 
 
 def told_memory() -> str:
     """The same, as a line."""
-    found = memory_mib()
-    parts = ", ".join(f"{kind} {mib:.0f}" for kind, mib in found.items())
-    return f"MiB of memory: {parts}; together {sum(found.values()):.0f}"
+    by_kind = memory_mib()
+    parts = ", ".join(f"{kind} {mib:.0f}" for kind, mib in by_kind.items())
+    return f"MiB of memory: {parts}; together {sum(by_kind.values()):.0f}"
 
 
 def _share_kib(process: int) -> int:
@@ -51,14 +51,14 @@ def _share_kib(process: int) -> int:
 
 def tree(process: int) -> Sequence[int]:
     """A process and all below it."""
-    found, waiting = [], [process]
+    processes, waiting = [], [process]
     while waiting:
-        one = waiting.pop()
-        found.append(one)
-        for children in Path(f"/proc/{one}/task").glob("*/children"):
+        pid = waiting.pop()
+        processes.append(pid)
+        for children in Path(f"/proc/{pid}/task").glob("*/children"):
             with suppress(OSError):  # the thread has ended
                 waiting += map(int, children.read_text().split())
-    return found
+    return processes
 
 
 def cpu_s(process: int) -> float:
@@ -70,22 +70,22 @@ def cpu_s(process: int) -> float:
     return sum(map(int, fields[11:15])) / _TICKS
 
 
-def address_of(process: subprocess.Popen[bytes], said: Path) -> str:
+def address_of(process: subprocess.Popen[bytes], log: Path) -> str:
     """Where a dashboard that was started is, as it says. Raises RuntimeError when it ends."""
     while process.poll() is None:
-        found = re.search(r"(http://[\d.:]+)/", said.read_text(encoding="utf-8"))
-        if found:
-            return found.group(1)
+        address = re.search(r"(http://[\d.:]+)/", log.read_text(encoding="utf-8"))
+        if address:
+            return address.group(1)
         time.sleep(0.05)
-    raise RuntimeError(said.read_text(encoding="utf-8"))
+    raise RuntimeError(log.read_text(encoding="utf-8"))
 
 
 @contextmanager
 def replaying(recording: Path) -> Iterator[str]:
     """The address of a dashboard on a recording, until the block is left."""
     with TemporaryDirectory() as name:
-        said = Path(name) / "said.txt"
-        with said.open("w", encoding="utf-8") as output:
+        log = Path(name) / "said.txt"
+        with log.open("w", encoding="utf-8") as output:
             process = subprocess.Popen(
                 [sys.executable, "run.py", "replay", str(recording), "--port", "0"],
                 cwd=ROOT,
@@ -93,7 +93,7 @@ def replaying(recording: Path) -> Iterator[str]:
                 stderr=subprocess.STDOUT,
             )
         try:
-            yield address_of(process, said)
+            yield address_of(process, log)
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(timeout=30)

@@ -103,24 +103,24 @@ def _throughput(work: ScaleData, size: Size, tuples: pa.Table) -> None:
         _paths(work, size.n_ours, path, expected_ours)
         path = write_tuples(tuples.slice(0, size.n_peers), Path(folder) / "peers.parquet")
         for name, peer, more in _PEERS:
-            took, found = timed(peer, path, work.texts, *more, limit_s=LIMIT_S)
-            _line(name, size.n_peers, took, found, expected)
+            took, counts = timed(peer, path, work.texts, *more, limit_s=LIMIT_S)
+            _line(name, size.n_peers, took, counts, expected)
 
 
 def _paths(work: ScaleData, n_ours: int, path: Path, expected: Counts) -> None:
     """From the Parquet file to the sink: on Spark, with one core and with two, and without it."""
-    alone, found = without_spark(path, work.k, work.order, N_THREADS)
-    _line("the same without Spark", n_ours, alone, found, expected)
+    alone, counts = without_spark(path, work.k, work.order, N_THREADS)
+    _line("the same without Spark", n_ours, alone, counts, expected)
     took: dict[int, float] = {}
     for n_cores in (1, N_THREADS):
-        _, told = timed(spark_path, path, work.k, work.order, n_cores, limit_s=3 * LIMIT_S)
+        _, outcome = timed(spark_path, path, work.k, work.order, n_cores, limit_s=3 * LIMIT_S)
         name = f"our Spark path, {n_cores} of the cores"
-        if isinstance(told, str):
-            _line(name, n_ours, 0.0, told, expected)
+        if isinstance(outcome, str):
+            _line(name, n_ours, 0.0, outcome, expected)
             continue
-        took[n_cores] = told.batch_s
-        _line(name, n_ours, told.batch_s, told.counts, expected)
-        print(f"  {'':32} first batch {told.first_s:.1f} s; {told.memory}", flush=True)
+        took[n_cores] = outcome.batch_s
+        _line(name, n_ours, outcome.batch_s, outcome.counts, expected)
+        print(f"  {'':32} first batch {outcome.first_s:.1f} s; {outcome.memory}", flush=True)
     if len(took) == 2:
         more, times = took[1] / took[N_THREADS], took[N_THREADS] / alone
         print(f"  {'':32} a second core {more:.2f} x; {times:.2f} x the time without Spark")
@@ -140,13 +140,13 @@ def _mib(work: ScaleData) -> float:
     return work.constructs.bitmap_bytes / 2**20
 
 
-def _line(name: str, n: int, seconds: float, found: Any, expected: Counts) -> None:
+def _line(name: str, n: int, seconds: float, counts: Any, expected: Counts) -> None:
     """One line of the table. Raises AssertionError when the counts differ from ours."""
-    if isinstance(found, str):
-        print(f"  {name:32} {n:>9} tuples: {found}", flush=True)
+    if isinstance(counts, str):
+        print(f"  {name:32} {n:>9} tuples: {counts}", flush=True)
         return
-    if tuple(found) != expected:
-        raise AssertionError(f"{name} counts {found}, our kernel {expected}")
+    if tuple(counts) != expected:
+        raise AssertionError(f"{name} counts {counts}, our kernel {expected}")
     print(f"  {name:32} {n:>9} tuples {seconds:8.2f} s {n / seconds:13,.0f} tuples/s", flush=True)
 
 
@@ -158,8 +158,8 @@ def _visits(works: Sequence[ScaleData]) -> None:
     for ordering in ORDERINGS:
         cells = []
         for work in works:
-            found = propose(ordering, work.constructs, [work.sample], model, rules)
-            routed = route(work.constructs, work.sample, found.shape, "resolved")
+            proposed = propose(ordering, work.constructs, [work.sample], model, rules)
+            routed = route(work.constructs, work.sample, proposed.shape, "resolved")
             cells.append(mean_of(routed.visits).value)
         print(f"  {NAMES[ordering]:28}" + "".join(f"{cell:10.2f}" for cell in cells), flush=True)
 
@@ -194,7 +194,7 @@ def _one_thread(
     seconds, results = take_turns(variants, SHORT_ROUNDS)
     if len(set(results.values())) != 1:
         raise AssertionError(f"numba and C find different numbers of matches: {results}")
-    best = {name: min(found) for name, found in seconds.items()}
+    best = {name: min(times) for name, times in seconds.items()}
     read = visits * work.constructs.n_words * 8 / best["numba"]
     ratio = f"{best['numba'] / best['C']:.2f} x the time of C, " if in_c is not None else ""
     speed = len(tuples) / best["numba"] / 1e6

@@ -102,11 +102,11 @@ def _caller(function: Any) -> Callable[[Layout, NDArray[np.int32], int], int]:
     def call(layout: Layout, regions: NDArray[np.int32], room: int) -> int:
         n, w = layout.qub.shape
         counts = np.zeros((2, n), dtype=np.int64)
-        found = np.empty((2, room), dtype=np.int32)
+        hits = np.empty((2, room), dtype=np.int32)
         grb, done = np.empty(w, dtype=np.uint64), np.empty(n, dtype=np.uint8)
         inputs = (layout.initial, layout.qub, layout.region_starts, layout.row_at, layout.pool)
         numbers = (n, w, regions.shape[1])
-        arrays = (grb, done, counts[0], counts[1], found[0], found[1])
+        arrays = (grb, done, counts[0], counts[1], hits[0], hits[1])
         return int(
             function(
                 *(ctypes.c_void_p(a.ctypes.data) for a in (*inputs, regions)),
@@ -120,10 +120,10 @@ def _caller(function: Any) -> Callable[[Layout, NDArray[np.int32], int], int]:
 
 @kernel
 def _any_of(words: NDArray[np.uint64]) -> int:
-    found = np.uint64(0)
+    union = np.uint64(0)
     for w in range(len(words)):
-        found |= words[w]
-    return 1 if found else 0
+        union |= words[w]
+    return 1 if union else 0
 
 
 def bandwidth(n_bytes: int = 1 << 28, rounds: int = 5) -> float:

@@ -51,20 +51,20 @@ class ScaleData:
 def workload(k: int, tuples: pa.Table) -> ScaleData:
     """Queries with the characteristics of query set Q1 of [L12], as many as wanted."""
     streams = {"Drift": DRIFT_SCHEMA}
-    found = q1_queries(seed=SEED, k=k)
-    queries = [parse_query(name, text, streams) for name, text in found.items()]
+    named = q1_queries(seed=SEED, k=k)
+    queries = [parse_query(name, text, streams) for name, text in named.items()]
     constructs = build_constructs(queries, DRIFT_SCHEMA)
     sample = {a: tuples.column(a)[:SAMPLE].to_pylist() for a in constructs.attributes}
     regions = sample_regions(constructs, sample)
     order = macro_sequence(constructs, regions).order
-    texts = tuple(text.split(" Where ", 1)[1] for text in found.values())
+    texts = tuple(text.split(" Where ", 1)[1] for text in named.values())
     return ScaleData(k, texts, constructs, regions, order)
 
 
 def selective_queries(k: int) -> Queries:
     """k queries of four predicates each, the first on a1, which drops most tuples."""
-    found = q1_queries(SEED, k, 4 * k, common=("a1",))
-    return {name: text.split(" Where ", 1)[1] for name, text in found.items()}
+    named = q1_queries(SEED, k, 4 * k, common=("a1",))
+    return {name: text.split(" Where ", 1)[1] for name, text in named.items()}
 
 
 def drift_tuples(n: int) -> pa.Table:
@@ -98,8 +98,8 @@ class Kernel:
         parts = np.array_split(np.arange(len(columns[0])), N_THREADS)
         slices = [slice(int(p[0]), int(p[-1]) + 1) for p in parts if len(p)]
         with ThreadPoolExecutor(N_THREADS) as pool:
-            found = list(pool.map(lambda part: self._part(columns, part), slices))
-        return sum(n for n, _ in found), sum(hits for _, hits in found)
+            counted = list(pool.map(lambda part: self._part(columns, part), slices))
+        return sum(n for n, _ in counted), sum(hits for _, hits in counted)
 
     def _part(self, columns: Sequence[NDArray[np.int64]], part: slice) -> Counts:
         matcher = Matcher(self.layout, self.kind, True)
@@ -110,9 +110,9 @@ class Kernel:
             block = regions[:, : stop - start]
             for place, column in enumerate(columns):
                 hit_regions(self.searches[place], column[start:stop], None, block[place])
-            found = matcher.match(block)
-            n += int(np.count_nonzero(np.diff(found.tuples, prepend=-1)))
-            hits += int(self.fed[found.slots].sum())
+            matches = matcher.match(block)
+            n += int(np.count_nonzero(np.diff(matches.tuples, prepend=-1)))
+            hits += int(self.fed[matches.slots].sum())
         return n, hits
 
 

@@ -174,11 +174,11 @@ def _answer(answers: Any, peer: Callable[..., Any], arguments: tuple[Any, ...]) 
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what Spark says when it starts
     started = time.perf_counter()
     try:
-        found: Any = peer(*arguments)
+        answer: Any = peer(*arguments)
     except Exception as error:
         lines = str(error).strip().splitlines()
-        found = f"{type(error).__name__}: {lines[0][:120] if lines else ''}"
-    answers.put((time.perf_counter() - started, found))
+        answer = f"{type(error).__name__}: {lines[0][:120] if lines else ''}"
+    answers.put((time.perf_counter() - started, answer))
 
 
 def write_tuples(tuples: Any, path: Path) -> Path:

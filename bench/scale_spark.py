@@ -102,10 +102,10 @@ def without_spark(path: Path, k: int, order: Sequence[str], n_parts: int) -> tup
                 started = time.perf_counter()
                 job = batches.job(plan(batch))
                 parts = [(job, path, part, n_parts) for part in range(n_parts)]
-                found = batches.merge(job, pool.starmap(_part, parts, chunksize=1))
-                batches.publish(job, found)
+                merged = batches.merge(job, pool.starmap(_part, parts, chunksize=1))
+                batches.publish(job, merged)
                 times.append(time.perf_counter() - started)
-        result = batch_result(ROUNDS, found, {}, Timings())
+        result = batch_result(ROUNDS, merged, {}, Timings())
         return statistics.median(times[1:]), counts_of(result)
 
 

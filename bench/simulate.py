@@ -88,9 +88,9 @@ class ReferenceExecutor:
             drawn = ticket_trace(constructs, regions, shape.order, stop_rule, self._lottery, held)
             self._tickets = dict(zip(shape.order, drawn.tickets, strict=True))
             return Executed(int(drawn.visits.sum()), drawn.n_unmatched)
-        found = route(constructs, regions, shape, stop_rule)
-        micro, macro = (found.n_micro, found.n_macro) if isinstance(found, Walked) else (0, 0)
-        return Executed(int(found.visits.sum()), found.n_unmatched, micro, macro)
+        routed = route(constructs, regions, shape, stop_rule)
+        micro, macro = (routed.n_micro, routed.n_macro) if isinstance(routed, Walked) else (0, 0)
+        return Executed(int(routed.visits.sum()), routed.n_unmatched, micro, macro)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,13 +273,13 @@ class Simulation:
         assert scenario.strategy is not None
         rules = Rules(scenario.stop_rule, scenario.compare, scenario.min_support)
         model = CostModel(scenario.stop_rule, 1.0)
-        found = propose(scenario.strategy, self._constructs, periods, model, rules)
-        self._shape = found.shape
-        self._plans.append(Installed(self._at, found.shape))
+        proposed = propose(scenario.strategy, self._constructs, periods, model, rules)
+        self._shape = proposed.shape
+        self._plans.append(Installed(self._at, proposed.shape))
         last = self._intervals[-1]
         self._intervals[-1] = replace(last, n_rearranged=last.n_rearranged + 1)
         seen = np.concatenate(periods)
-        ran = route(self._constructs, seen, found.shape, scenario.stop_rule)
+        ran = route(self._constructs, seen, proposed.shape, scenario.stop_rule)
         self._baseline = Executed(int(ran.visits.sum()), ran.n_unmatched)
         self._n_baseline = len(seen)
         self._stretch, self._n_stretch = Executed(0, 0), 0

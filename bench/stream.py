@@ -137,13 +137,13 @@ def turns(folder: Path, question: Question, lanes: Lanes, n_batches: int) -> dic
     finally:
         for lane in lanes.values():
             lane.close()
-    return {name: found[WARM_UP:] for name, found in took.items()}
+    return {name: times[WARM_UP:] for name, times in took.items()}
 
 
-def check(what: str, found: Answered, expected: Answered) -> None:
+def check(what: str, answer: Answered, expected: Answered) -> None:
     """Raises DifferentResults."""
-    if found != expected:
-        raise DifferentResults(f"{what}: found {found}, there are {expected}")
+    if answer != expected:
+        raise DifferentResults(f"{what}: found {answer}, there are {expected}")
 
 
 def tell(question: Question, took: Mapping[str, Sequence[Took]], base: str) -> None:
@@ -153,21 +153,21 @@ def tell(question: Question, took: Mapping[str, Sequence[Took]], base: str) -> N
     print(f"\n{question.name}, {n_tuples:,} tuples a batch, {windows}, {_load()}")
     head = f"  {f'medians of {n}':30}{'wall ms':>10}{'CPU ms':>10}{'k tuples/s':>12}"
     print(f"{head}{'wall, x ' + base:>32}{'CPU':>8}")
-    for name, found in took.items():
-        wall_s, cpu_s = (statistics.median(part) for part in zip(*found, strict=True))
-        pairs = list(zip(found, took[base], strict=True))
-        walls = statistics.median(one.wall_s / other.wall_s for one, other in pairs)
-        cpus = statistics.median(one.cpu_s / max(other.cpu_s, 1e-9) for one, other in pairs)
+    for name, times in took.items():
+        wall_s, cpu_s = (statistics.median(part) for part in zip(*times, strict=True))
+        pairs = list(zip(times, took[base], strict=True))
+        walls = statistics.median(ours.wall_s / other.wall_s for ours, other in pairs)
+        cpus = statistics.median(ours.cpu_s / max(other.cpu_s, 1e-9) for ours, other in pairs)
         speed = n_tuples / wall_s / 1e3
         print(f"  {name:30}{1e3 * wall_s:10.0f}{1e3 * cpu_s:10.0f}{speed:12.1f}", end="")
         print(f"{walls:32.2f}{cpus:8.2f}", flush=True)
 
 
-def told_recovery(found: Recovered) -> None:
+def told_recovery(costs: Recovered) -> None:
     """Print what attaching a state takes."""
-    print(f"\nrecovery of {found.n_state:,} tuples, {found.n_beyond:,} since the image, {_load()}")
-    print(f"  an empty batch, state at hand {1e3 * found.at_hand_s:10.1f} ms")
-    print(f"  an empty batch, state rebuilt {1e3 * found.rebuilt_s:10.1f} ms")
+    print(f"\nrecovery of {costs.n_state:,} tuples, {costs.n_beyond:,} since the image, {_load()}")
+    print(f"  an empty batch, state at hand {1e3 * costs.at_hand_s:10.1f} ms")
+    print(f"  an empty batch, state rebuilt {1e3 * costs.rebuilt_s:10.1f} ms")
 
 
 def _load() -> str:

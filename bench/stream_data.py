@@ -47,13 +47,13 @@ def answered(columns: Sequence[Any]) -> Answered:
     """Of results, given by columns of integers."""
     if not len(columns[0]):
         return Answered(0, 0)
-    parts = [np.asarray(one) * prime for one, prime in zip(columns, _PRIMES, strict=False)]
+    parts = [np.asarray(column) * prime for column, prime in zip(columns, _PRIMES, strict=False)]
     return Answered(len(columns[0]), int((np.sum(parts, axis=0) % _MODULUS).sum()))
 
 
 def answered_sql(columns: Sequence[str]) -> str:
     """The summand of the same checksum as an expression of Spark SQL."""
-    parts = [f"{one} * {prime}" for one, prime in zip(columns, _PRIMES, strict=False)]
+    parts = [f"{column} * {prime}" for column, prime in zip(columns, _PRIMES, strict=False)]
     return f"({' + '.join(parts)}) % {_MODULUS}"
 
 
@@ -97,7 +97,7 @@ class Question:
     def expected(self, n_batches: int, until: int | None = None) -> Answered:
         """The results of some batches with a tick before ``until``; None: of joins all, of the
         aggregate those up to the newest tuple of each group."""
-        drawn = [self.source(one).columns(0, n_batches * self.n_each) for one in self.streams]
+        drawn = [self.source(stream).columns(0, n_batches * self.n_each) for stream in self.streams]
         if self.n_streams == 1:
             ends = np.zeros(self.n_keys, np.int64)
             np.maximum.at(ends, drawn[0]["k"], drawn[0]["t"] + 1)
@@ -117,10 +117,10 @@ def join(n_streams: int, n_tuples: int, ticks: int = TICKS) -> Question:
     """Tuples of two or three streams with the same key, inside one window. The key is told with
     them: equal changes are netted, so only where it is among them shards can do that apart."""
     streams = STREAMS[:n_streams]
-    names = [f"{one.lower()}i" for one in streams]
-    select = ", ".join(f"{one}.i As {name}" for one, name in zip(streams, names, strict=True))
-    read = ", ".join(f"{one} [Range {WINDOW} Seconds]" for one in streams)
-    same = " And ".join(f"A.k = {one}.k" for one in streams[1:])
+    names = [f"{stream.lower()}i" for stream in streams]
+    select = ", ".join(f"{stream}.i As {name}" for stream, name in zip(streams, names, strict=True))
+    read = ", ".join(f"{stream} [Range {WINDOW} Seconds]" for stream in streams)
+    same = " And ".join(f"A.k = {stream}.k" for stream in streams[1:])
     text = f"Istream(Select A.k, {select} From {read} Where {same})"
     return Question(f"join of {n_streams}", n_streams, text, tuple(names), n_tuples, ticks)
 
@@ -158,7 +158,7 @@ def _drawn(numbers: Ints, salt: int) -> Ints:
 
 def combinations(streams: Sequence[Mapping[str, Ints]]) -> list[Ints]:
     """Numbers of the tuples, one of each stream, that have one key and lie within a window."""
-    found = [streams[0]["i"]]
+    numbers = [streams[0]["i"]]
     key, first, last = streams[0]["k"], streams[0]["t"], streams[0]["t"]
     for own in streams[1:]:
         order = np.lexsort((own["t"], own["k"]))
@@ -169,21 +169,21 @@ def combinations(streams: Sequence[Mapping[str, Ints]]) -> list[Ints]:
         n = np.maximum(end - begin, 0)
         left = np.repeat(np.arange(len(key)), n)
         right = order[np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n) + np.repeat(begin, n)]
-        found = [one[left] for one in found] + [own["i"][right]]
+        numbers = [column[left] for column in numbers] + [own["i"][right]]
         key, t = key[left], own["t"][right]
         first, last = np.minimum(first[left], t), np.maximum(last[left], t)
-    return found
+    return numbers
 
 
 def changed_groups(stream: Mapping[str, Ints], until: int | Ints) -> list[Ints]:
     """k, τ, count and sum wherever those of a group that is there have changed. until: the tick
     before which, for all groups or by key."""
     key, t = np.tile(stream["k"], 2), np.concatenate([stream["t"], stream["t"] + WINDOW + 1])
-    one = np.repeat(np.array([1, -1]), len(stream["t"]))
+    sign = np.repeat(np.array([1, -1]), len(stream["t"]))
     order = np.lexsort((t, key))
-    key, t, one = key[order], t[order], one[order]
-    value = one * np.tile(stream["v"], 2)[order]
-    n, total = np.cumsum(one), np.cumsum(value)  # all a group gives goes: no group adds to another
+    key, t, sign = key[order], t[order], sign[order]
+    value = sign * np.tile(stream["v"], 2)[order]
+    n, total = np.cumsum(sign), np.cumsum(value)  # all a group gives goes: no group adds to another
     is_last = np.ones(len(t), np.bool_)
     is_last[:-1] = (key[1:] != key[:-1]) | (t[1:] != t[:-1])
     key, t, n, total = (column[is_last] for column in (key, t, n, total))

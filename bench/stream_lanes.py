@@ -51,7 +51,7 @@ _SECOND_US: Final = 1_000_000
 
 def inputs_of(question: Question) -> list[InputSource]:
     """Its streams, as inputs of a run."""
-    specs = [StreamSpec(one, SCHEMA, SourceSpec("memory", {}), "t") for one in question.streams]
+    specs = [StreamSpec(name, SCHEMA, SourceSpec("memory", {}), "t") for name in question.streams]
     return [InputSource(spec, question.source(spec.name)) for spec in specs]
 
 
@@ -92,8 +92,8 @@ class Product(OnStream):
 
         def batch(frame: DataFrame, batch_id: int) -> None:
             timings = Timings()
-            found = jobs.run(frame, inputs.rows, BatchPlan(batch_id, operators, networks), timings)
-            results.append(batch_result(batch_id, found, {}, timings))
+            merged = jobs.run(frame, inputs.rows, BatchPlan(batch_id, operators, networks), timings)
+            results.append(batch_result(batch_id, merged, {}, timings))
 
         super().__init__(inputs.frame, folder, batch)
         self.results, self._question = results, question
@@ -126,10 +126,10 @@ class SparksOwn(OnStream):
     ) -> None:
         (folder / "spool").mkdir(parents=True)
         session.conf.set("spark.sql.shuffle.partitions", n_partitions)
-        streams = [_stream(session, one, folder / "spool") for one in question.streams]
+        streams = [_stream(session, stream, folder / "spool") for stream in question.streams]
         frame = _aggregated(streams[0]) if len(streams) == 1 else _joined(streams, question)
-        told = f"coalesce(sum({answered_sql(question.columns)}), 0)"
-        totals = [F.count("*"), F.expr(told)]
+        checksum = f"coalesce(sum({answered_sql(question.columns)}), 0)"
+        totals = [F.count("*"), F.expr(checksum)]
         self._found: list[Answered] = []
 
         def batch(results: DataFrame, batch_id: int) -> None:
@@ -147,7 +147,9 @@ class SparksOwn(OnStream):
 
     def answered(self) -> Answered:
         """So far."""
-        return Answered(sum(one.n for one in self._found), sum(one.checksum for one in self._found))
+        return Answered(
+            sum(n for n, _ in self._found), sum(checksum for _, checksum in self._found)
+        )
 
 
 def _stream(session: SparkSession, stream: str, spool: Path) -> DataFrame:
@@ -163,20 +165,20 @@ def _joined(streams: list[DataFrame], question: Question) -> DataFrame:
     sides = []
     for name, frame in zip(question.streams, streams, strict=True):
         own = name.lower()
-        columns = [F.col(one).alias(f"{own}{one}") for one in ("i", "k", "t")]
+        columns = [F.col(column).alias(f"{own}{column}") for column in ("i", "k", "t")]
         frame = frame.select(*columns, F.timestamp_seconds(F.col("t") + 1).alias(f"{own}time"))
         sides.append((own, frame.withWatermark(f"{own}time", "0 seconds")))
-    (first, found), others = sides[0], sides[1:]
+    (first, joined), others = sides[0], sides[1:]
     reach, before = f"interval {WINDOW} seconds", [first]
     for own, frame in others:
         conditions = [
             f"{own}k = {first}k",
             f"{own}time between {first}time - {reach} and {first}time + {reach}",
-            *(f"abs({own}t - {one}t) <= {WINDOW}" for one in before[1:]),
+            *(f"abs({own}t - {earlier}t) <= {WINDOW}" for earlier in before[1:]),
         ]
-        found = found.join(frame, F.expr(" and ".join(conditions))).drop(f"{own}time")
+        joined = joined.join(frame, F.expr(" and ".join(conditions))).drop(f"{own}time")
         before.append(own)
-    return found.select(*question.columns)
+    return joined.select(*question.columns)
 
 
 def _aggregated(stream: DataFrame) -> DataFrame:

@@ -41,8 +41,8 @@ def recovered(folder: Path, n_state: int, n_tuples: int) -> Recovered:
     at_hand, at_hand_s = _step(job, version, n_batches, places)
     elsewhere = Places(places.log, str(folder / "elsewhere"))
     rebuilt, rebuilt_s = _step(job, version, n_batches, elsewhere)
-    how = [dict(one.network.attached) for one in (at_hand, rebuilt)]
-    n_held = [_n_held(one) for one in (at_hand, rebuilt)]
+    how = [dict(report.network.attached) for report in (at_hand, rebuilt)]
+    n_held = [_n_held(report) for report in (at_hand, rebuilt)]
     if how != [{"arena": 1}, {"rebuilt": 1}] or n_held[0] != n_held[1]:
         raise DifferentResults(f"recovery: {how}, with {n_held} tuples held")
     return Recovered(n_batches * n_tuples, (n_batches - 1 - image) * n_tuples, at_hand_s, rebuilt_s)
@@ -60,4 +60,4 @@ def _step(
 
 def _n_held(report: ShardReport) -> int:
     """Tuples in the synopses of all operators."""
-    return sum(one.n_tuples for one in report.network.operators.values())
+    return sum(operator.n_tuples for operator in report.network.operators.values())

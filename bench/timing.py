@@ -34,12 +34,12 @@ def table(seconds: Mapping[str, list[float]], n_tuples: int, base: str) -> str:
     """Median, range and tuples/s of each variant, and its time relative to ``base``."""
     unit = statistics.median(seconds[base])
     lines = [f"{'':42} {'median s':>9} {'min..max s':>17} {'M tuples/s':>11} {'x ' + base:>16} n"]
-    for name, found in seconds.items():
-        middle = statistics.median(found)
-        extent = f"{min(found):.3f}..{max(found):.3f}"
+    for name, times in seconds.items():
+        middle = statistics.median(times)
+        extent = f"{min(times):.3f}..{max(times):.3f}"
         speed = n_tuples / middle / 1e6
         lines.append(
-            f"{name:42} {middle:9.3f} {extent:>17} {speed:11.2f} {middle / unit:16.2f} {len(found)}"
+            f"{name:42} {middle:9.3f} {extent:>17} {speed:11.2f} {middle / unit:16.2f} {len(times)}"
         )
     return "\n".join(lines)
 

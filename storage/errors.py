@@ -33,22 +33,22 @@ class NotAStore(StoreError):
 class WrongValue(NotAStore):
     """A column of a row holds a value of another type or shape than its table has.
 
-    table, row (its key), column, found and allowed: as the message says them.
+    table, row (its key), column, held and allowed: as the message says them.
     """
 
     def __init__(
-        self, table: str, row: str, column: str, found: str, allowed: str, where: str = ""
+        self, table: str, row: str, column: str, held: str, allowed: str, where: str = ""
     ) -> None:
         cell = f"table {table}, row {row}, column {column}"
         super().__init__(
-            f"{damaged(where or 'the file')} ({cell} holds {found}; allowed is {allowed})"
+            f"{damaged(where or 'the file')} ({cell} holds {held}; allowed is {allowed})"
         )
         self.table, self.row, self.column = table, row, column
-        self.found, self.allowed, self.where = found, allowed, where
+        self.held, self.allowed, self.where = held, allowed, where
 
     def of(self, where: str) -> WrongValue:
         """The same, of a store at an address."""
-        return WrongValue(self.table, self.row, self.column, self.found, self.allowed, where)
+        return WrongValue(self.table, self.row, self.column, self.held, self.allowed, where)
 
 
 class StoreTooNew(StoreError):

@@ -283,11 +283,7 @@ class Reader:
             return unit_history.decisions(connection, query, brief)
 
     def looks(
-        self,
-        run_id: str,
-        until: int | None = None,
-        unit: str | None = None,
-        limit: int = 1000,
+        self, run_id: str, until: int | None = None, unit: str | None = None, limit: int = 1000
     ) -> tuple[StoredLook, ...]:
         """The newest looks in batches <= until, unit by unit, log by log, oldest first."""
         with self.reading() as connection:

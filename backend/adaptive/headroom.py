@@ -55,7 +55,7 @@ def moving(what: str, moved: float, threshold: float, then: str) -> Headroom:
     return Headroom(words, max(0.0, threshold - moved), "prob", near)
 
 
-def recorded(found: Iterable[Headroom]) -> dict[str, Any]:
+def recorded(headrooms: Iterable[Headroom]) -> dict[str, Any]:
     """For the detail of a decision: nearest first; nothing where there is none."""
-    nearest = sorted(found, key=lambda headroom: -headroom.near)
+    nearest = sorted(headrooms, key=lambda headroom: -headroom.near)
     return {DETAIL: [headroom._asdict() for headroom in nearest]} if nearest else {}

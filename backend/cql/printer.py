@@ -143,8 +143,9 @@ def _limit(compared: nodes.Compare) -> nodes.Node:
     span, limit = compared.left, compared.right
     if not (isinstance(span, nodes.ColumnSpan) and isinstance(limit, nodes.Literal)):
         return limit
-    is_whole = isinstance(limit.value, int) and limit.value > 0 and span.over == 1
-    length = limit.value * _IN_US.get(type_of(span.start), 0) if is_whole else 0
+    if not isinstance(limit.value, int) or limit.value <= 0 or span.over != 1:
+        return limit
+    length = limit.value * _IN_US.get(type_of(span.start), 0)
     units = [unit for unit, us in nodes.LENGTH_UNITS.items() if length and length % us == 0]
     if not units:
         return limit

@@ -109,12 +109,12 @@ class Aside:
 
     def lines(self, inputs: Mapping[str, InputResult]) -> list[str]:
         """What is to be said of a batch."""
-        said: list[str] = []
+        lines: list[str] = []
         for name, input in inputs.items():
             self._n_read[name] += input.n_tuples + input.n_misfits
-            said += self._aside.new(name, input.n_misfits, input.misfits)
-            said += self._missed.new(name, input.n_missed, input.missed)
-        return said
+            lines += self._aside.new(name, input.n_misfits, input.misfits)
+            lines += self._missed.new(name, input.n_missed, input.missed)
+        return lines
 
     def summary(self, sink: str) -> list[str]:
         """What is to be said at the end. sink: the run's own part of it."""
@@ -143,17 +143,17 @@ class _SaidByInput:
             return []
         self.n[name] += n
         known = self._reasons.setdefault(name, [])
-        said: list[str] = []
+        lines: list[str] = []
         for reason in dict.fromkeys(aside.error for aside in shown):
             if reason in known or len(known) >= REASONS_TOLD:
                 continue
             known.append(reason)
             raws = [aside.raw for aside in shown if aside.error == reason]
-            said += [f"stream {name}: tuples are {self._became}: {reason}"]
-            said += [f"    {_short(raw)}" for raw in raws[:TUPLES_SHOWN]]
-        if said:
-            said.append(self.so_far(name))
-        return said
+            lines += [f"stream {name}: tuples are {self._became}: {reason}"]
+            lines += [f"    {_short(raw)}" for raw in raws[:TUPLES_SHOWN]]
+        if lines:
+            lines.append(self.so_far(name))
+        return lines
 
     def so_far(self, name: str) -> str:
         """How many of how many it were."""

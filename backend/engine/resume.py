@@ -85,29 +85,29 @@ def goes_on(last: LastState, job: RunJob) -> GoesOn:
     known = {query.name: query for query in last.queries}
     in_file = {query.name for query in job.queries}
     queries: dict[str, ContinuousQuery] = {}
-    said: list[str] = []
+    changes: list[str] = []
     for query in job.queries:
         old = known.get(query.name)
         if old is None and query.name in of_file_then:
-            said.append(f"query {query.name} was removed while it ran and stays so")
+            changes.append(f"query {query.name} was removed while it ran and stays so")
             continue
         if old is not None and old.text != query.text:
-            said.append(f"query {query.name} reads otherwise now")
+            changes.append(f"query {query.name} reads otherwise now")
         queries[query.name] = query
     for earlier in last.queries:
         if earlier.name in of_file_then and earlier.name not in in_file:
-            said.append(f"query {earlier.name} is gone from the workload")
+            changes.append(f"query {earlier.name} is gone from the workload")
     others = [q for q in last.queries if q.name not in in_file and q.name not in of_file_then]
-    said += _parsed_too(others, queries, job)
-    said += _without_what_they_read(queries)
+    changes += _parsed_too(others, queries, job)
+    changes += _without_what_they_read(queries)
     new = [name for name in queries if name not in known]
-    said += [f"query {name} is new" for name in new]
+    changes += [f"query {name} is new" for name in new]
     paused = frozenset(q.name for q in last.queries if q.paused and q.name in queries)
     kept = (
         "plans, knobs, totals, numbers of decisions and what networks have learnt are kept; "
         "profile windows fill again"
     )
-    return GoesOn(Registry(queries, paused), "; ".join([kept, *said]))
+    return GoesOn(Registry(queries, paused), "; ".join([kept, *changes]))
 
 
 def _parsed_too(
@@ -142,14 +142,14 @@ def _parsed(
 
 def _without_what_they_read(readable: dict[str, ContinuousQuery]) -> list[str]:
     """Take out queries that read one that was removed; which."""
-    said = []
+    reasons = []
     while gone := [
         query for query in readable.values() if not readable.keys() >= {*queries_read(query)}
     ]:
         for query in gone:
             del readable[query.name]
-            said.append(f"query {query.name} reads one that is gone")
-    return said
+            reasons.append(f"query {query.name} reads one that is gone")
+    return reasons
 
 
 def _attributes(schema: Json) -> list[tuple[str, str]]:
@@ -170,14 +170,14 @@ def _other_source(before: Input, now: Input) -> str | None:
 
 def _changes(old: Mapping[str, Json], new: Mapping[str, Json]) -> str:
     """Each name that is gone, new, or has another value; '' when none is."""
-    said = [f"{name} is gone" for name in old if name not in new]
-    said += [f"{name} is new" for name in new if name not in old]
-    said += [
+    changes = [f"{name} is gone" for name in old if name not in new]
+    changes += [f"{name} is new" for name in new if name not in old]
+    changes += [
         f"{name} was {old[name]} and is {new[name]}"
         for name in old
         if name in new and old[name] != new[name]
     ]
-    return ", ".join(said)
+    return ", ".join(changes)
 
 
 def state_of(last: LastState | None, id: str) -> UnitState | None:

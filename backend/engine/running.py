@@ -89,8 +89,8 @@ class RunningUnit:
         if self.kept_bytes <= MOST_STATE_BYTES:
             return KeptState(self.id, text)
         if before is None or before <= MOST_STATE_BYTES:
-            said = "unit %s knows %d bytes, at most %d are kept: a kill would lose them"
-            log.warning(said, self.id, self.kept_bytes, MOST_STATE_BYTES)
+            warning = "unit %s knows %d bytes, at most %d are kept: a kill would lose them"
+            log.warning(warning, self.id, self.kept_bytes, MOST_STATE_BYTES)
         return KeptState(self.id, dump_json({}))
 
     def told(

@@ -58,10 +58,10 @@ class Mark:
         write_whole(path, {"batch": self.batch, "networks": self.networks}, durable)
 
 
-def write_whole(path: Path, told: object, durable: bool) -> None:
+def write_whole(path: Path, document: object, durable: bool) -> None:
     """Write JSON that appears in one step. durable: it is on the disk then."""
     hidden = path.with_name(f".{path.name}")
-    hidden.write_text(json.dumps(told))
+    hidden.write_text(json.dumps(document))
     if durable:
         flush(hidden)
     hidden.replace(path)

@@ -82,9 +82,9 @@ class Batches:
         networks = self.networks.tasks(plan.batch_id, plan.networks, plan.taps)
         return HostJob(tasks, networks, self.networks.places)
 
-    def merge(self, job: HostJob, told: Sequence[bytes]) -> BatchFound:
-        """What the tasks did. told: packed reports of tasks and of shards, in any order."""
-        reports = [pickle.loads(data) for data in told]
+    def merge(self, job: HostJob, packed: Sequence[bytes]) -> BatchFound:
+        """What the tasks did. packed: reports of tasks and of shards, in any order."""
+        reports = [pickle.loads(data) for data in packed]
         tasks = [report for report in reports if isinstance(report, TaskReport)]
         networks = self.networks.merge(
             [report for report in reports if isinstance(report, ShardReport)]
@@ -97,13 +97,13 @@ class Batches:
         partitions = tuple(task.n_rows for task in tasks)
         return BatchFound(with_late(job, inputs, networks), networks, partitions)
 
-    def publish(self, job: HostJob, found: BatchFound) -> None:
+    def publish(self, job: HostJob, batch: BatchFound) -> None:
         """Put the files of the batch into place, once and for all."""
         for name, sink in self._sinks.items():
-            own = found.inputs[name]
+            own = batch.inputs[name]
             if job.tasks.inputs[name].operators or own.parts or own.unwanted:
                 sink.publish(job.tasks.batch_id, own.parts, own.unwanted)
-        self.networks.publish(job.networks, found.networks)
+        self.networks.publish(job.networks, batch.networks)
         sinks = (*self._sinks.values(), *self.networks.sinks, *self.listener.sinks)
         compact_one([sink.compactor for sink in sinks if sink.compactor], job.tasks.batch_id)
 
@@ -144,7 +144,7 @@ class Timings:
 
 def batch_result(
     batch_id: int,
-    found: BatchFound,
+    batch: BatchFound,
     facts: Mapping[str, Mapping[str, object]],
     timings: Timings,
 ) -> BatchResult:
@@ -152,11 +152,11 @@ def batch_result(
     ended, rounds."""
     inputs: dict[str, InputResult] = {
         name: replace(input.result, **facts.get(name, {}))  # type: ignore[arg-type]  # by name
-        for name, input in found.inputs.items()
+        for name, input in batch.inputs.items()
     }
     units: dict[str, UnitResult] = {
-        unit: network.result for unit, network in found.networks.items()
+        unit: network.result for unit, network in batch.networks.items()
     }
-    for input in found.inputs.values():
+    for input in batch.inputs.values():
         units |= input.units
-    return BatchResult(batch_id, inputs, units, timings.total_ms, timings.ms, found.partitions)
+    return BatchResult(batch_id, inputs, units, timings.total_ms, timings.ms, batch.partitions)

@@ -56,8 +56,8 @@ class Lanes:
         if not self._pools:
             return [self._tasks[0].report()]
         pairs = zip(self._pools, self._tasks, strict=True)
-        told = [pool.submit(task.report) for pool, task in pairs]
-        return [report.result() for report in told]
+        futures = [pool.submit(task.report) for pool, task in pairs]
+        return [report.result() for report in futures]
 
     def _finish(self) -> None:
         while self._waiting:

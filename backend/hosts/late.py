@@ -57,8 +57,8 @@ def with_late(
     with_them = dict(inputs)
     for name, input in inputs.items():
         readers = [networks[task.unit] for task in job.networks if name in task.job.streams]
-        late = sorted((_Late.of(unit, name) for unit in readers), key=lambda one: one.n)
-        if any(one.n_left_out for one in late):
+        late = sorted((_Late.of(unit, name) for unit in readers), key=lambda unit: unit.n)
+        if any(unit.n_left_out for unit in late):
             operators = job.tasks.inputs[name].operators.values()
             is_taken = any(operator.selects for operator in operators)
             with_them[name] = _told(input, late, _Late() if is_taken else late[0])
@@ -67,18 +67,18 @@ def with_late(
 
 def _told(input: Merged, late: Sequence[_Late], aside: _Late) -> Merged:
     """late: for each network, fewest first; aside: what no query takes."""
-    unwanted = tuple(part for one in late if one.parts != aside.parts for part in one.parts)
+    unwanted = tuple(part for unit in late if unit.parts != aside.parts for part in unit.parts)
     return input._replace(
-        result=_counted(input.result, max(late, key=lambda one: one.n_left_out), aside),
+        result=_counted(input.result, max(late, key=lambda unit: unit.n_left_out), aside),
         parts=(*input.parts, *aside.parts),
         unwanted=unwanted,
     )
 
 
 def _counted(result: InputResult, most: _Late, aside: _Late) -> InputResult:
-    raws = {one.raw for one in aside.first}
-    left_out = [one for one in (*most.first, *most.missed) if one.raw not in raws]
-    missed = [replace(one, error=LEFT_OUT + one.error) for one in left_out]
+    raws = {misfit.raw for misfit in aside.first}
+    left_out = [misfit for misfit in (*most.first, *most.missed) if misfit.raw not in raws]
+    missed = [replace(misfit, error=LEFT_OUT + misfit.error) for misfit in left_out]
     n_missed = most.n_left_out - aside.n
     return replace(
         result,

@@ -169,17 +169,17 @@ class Networks:
         replay = self._lengths.get(stream)
         return None if replay is None else replay.n_tuples
 
-    def merge(self, told: Sequence[ShardReport]) -> dict[str, MergedShards]:
+    def merge(self, shard_reports: Sequence[ShardReport]) -> dict[str, MergedShards]:
         """By unit what its shards did."""
         by_unit: dict[str, list[ShardReport]] = {}
-        for report in sorted(told, key=lambda report: report.shard):
+        for report in sorted(shard_reports, key=lambda report: report.shard):
             by_unit.setdefault(report.unit, []).append(report)
         return {unit: merged_shards(reports) for unit, reports in by_unit.items()}
 
-    def rooms(self, found: Mapping[str, MergedShards]) -> dict[str, int]:
+    def rooms(self, merged: Mapping[str, MergedShards]) -> dict[str, int]:
         """As ``rooms``; streams that are held although some queries wait for nothing else are told
         of, once."""
-        pending = [unit.result.report.pending for unit in found.values()]
+        pending = [unit.result.report.pending for unit in merged.values()]
         held = {name for own in pending for name, n in own.items() if n >= AHEAD_OF_SOME}
         for name in sorted(held - self._held):
             log.warning(
@@ -189,9 +189,9 @@ class Networks:
                 AHEAD_OF_SOME,
             )
         self._held = held
-        return rooms(found)
+        return rooms(merged)
 
-    def publish(self, tasks: Sequence[NetworkTask], found: Mapping[str, MergedShards]) -> None:
+    def publish(self, tasks: Sequence[NetworkTask], merged: Mapping[str, MergedShards]) -> None:
         """Put the files of answers into place, once and for all."""
         if not self._sink.path:
             return
@@ -199,7 +199,7 @@ class Networks:
             fields = {operator.id: operator.fields for operator in task.job.plan.operators}
             for query, answer in task.job.plan.answers.items():
                 sink = self._sink_of(answer_folder(query, answer.since), fields[answer.operator])
-                sink.publish(task.batch_id, found[task.unit].parts.get(query, ()))
+                sink.publish(task.batch_id, merged[task.unit].parts.get(query, ()))
 
     @property
     def sinks(self) -> list[FolderSink]:

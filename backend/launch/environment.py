@@ -158,8 +158,8 @@ def explain_pip(output: str) -> str:
             "fetched is kept."
         )
     errors = [text for text in output.splitlines() if text.startswith("ERROR")]
-    said = errors[0].removeprefix("ERROR:").strip() if errors else "pip gave no reason"
-    return f"pip failed: {said}. Type 'python3 run.py doctor' to see what is missing."
+    reason = errors[0].removeprefix("ERROR:").strip() if errors else "pip gave no reason"
+    return f"pip failed: {reason}. Type 'python3 run.py doctor' to see what is missing."
 
 
 def _check_room(folder: Path) -> None:

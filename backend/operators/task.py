@@ -85,7 +85,7 @@ class BatchTask:
 
     def end(self, input: str, number: int) -> None:
         """Its source says that there are no tuples from this arrival number on."""
-        report = self._of(input).found
+        report = self._of(input).input_report
         report.end = max(report.end, number)
 
     def report(self) -> bytes:
@@ -116,11 +116,11 @@ class _InputTask:
             folder = stream_folder(job.folder, name)
             self._parts = Parts(folder, job.format, self._schema, job.batch_id, partition)
         self._recent = RecentMatches()
-        self.found = InputReport()
+        self.input_report = InputReport()
         self.failure = ""
 
     def take(self, rows: pa.RecordBatch, arrivals: Arrivals | None) -> None:
-        report = self.found
+        report = self.input_report
         if arrivals is None:
             places = np.arange(report.n_rows, report.n_rows + len(rows), dtype=np.int64)
         else:
@@ -137,7 +137,7 @@ class _InputTask:
         self._run(Chunk(tuples, draws(seed, places), arrivals), places, ~seed)
 
     def pass_over(self, n_tuples: int, times: pa.Array[Any] | None) -> None:
-        self.found.n_passed += n_tuples
+        self.input_report.n_passed += n_tuples
         if times is not None:
             self._see(times)
 
@@ -161,19 +161,19 @@ class _InputTask:
         """Tuples that some query could not decide on: kept aside unless they match another."""
         raws = json_lines(chunk.tuples.take(pa.array(list(flaws), pa.int64())))
         flawed = dict(zip(flaws, raws, strict=True))
-        told = {row: KeptAside(raw, "; ".join(flaws[row])) for row, raw in flawed.items()}
-        missed = [told[row] for row in told if row in matched]
-        report = self.found
+        kept_aside = {row: KeptAside(raw, "; ".join(flaws[row])) for row, raw in flawed.items()}
+        missed = [kept_aside[row] for row in kept_aside if row in matched]
+        report = self.input_report
         report.n_missed += len(missed)
         report.missed += missed[: MISFITS_SHOWN - len(report.missed)]
-        if len(missed) < len(told):
-            self._keep_aside([told[row] for row in told if row not in matched])
+        if len(missed) < len(kept_aside):
+            self._keep_aside([kept_aside[row] for row in kept_aside if row not in matched])
 
     def _emit(self, chunk: Chunk, emitted: Emitted, places: NDArray[Any], seed: int) -> None:
         rows = emitted.rows
         if not len(rows):
             return
-        self.found.n_matched += len(rows)
+        self.input_report.n_matched += len(rows)
         columns = [column.take(pa.array(rows)) for column in chunk.tuples.columns]
         matched = pa.RecordBatch.from_arrays([*columns, emitted.query_ids], schema=self._schema)
         if self._parts is not None:
@@ -196,9 +196,9 @@ class _InputTask:
 
     def _see(self, times: pa.Array[Any]) -> None:
         """Event time comes to the latest of these."""
-        latest, before = shown_number(times), self.found.latest
+        latest, before = shown_number(times), self.input_report.latest
         if latest is not None:
-            self.found.latest = latest if before is None else max(before, latest)
+            self.input_report.latest = latest if before is None else max(before, latest)
 
     def _set_aside(
         self, tuples: pa.RecordBatch, raw: pa.Array[Any], why: pa.Array[Any] | None
@@ -215,14 +215,14 @@ class _InputTask:
         )
 
     def _keep_aside(self, tuples: Sequence[KeptAside]) -> None:
-        report = self.found
+        report = self.input_report
         report.n_misfits += len(tuples)
         report.misfits += tuples[: MISFITS_SHOWN - len(report.misfits)]
         if self._parts is not None:
             self._parts.keep_aside(tuples)
 
     def report(self) -> InputReport:
-        report = self.found
+        report = self.input_report
         report.recent = self._recent.packed()
         report.units = {unit: tally.told(self._works[unit]) for unit, tally in self._units.items()}
         report.parts = () if self._parts is None else self._parts.close()

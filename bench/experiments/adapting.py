@@ -49,11 +49,11 @@ def l12_figure_8(conditions: Conditions) -> FigureResult:
     """Micro ratio and relative cost of the hybrid-sequence by the spread of Q4's regions."""
     n_tuples = conditions.tuples(500_000)
     bar = ProgressBar("2012 Fig. 8", n_tuples * conditions.repeats * len(LEANS) * 2)
-    found = [_spread(conditions, lean, n_tuples, bar) for lean in LEANS]
+    spreads = [_spread(conditions, lean, n_tuples, bar) for lean in LEANS]
     bar.end()
-    x = tuple(round(spread.std, 3) for spread in found)
-    micro = [spread.micro_ratio for spread in found]
-    cost = [spread.relative_cost for spread in found]
+    x = tuple(round(spread.std, 3) for spread in spreads)
+    micro = [spread.micro_ratio for spread in spreads]
+    cost = [spread.relative_cost for spread in spreads]
     plots = (
         Plot("Micro ratio ξ", _STD, "ξ", "lines", (Series("ξ", x, tuple(micro)),)),
         Plot(
@@ -97,10 +97,10 @@ def _spread(conditions: Conditions, lean: float, n_tuples: int, bar: ProgressBar
         stream = uniform(seed, n_tuples)
         constructs = query_set(Q4._replace(lean=lean), seed, stream)
         regions = regions_of(stream, constructs)
-        found = compare(constructs, regions, chosen, conditions.scenario(), bar.advance)
+        compared = compare(constructs, regions, chosen, conditions.scenario(), bar.advance)
         stds.append(ones_std(constructs))
-        ratios.append(found.runs["hybrid"].micro_ratio(found.since) or 0.0)
-        costs.append(found.visits("hybrid") / found.visits("macro"))
+        ratios.append(compared.runs["hybrid"].micro_ratio(compared.since) or 0.0)
+        costs.append(compared.visits("hybrid") / compared.visits("macro"))
     return _Spread(mean(stds), mean(ratios), mean(costs))
 
 
@@ -126,13 +126,13 @@ class _Changing(NamedTuple):
         return self._relative(mu, lambda place: place < 0.1)
 
     def _relative(self, mu: str, counts: Callable[[float], bool]) -> float:
-        found = [
+        ratios = [
             interval.visits_per_tuple / self.best[interval.begin // self.stretch]
             for interval in self.runs[mu].intervals
             if interval.begin >= self.stretch
             and counts(interval.begin % self.stretch / self.stretch)
         ]
-        return mean(found)
+        return mean(ratios)
 
     def monitored(self, mu: str) -> float:
         """Look-ups of the monitor per tuple after the first stretch."""
@@ -159,7 +159,7 @@ def _figure_9(
     stretch = conditions.tuples(full)
     n_runs = len(MUS) * conditions.repeats
     bar = ProgressBar(name, stretch * n_stretches * n_runs)
-    found = [
+    changes = [
         _change(conditions, s, strategy, stretch, n_stretches, bar) for s in conditions.seeds()
     ]
     bar.end()
@@ -168,7 +168,7 @@ def _figure_9(
         ("sub-streams", f"D1, D2 in turn, {n_stretches} of {stretch:,} tuples (length not stated)"),
         ("order", strategy),
         ("μ", ", ".join(MUS) + " (not in the text)"),
-        ("Q1", found[0].text),
+        ("Q1", changes[0].text),
     )
     setup = conditions.setup(scenario, stretch * n_stretches, *rows)
     notes = (
@@ -177,7 +177,7 @@ def _figure_9(
         " unmatched tuples alone (F5), which differs between D1 and D2.",
     )
     title = f"{name} — D1 and D2 in turn, by μ"
-    return FigureResult(key, title, setup, (_trace(found[0]),), _claims(found), notes)
+    return FigureResult(key, title, setup, (_trace(changes[0]),), _claims(changes), notes)
 
 
 def _change(
@@ -207,25 +207,25 @@ def _best(constructs: ConstructSet, regions: RegionTable, stretch: int) -> list[
     return [extremes(constructs, regions[start : start + stretch]).best for start in starts]
 
 
-def _trace(found: _Changing) -> Plot:
+def _trace(changing: _Changing) -> Plot:
     """Cost against tuples, a line a μ, of the first seed."""
     series = []
-    for name, run in found.runs.items():
+    for name, run in changing.runs.items():
         x = tuple(float(i.begin) for i in run.intervals)
         series.append(Series(f"μ {name}", x, tuple(i.visits_per_tuple for i in run.intervals)))
-    places = tuple(float(i.begin) for i in found.runs["0"].intervals)
-    best = tuple(found.best[int(x) // found.stretch] for x in places)
-    marks = tuple(float(k * found.stretch) for k in range(1, len(found.best)))
+    places = tuple(float(i.begin) for i in changing.runs["0"].intervals)
+    best = tuple(changing.best[int(x) // changing.stretch] for x in places)
+    marks = tuple(float(k * changing.stretch) for k in range(1, len(changing.best)))
     lines = (*series, Series("SEQ best of the stretch", places, best))
     title, y = "Cost over time (first seed)", "constructs visited per tuple"
     return Plot(title, "tuples", y, "lines", lines, marks)
 
 
-def _claims(found: list[_Changing]) -> tuple[PaperClaim, ...]:
-    after = {mu: mean([c.after(mu) for c in found]) for mu in MUS}
-    settled = {mu: mean([c.settled(mu) for c in found]) for mu in MUS}
-    monitored = {mu: mean([c.monitored(mu) for c in found]) for mu in MUS}
-    installed = {mu: mean([c.rearranged(mu) for c in found]) for mu in MUS}
+def _claims(changes: list[_Changing]) -> tuple[PaperClaim, ...]:
+    after = {mu: mean([c.after(mu) for c in changes]) for mu in MUS}
+    settled = {mu: mean([c.settled(mu) for c in changes]) for mu in MUS}
+    monitored = {mu: mean([c.monitored(mu) for c in changes]) for mu in MUS}
+    installed = {mu: mean([c.rearranged(mu) for c in changes]) for mu in MUS}
 
     def said(values: Mapping[str, float], digits: int = 3) -> str:
         return ", ".join(f"μ {mu}: {v:.{digits}f}" for mu, v in values.items())

@@ -74,7 +74,7 @@ def _whole(sizes: AmriSizes, settings: AmriSettings) -> EddyDesign:
 
 def d2(sizes: AmriSizes) -> FigureResult:
     """Lemma 1."""
-    cases, told = [], []
+    cases, counts = [], []
     for n, budget in product((2, 3, 4), (4, 8, 16)):
         exactly = SelectionSettings(budget, at_most=False, prunes=False)
         asked = dict.fromkeys(range(1, 1 << n), 1 / ((1 << n) - 1))
@@ -84,9 +84,9 @@ def d2(sizes: AmriSizes) -> FigureResult:
             for k in range(1, len(asked) + 1)
         ]
         cases += [bool(step == n_candidates) for step in np.diff(terms)]
-        told.append(f"N = {n}, B = {budget}: {n_candidates}")
+        counts.append(f"N = {n}, B = {budget}: {n_candidates}")
     text = "Each statistic removed saves as many cost terms as there are configurations, exactly"
-    claims = (PaperClaim(text, verdict(cases), "; ".join(told)),)
+    claims = (PaperClaim(text, verdict(cases), "; ".join(counts)),)
     return FigureResult("d2", "d2: §6.1, Lemma 1", (), (), claims)
 
 
@@ -101,7 +101,7 @@ def d3(sizes: AmriSizes) -> FigureResult:
         for state in range(N_STREAMS)
     ]
     for method in ("csria", "cdia"):
-        judged_all = [one for of in windows for one in _bounded(method, of, sizes)]
+        judged_all = [pair for of in windows for pair in _bounded(method, of, sizes)]
         used = [over / bound for over, bound in judged_all if bound]
         holds = [over <= bound * (1 + 1e-9) + 1e-6 for over, bound in judged_all]
         claims.append(
@@ -150,8 +150,8 @@ def e1(sizes: AmriSizes) -> FigureResult:
         text = f"Ours: at W = 100 and phases of {windows:g} W R(AMRI) is at least {least:.2f} times"
         relations = tuple(("AMRI", least, name) for name in among)
         claim = RatioClaim(f"{text} that of {', '.join(among)}", relations)
-        found = judged(claim, "our settings, B = 8", runs)
-        claims.append(found._replace(number=f"{_costs(runs)}; {found.number}"))
+        outcome = judged(claim, "our settings, B = 8", runs)
+        claims.append(outcome._replace(number=f"{_costs(runs)}; {outcome.number}"))
         plots += plots_of(f"phases of {windows:g} W", runs)
     setup = (
         ("windows", f"{SMALL_WINDOW} tuples, at any scale"),

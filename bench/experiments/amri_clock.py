@@ -65,10 +65,10 @@ class ClockFigure(NamedTuple):
             runs = all_runs(sizes, self.key, drift(sizes), self.designs(settings))
             pace = HEADROOM * cost(runs[self.base])
             ran = {name: [clocked(run, pace, limit) for run in of] for name, of in runs.items()}
-            cases = [one.died is not None for name in self.dies for one in ran[name]]
-            cases += [one.died is None for name in self.lives for one in ran[name]]
-            told = "; ".join(f"{name} {_told(ran[name])}" for name in (*self.dies, *self.lives))
-            claims.append(PaperClaim(f"{self.text} ({settings.name})", verdict(cases), told))
+            cases = [outcome.died is not None for name in self.dies for outcome in ran[name]]
+            cases += [outcome.died is None for name in self.lives for outcome in ran[name]]
+            outcomes = "; ".join(f"{name} {_told(ran[name])}" for name in (*self.dies, *self.lives))
+            claims.append(PaperClaim(f"{self.text} ({settings.name})", verdict(cases), outcomes))
             lines = [
                 Series(name, tuple(map(float, range(len(of[0].waiting)))), of[0].waiting)
                 for name, of in ran.items()
@@ -83,8 +83,8 @@ class ClockFigure(NamedTuple):
 
 
 def _told(ran: Sequence[Clocked]) -> str:
-    died = ", ".join("lives" if one.died is None else f"{one.died:.0%}" for one in ran)
-    return f"{died}, at most {max(one.most for one in ran):,.0f} waiting"
+    died = ", ".join("lives" if run.died is None else f"{run.died:.0%}" for run in ran)
+    return f"{died}, at most {max(run.most for run in ran):,.0f} waiting"
 
 
 _HASHES: Final = tuple(f"{k} hash" for k in range(1, 8))

@@ -92,8 +92,8 @@ class EddyCase(NamedTuple):
         for place, pair in enumerate(PAIRS):
             for own, other in (pair, pair[::-1]):
                 drawn = rng.integers(0, domains[:, place])
-                told = entities[:, own] * _SPREAD % domains[:, place]
-                values[:, own, column(own, other)] = np.where(describes[:, own], told, drawn)
+                described = entities[:, own] * _SPREAD % domains[:, place]
+                values[:, own, column(own, other)] = np.where(describes[:, own], described, drawn)
         return values
 
 
@@ -137,10 +137,10 @@ def deals() -> dict[tuple[int, ...], tuple[float, ...]]:
     by_origin = [_next_by_fan_out(origin, every) for origin in range(N_STREAMS)]
     rows = np.flatnonzero(np.all([clear for _, clear in by_origin], axis=0))
     places = np.stack([place[rows] for place, _ in by_origin], axis=1)
-    found: dict[tuple[int, ...], tuple[float, ...]] = {}
+    by_deal: dict[tuple[int, ...], tuple[float, ...]] = {}
     for row, of in zip(rows.tolist(), places.tolist(), strict=True):
-        found.setdefault(tuple(of), tuple(every[row].tolist()))
-    return found
+        by_deal.setdefault(tuple(of), tuple(every[row].tolist()))
+    return by_deal
 
 
 def dealt(n_routes: Sequence[int], rng: np.random.Generator) -> tuple[DealtPhase, ...]:

@@ -48,27 +48,27 @@ def all_runs(
     sizes: AmriSizes, key: str, case: EddyCase, designs: Sequence[EddyDesign]
 ) -> dict[str, tuple[tuple[EddyWork, ...], ...]]:
     """Every design over the same tuples, seed by seed."""
-    bar, found = ProgressBar(key, len(designs) * sizes.repeats), {}
+    bar, by_design = ProgressBar(key, len(designs) * sizes.repeats), {}
     for design in designs:
         runs = []
         for seed in sizes.seeds:
             bar.begin(f"{design.name}, seed {seed}")
             runs.append(eddy_run(case, design, seed))
             bar.advance(1)
-        found[design.name] = tuple(runs)
+        by_design[design.name] = tuple(runs)
     bar.end()
-    return found
+    return by_design
 
 
 def ratio(runs: Runs, a: str, b: str, prices: Prices = COUNTED) -> float:
     """R(a) / R(b): arrivals worked off with the work that the cheaper one of both takes for all of
     them, over all seeds."""
-    found = np.zeros(2)
+    totals = np.zeros(2)
     for of_a, of_b in zip(runs[a], runs[b], strict=True):
         curves = [_curve(run, prices) for run in (of_a, of_b)]
         budget = min(float(work[-1]) for work, _ in curves)
-        found += [np.interp(budget, work, done) for work, done in curves]
-    return float(found[0] / found[1])
+        totals += [np.interp(budget, work, done) for work, done in curves]
+    return float(totals[0] / totals[1])
 
 
 def _curve(run: Sequence[EddyWork], prices: Prices) -> tuple[np.ndarray, np.ndarray]:
@@ -132,17 +132,17 @@ def judged(claim: RatioClaim, settings: str, runs: Runs) -> PaperClaim:
     """Whether it holds in unit work, and the ratios; beside them those with other prices."""
     ratios = {(a, b): ratio(runs, a, b) for a, _, b in claim.relations}
     others = [ratio(runs, a, b, DEARER) for a, b in ratios]
-    told = f"{_told(ratios)}; with the other prices {_numbers(others)}"
+    number = f"{_told(ratios)}; with the other prices {_numbers(others)}"
     cases = [ratios[a, b] >= factor for a, factor, b in claim.relations]
-    return PaperClaim(f"{claim.text} ({settings})", verdict(cases), told)
+    return PaperClaim(f"{claim.text} ({settings})", verdict(cases), number)
 
 
 def _told(ratios: Mapping[tuple[str, str], float]) -> str:
-    told = []
+    parts = []
     for a in dict.fromkeys(a for a, _ in ratios):
         others = {b: of for (own, b), of in ratios.items() if own == a}
-        told.append(f"{a} / {', '.join(others)}: {_numbers(others.values())}")
-    return "; ".join(told)
+        parts.append(f"{a} / {', '.join(others)}: {_numbers(others.values())}")
+    return "; ".join(parts)
 
 
 def _numbers(ratios: Iterable[float]) -> str:

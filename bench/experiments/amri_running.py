@@ -157,10 +157,10 @@ class EddyLane:
         self._n, self._batch = self._n + n_arrivals, self._batch + 1
         decided = int(1e9 * (done - ran))
         self.done.append(self._worked(tuning, profile, n_arrivals, len(block), decided))
-        found = answer(block.sign, [column.values for column in block.columns])
+        results = answer(block.sign, [column.values for column in block.columns])
         sums = profile.requests.sum(axis=(0, 1)).tolist()
         operations = Operations(n_arrivals, sums[PROBES], sums[MATCHES], sums[SCANNED])
-        return JoinStretch(done - began, done - ran, found, operations)
+        return JoinStretch(done - began, done - ran, results, operations)
 
     def _worked(
         self, tuning: EddyTuning, profile: EddyProfile, n_arrivals: int, results: int, decided: int
@@ -238,10 +238,10 @@ def eddy_run(case: EddyCase, design: EddyDesign, seed: int) -> tuple[EddyWork, .
 def _run(case: EddyCase, begin: AmriKnobs, then: AmriKnobs, seed: int) -> tuple[EddyWork, ...]:
     lane, arrivals = eddy_lane(case, begin, then), case.arrivals(np.random.default_rng(seed))
     inputs, n = elements(arrivals), len(arrivals.streams)
-    length, found = case.batch, []
+    length, answers = case.batch, []
     for first in range(0, n, length):
         part = between(inputs, first, first + length)
-        found.append(lane.step(part, min(length, n - first)).found)
-    if _FOUND.setdefault((case, seed), found) != found:
+        answers.append(lane.step(part, min(length, n - first)).answered)
+    if _FOUND.setdefault((case, seed), answers) != answers:
         raise DifferentResults(f"{case.name}: other results than those found first, with {then}")
     return tuple(lane.done[-(-N_STREAMS * case.training // length) :])

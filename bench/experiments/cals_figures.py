@@ -73,12 +73,12 @@ def s1(sizes: ShedSizes) -> FigureResult:
     """CALS against RAND, everywhere."""
     claims = []
     for metric in METRICS:
-        told = [at_least(reader(sizes, metric), [v], [RAND], GRID) for v in (CALS, CALS_MEMORY)]
+        cells = [at_least(reader(sizes, metric), [v], [RAND], GRID) for v in (CALS, CALS_MEMORY)]
         claims.append(
             PaperClaim(
                 f"A(CALS) is at least A(RAND) in every cell ({metric})",
-                verdict(told[0][0] + told[1][0]),
-                f"cells, base exact: {told[0][1]}; base memory: {told[1][1]}",
+                verdict(cells[0][0] + cells[1][0]),
+                f"cells, base exact: {cells[0][1]}; base memory: {cells[1][1]}",
             )
         )
     holds, number = at_least(reader(sizes), [CALS], [RAND], SLIDING)
@@ -145,18 +145,18 @@ def _at_threshold(of: _Of, p: float, ratio: float, variant: ShedVariant, x: floa
 
 def _hardly_changes(sizes: ShedSizes, most: float) -> PaperClaim:
     thresholds = [threshold for threshold in THRESHOLDS if threshold <= most]
-    cases, told = [], []
+    cases, numbers = [], []
     for metric in METRICS:
         of = reader(sizes, metric)
         for variant in (CALS, RAND):
             curve = [of(variant, ShedCell(0.75, MIDDLE_RATIO, x)) for x in thresholds]
             cases.append(max(curve) - min(curve) <= _NEAR)
-            told.append(f"{variant.name} {metric} {_numbers(curve, 2)}")
+            numbers.append(f"{variant.name} {metric} {_numbers(curve, 2)}")
     return PaperClaim(
         f"A of CALS and RAND changes by {_NEAR:g} at most up to a threshold of {most:g} mean runs "
         "(p = 0.75, ratio 0.5)",
         verdict(cases),
-        "; ".join(told),
+        "; ".join(numbers),
     )
 
 
@@ -202,17 +202,17 @@ def s5(sizes: ShedSizes) -> FigureResult:
     cells = [ShedCell(0.5, ratio) for ratio in RATIOS]
     claims = []
     for name, variant in (("exact", CALS_I), ("memory", CALS_I_MEMORY)):
-        cases, told = [], []
+        cases, numbers = [], []
         for metric in METRICS:
             of = reader(sizes, metric)
             gaps = [abs(of(CALS_V, cell) - of(variant, cell)) for cell in cells]
             cases += [gap <= _NEAR for gap in gaps]
-            told.append(f"{metric} {_numbers(gaps, 2)}")
+            numbers.append(f"{metric} {_numbers(gaps, 2)}")
         claims.append(
             PaperClaim(
                 f"A(CALS-V) is within {_NEAR:g} of A(CALS-I) at every ratio (p = 0.5, base {name})",
                 verdict(cases),
-                f"apart by ratio: {'; '.join(told)}",
+                f"apart by ratio: {'; '.join(numbers)}",
             )
         )
     plots = [_by_ratio(sizes, 0.5, (CALS_V, CALS_I, CALS_I_MEMORY))]
@@ -254,9 +254,9 @@ def _by_p_claims(
     for metric in METRICS:
         of = reader(sizes, metric)
         curves = {v: [of(v, ShedCell(p, MIDDLE_RATIO)) for p in REPEATS] for v in variants}
-        told = "; ".join(f"{v.name} {_numbers(curve, 3)}" for v, curve in curves.items())
+        numbers = "; ".join(f"{v.name} {_numbers(curve, 3)}" for v, curve in curves.items())
         judged: Verdict = verdict([holds(curve) for curve in curves.values()])
-        claims.append(PaperClaim(f"{text} (ratio 0.5, {metric})", judged, told))
+        claims.append(PaperClaim(f"{text} (ratio 0.5, {metric})", judged, numbers))
     plots = [_by_p(sizes, (*variants, CALS, RAND))]
     return _figure(
         key, f"{key}: {variants[0].name} by coalescing probability", sizes, plots, claims

@@ -120,8 +120,8 @@ def accuracy(sizes: ShedSizes, variant: ShedVariant, cell: ShedCell) -> CellAccu
         rng = np.random.default_rng([sizes.seed + k, round(100 * cell.repeat_prob)])
         length = sizes.window * (_WINDOWS if cell.is_sliding else 1)
         stream = repeating(length, cell.repeat_prob, rng)
-        found = list(_measured(sizes.window, variant, cell, stream))
-        rows.append([*np.mean([_numbers(parts, expected) for parts, expected in found], axis=0)])
+        measured = list(_measured(sizes.window, variant, cell, stream))
+        rows.append([*np.mean([_numbers(parts, expected) for parts, expected in measured], axis=0)])
     return CellAccuracy(*map(float, np.mean(rows, axis=0)))
 
 

@@ -82,7 +82,7 @@ def s8(sizes: ShedSizes) -> FigureResult:
         ),
     )
     lines = tuple(
-        Series(v.name, tuple(float(one.memory) for one in points), tuple(p.entries for p in points))
+        Series(v.name, tuple(float(p.memory) for p in points), tuple(p.entries for p in points))
         for v, points in by_variant.items()
     )
     plot = Plot("Heap entries for each arrival", "|M|", "entries", "lines", lines, log_x=True)

@@ -77,9 +77,9 @@ def mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def relative_means(found: Sequence[ComparedSchemes], schemes: Sequence[str]) -> dict[str, float]:
+def relative_means(compared: Sequence[ComparedSchemes], schemes: Sequence[str]) -> dict[str, float]:
     """Mean over repeats of the visits relative to the best fixed order, by scheme."""
-    return {s: mean([c.relative(s) for c in found]) for s in schemes}
+    return {s: mean([c.relative(s) for c in compared]) for s in schemes}
 
 
 def bars(
@@ -90,7 +90,7 @@ def bars(
         Series(
             label(scheme),
             tuple(groups),
-            tuple(mean([c.visits(scheme) for c in found]) for found in groups.values()),
+            tuple(mean([c.visits(scheme) for c in compared]) for compared in groups.values()),
         )
         for scheme in schemes
     ]
@@ -100,6 +100,6 @@ def bars(
 def unmatched(groups: Mapping[str, list[ComparedSchemes]]) -> tuple[str, str]:
     """The row of the set-up that says how many tuples nobody wants (erratum 24)."""
     parts = [
-        f"{name} {mean([c.unmatched_prob for c in found]):.2f}" for name, found in groups.items()
+        f"{name} {mean([c.unmatched_prob for c in trials]):.2f}" for name, trials in groups.items()
     ]
     return "unmatched tuples (share)", "; ".join(parts)

@@ -46,12 +46,12 @@ def _timelines(trials: TrialSizes) -> Mapping[float, list[ComparedFilters]]:
     """Eight filters, permuted once, by p."""
     setup = Setup(SELECTIVITIES, (1,) * 8, period=trials.tuples(CHANGE))
     n_tuples = _length(trials)
-    found = {}
+    by_p = {}
     for p in PROBABILITIES:
         chosen = list(schemes(p).values())
         key = f"Fig. 4.19 to 4.21, p = {p:g}"
-        found[p] = trials.run(key, {key: setup}, chosen, n_tuples, 0)[key]
-    return found
+        by_p[p] = trials.run(key, {key: setup}, chosen, n_tuples, 0)[key]
+    return by_p
 
 
 def _length(trials: TrialSizes) -> int:
@@ -86,11 +86,11 @@ def roughness(run: Ran, change: int) -> float:
 
 
 def _settled(
-    found: Sequence[ComparedFilters], name: str, change: int, of: str = "A-Greedy"
+    trials: Sequence[ComparedFilters], name: str, change: int, of: str = "A-Greedy"
 ) -> float:
     """Mean tuples until ``name`` is at the final level of ``of``."""
-    ends = [level(c.runs[of], len(c.runs[of].evaluations)) for c in found]
-    return mean([settling(c.runs[name], change, end) for c, end in zip(found, ends, strict=True)])
+    ends = [level(c.runs[of], len(c.runs[of].evaluations)) for c in trials]
+    return mean([settling(c.runs[name], change, end) for c, end in zip(trials, ends, strict=True)])
 
 
 def _timeline(
@@ -102,8 +102,8 @@ def _timeline(
     last = min(len(by_p[0.01][0].runs[other].evaluations), change + _AFTER // INTERVAL)
     x = tuple(float(place * INTERVAL) for place in range(first, last))
     plots = []
-    for p, found in by_p.items():
-        runs = found[0].runs
+    for p, compared in by_p.items():
+        runs = compared[0].runs
         series = [
             Series(n, x, tuple(runs[n].evaluations[first:last].tolist()))
             for n in ("A-Greedy", other)
@@ -128,8 +128,8 @@ def _timeline(
 
 def _faster(trials: TrialSizes, other: str) -> PaperClaim:
     change, numbers, holds = _change(trials), [], []
-    for p, found in _timelines(trials).items():
-        ours, theirs = (_settled(found, name, change) for name in ("A-Greedy", other))
+    for p, compared in _timelines(trials).items():
+        ours, theirs = (_settled(compared, name, change) for name in ("A-Greedy", other))
         holds.append(ours < theirs)
         numbers.append(f"{ours:,.0f} against {theirs:,.0f} tuples at p = {p:g}")
     return PaperClaim(
@@ -145,9 +145,9 @@ def figure_19(trials: TrialSizes) -> FigureResult:
 def figure_20(trials: TrialSizes) -> FigureResult:
     """A-Greedy and LocalSwaps."""
     change, numbers, holds = _change(trials), [], []
-    for p, found in _timelines(trials).items():
+    for p, compared in _timelines(trials).items():
         local, sweep = (
-            mean([roughness(c.runs[n], change) for c in found]) for n in ("LocalSwaps", "Sweep")
+            mean([roughness(c.runs[n], change) for c in compared]) for n in ("LocalSwaps", "Sweep")
         )
         holds.append(local < sweep)
         numbers.append(f"{local:,.0f} against {sweep:,.0f} at p = {p:g}")
@@ -163,15 +163,15 @@ def figure_21(trials: TrialSizes) -> FigureResult:
     """A-Greedy and Independent."""
     by_p, change = _timelines(trials), _change(trials)
     quick, worse, times, levels = [], [], [], []
-    for p, found in by_p.items():
-        ours, sweep = (_settled(found, name, change) for name in ("A-Greedy", "Sweep"))
-        theirs = _settled(found, "Independent", change, of="Independent")
+    for p, compared in by_p.items():
+        ours, sweep = (_settled(compared, name, change) for name in ("A-Greedy", "Sweep"))
+        theirs = _settled(compared, "Independent", change, of="Independent")
         quick.append(theirs < sweep)
         others = f"A-Greedy {ours:,.0f}, Sweep {sweep:,.0f}"
         times.append(f"{theirs:,.0f} tuples ({others}) at p = {p:g}")
         for until, when in ((change, "before"), (10**9, "after")):
             pair = [
-                mean([level(c.runs[n], min(until, len(c.runs[n].evaluations))) for c in found])
+                mean([level(c.runs[n], min(until, len(c.runs[n].evaluations))) for c in compared])
                 for n in ("Independent", "A-Greedy")
             ]
             worse.append(pair[0] > pair[1])
@@ -256,8 +256,8 @@ def _costs(title: str, groups: Groups, x_title: str, log: bool = False) -> Plot:
     def value(c: ComparedFilters, name: str) -> float:
         return c.total(name)
 
-    found = lines(title, groups, ["Optimal", *NAMES], x_title, "probes per tuple", value)
-    return found._replace(log_x=log)
+    plot = lines(title, groups, ["Optimal", *NAMES], x_title, "probes per tuple", value)
+    return plot._replace(log_x=log)
 
 
 def _by_price(trials: TrialSizes, key: str, period: int, p: float) -> Groups:

@@ -49,8 +49,8 @@ def table_2(trials: TrialSizes) -> FigureResult:
     ours: dict[tuple[int, float], float] = {}
     for p in (0.01, HIGH_P):
         setups = {str(n): Setup.alike(n) for n in (3, 8)}
-        found = trials.stable(f"Table 4.2, p = {p:g}", setups, [schemes(p)["A-Greedy"]])
-        overheads = means(found, lambda c: c.runs["A-Greedy"].overhead)
+        compared = trials.stable(f"Table 4.2, p = {p:g}", setups, [schemes(p)["A-Greedy"]])
+        overheads = means(compared, lambda c: c.runs["A-Greedy"].overhead)
         ours |= {(n, p): share for n, share in zip((3, 8), overheads, strict=True)}
     x = tuple(f"n = {n}, p = {p:g}" for n, p in THESIS)
     series = (
@@ -102,9 +102,9 @@ def _percent(values: list[float]) -> str:
     return listed([100 * v for v in values], 1) + " %"
 
 
-def _over(groups: Groups, one: str, other: str) -> list[float]:
+def _over(groups: Groups, scheme: str, other: str) -> list[float]:
     """By how much the one is dearer than the other, profile included."""
-    return means(groups, lambda c: c.total(one) / c.total(other) - 1)
+    return means(groups, lambda c: c.total(scheme) / c.total(other) - 1)
 
 
 def _overheads(groups: Groups, name: str) -> list[float]:
@@ -143,7 +143,7 @@ def figure_16(trials: TrialSizes) -> FigureResult:
     )
     most = {n: max(_processing(groups, n)) for n in names}
     shares = {n: _overheads(groups, n) for n in names}
-    said = "; ".join(f"{n} {_percent(found)}" for n, found in shares.items())
+    text = "; ".join(f"{n} {_percent(values)}" for n, values in shares.items())
     claims = (
         PaperClaim(
             f"Optimal, A-Greedy, Sweep and LocalSwaps process tuples alike (within {NEAR:.0%})",
@@ -157,7 +157,7 @@ def figure_16(trials: TrialSizes) -> FigureResult:
                 [rising(shares["A-Greedy"]) == "reproduced"]
                 + [shares[n][-1] <= 1.5 * shares[n][0] for n in names[1:]]
             ),
-            f"shares of the profile for n = 2..10: {said}",
+            f"shares of the profile for n = 2..10: {text}",
         ),
     )
     plots = breakdown("p = 0.05", groups, NAMES, "filters")
@@ -168,7 +168,7 @@ def figure_16(trials: TrialSizes) -> FigureResult:
 def figure_17(trials: TrialSizes) -> FigureResult:
     """Four filters of cost 1, four of cost c."""
     groups = _by_price(trials)
-    dear = {c: found for c, found in groups.items() if int(c) >= 50}
+    dear = {c: compared for c, compared in groups.items() if int(c) >= 50}
     names = ("Sweep", "LocalSwaps")
     missed = _processing(dear, "LocalSwaps")
     claims = (
@@ -205,7 +205,7 @@ def figure_18(trials: TrialSizes) -> FigureResult:
     """What of Fig. 4.17 is overhead."""
     groups = _by_price(trials)
     shares = {n: _overheads(groups, n) for n in NAMES}
-    said = "; ".join(f"{n} {_percent(found)}" for n, found in shares.items())
+    text = "; ".join(f"{n} {_percent(values)}" for n, values in shares.items())
     claims = (
         PaperClaim(
             "The overhead of A-Greedy grows with c, to about 25 % at c = 100",
@@ -215,12 +215,12 @@ def figure_18(trials: TrialSizes) -> FigureResult:
                     abs(shares["A-Greedy"][-1] - 0.25) <= _ALIKE * 0.25,
                 ]
             ),
-            f"shares of the profile for c = 1, 10, 50, 100: {said}",
+            f"shares of the profile for c = 1, 10, 50, 100: {text}",
         ),
         PaperClaim(
             "That of LocalSwaps is a little lower than Sweep's",
             verdict([a < b for a, b in zip(shares["LocalSwaps"], shares["Sweep"], strict=True)]),
-            said,
+            text,
         ),
     )
     plots = breakdown("p = 0.05", groups, NAMES, "cost of the dear filters")

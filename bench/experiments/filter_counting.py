@@ -71,10 +71,10 @@ def run_filters(
         state.at[_SEEN] += 1
         place = 0
         while place < n:
-            one = state.order[place]
+            number = state.order[place]
             counts[row, EVALUATED] += 1
-            counts[row, COST] += state.costs[one]
-            if _has(masks[t], one):
+            counts[row, COST] += state.costs[number]
+            if _has(masks[t], number):
                 break
             place += 1
         if place == n:
@@ -86,13 +86,13 @@ def run_filters(
 
 
 @kernel
-def _has(mask: np.uint64, one: int) -> bool:
-    return bool((mask >> np.uint64(one)) & np.uint64(1))
+def _has(mask: np.uint64, number: int) -> bool:
+    return bool((mask >> np.uint64(number)) & np.uint64(1))
 
 
 @kernel
-def _bit(one: int) -> np.uint64:
-    return np.uint64(1) << np.uint64(one)
+def _bit(number: int) -> np.uint64:
+    return np.uint64(1) << np.uint64(number)
 
 
 @kernel
@@ -106,11 +106,11 @@ def _probe(
             continue
         if rules.algorithm == SWEEP and behind != _swept(state):
             continue
-        one = state.order[behind]
+        number = state.order[behind]
         counts[row, PROBED] += 1
-        counts[row, PROBE_COST] += state.costs[one]
-        if _has(mask, one):
-            known |= _bit(one)
+        counts[row, PROBE_COST] += state.costs[number]
+        if _has(mask, number):
+            known |= _bit(number)
     return known
 
 
@@ -249,12 +249,12 @@ def _count_row(row: int, rules: CountingRules, state: State) -> None:
 
 
 @kernel
-def _exchange(one: int, other: int, last: int, state: State) -> None:
+def _exchange(left: int, right: int, last: int, state: State) -> None:
     """Exchange two positions, and their columns in the rows up to ``last``."""
     order, v = state.order, state.v
-    order[one], order[other] = order[other], order[one]
+    order[left], order[right] = order[right], order[left]
     for row in range(last + 1):
-        v[row, one], v[row, other] = v[row, other], v[row, one]
+        v[row, left], v[row, right] = v[row, right], v[row, left]
 
 
 @kernel

@@ -39,13 +39,13 @@ class Scheme(NamedTuple):
 def schemes(profile_prob: float = PROFILE_PROB) -> dict[str, Scheme]:
     """The four algorithms as in Table 4.1: Independent with half the p of the others."""
     p = profile_prob
-    found = (
+    every = (
         Scheme("A-Greedy", kernels.A_GREEDY, p),
         Scheme("Sweep", kernels.SWEEP, p, STAGE),
         Scheme("Independent", kernels.INDEPENDENT, p / 2),
         Scheme("LocalSwaps", kernels.LOCAL_SWAPS, p),
     )
-    return {scheme.name: scheme for scheme in found}
+    return {scheme.name: scheme for scheme in every}
 
 
 class Setup(NamedTuple):
@@ -134,12 +134,12 @@ def masks_of(
     """uint64[n_tuples]: bit x = filter x drops the tuple."""
     source = CorrelatedSource(seed, selectivities, gamma, period, n_tuples)
     weights = np.uint64(1) << np.arange(len(selectivities), dtype=np.uint64)
-    found = np.empty(n_tuples, dtype=np.uint64)
+    masks = np.empty(n_tuples, dtype=np.uint64)
     for start in range(0, n_tuples, _PORTION):
-        part = found[start : start + _PORTION]
+        part = masks[start : start + _PORTION]
         drops = ~source.passes(start, len(part))
         part[:] = (drops * weights).sum(axis=1, dtype=np.uint64)
-    return found
+    return masks
 
 
 def run_scheme(

@@ -45,7 +45,7 @@ def figure_11(trials: TrialSizes) -> FigureResult:
     gaps = means(groups, lambda c: c.total("A-Greedy") / c.optimal - 1)
     few = [gap for n, gap in zip(FILTERS, gaps, strict=True) if n <= FEW]
     profile = means(groups, lambda c: c.runs["A-Greedy"].overhead)
-    many = {n: found for n, found in groups.items() if int(n) > 2}
+    many = {n: compared for n, compared in groups.items() if int(n) > 2}
     better = cases(many, lambda c: _gain(c) > 0)
     claims = (
         PaperClaim(

@@ -125,7 +125,7 @@ def lines(
     """Means over the repeats, a line a scheme; the x are numbers."""
     x = tuple(float(name) for name in groups)
     series = [
-        Series(n, x, tuple(mean([value(c, n) for c in found]) for found in groups.values()))
+        Series(n, x, tuple(mean([value(c, n) for c in compared]) for compared in groups.values()))
         for n in names
     ]
     return Plot(title, x_title, y_title, "lines", tuple(series))
@@ -149,9 +149,9 @@ def breakdown(title: str, groups: Groups, names: Sequence[str], x_title: str) ->
 
 def means(groups: Groups, value: Callable[[ComparedFilters], float]) -> list[float]:
     """Means over the repeats, by x."""
-    return [mean([value(c) for c in found]) for found in groups.values()]
+    return [mean([value(c) for c in compared]) for compared in groups.values()]
 
 
 def cases(groups: Groups, holds: Callable[[ComparedFilters], bool]) -> list[bool]:
     """Whether it holds, run by run."""
-    return [holds(c) for found in groups.values() for c in found]
+    return [holds(c) for compared in groups.values() for c in compared]

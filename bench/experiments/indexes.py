@@ -115,7 +115,7 @@ def _ns(search: Search, values: NDArray[np.int64], n_predicates: int) -> float:
 
 def _plot(title: str, times: Times) -> Plot:
     x = tuple(map(float, COUNTS))
-    series = [Series(name, x, tuple(found)) for name, found in times.items()]
+    series = [Series(name, x, tuple(values)) for name, values in times.items()]
     return Plot(title, "predicates", "ns per tuple", "lines", tuple(series))
 
 

@@ -86,15 +86,15 @@ def measured_weight() -> float:
     tuple; median of the stretches of a run of the default data, the first ones left out."""
     arrivals = rounds(8000, WINDOW, (1, 1, 5), np.random.default_rng(1))
     join, inputs = BenchJoin(THREE_WAY, arrivals.widths), elements(arrivals)
-    tuning, found = replace(WITH, profile_prob=(0.05,) * 3), []
+    tuning, measured = replace(WITH, profile_prob=(0.05,) * 3), []
     for begin in range(0, len(arrivals.streams), 4000):
         join.tune(tuning)
         join.run(between(inputs, begin, begin + 4000))
         profile = join.profile()
         counts = profile.caches[CACHE.id]
-        spent, n_operations = np.sum([_timed(one) for one in profile.pipelines], axis=0).tolist()
-        found.append(counts.update_ns / counts.n_updates_timed / (spent / n_operations))
-    return float(np.median(found[3:]))
+        spent, n_operations = np.sum([_timed(pipe) for pipe in profile.pipelines], axis=0).tolist()
+        measured.append(counts.update_ns / counts.n_updates_timed / (spent / n_operations))
+    return float(np.median(measured[3:]))
 
 
 def _timed(profile: PipelineProfile) -> tuple[float, float]:
@@ -128,8 +128,8 @@ def _arrivals(sizes: JoinSizes, repeats: Sequence[float], apart: bool = False) -
     return rounds(max(n_rounds, 3 * WINDOW), WINDOW, repeats, sizes.rng, apart)
 
 
-def _gains(title: str, x_title: str, xs: Sequence[float], found: Sequence[ComparedCache]) -> Plot:
-    lines = [Series(_named(w), tuple(xs), tuple(one.gain(w) for one in found)) for w in weights()]
+def _gains(title: str, x_title: str, xs: Sequence[float], runs: Sequence[ComparedCache]) -> Plot:
+    lines = [Series(_named(w), tuple(xs), tuple(run.gain(w) for run in runs)) for w in weights()]
     return Plot(title, x_title, "cost without / with the cache", "lines", tuple(lines))
 
 
@@ -137,11 +137,11 @@ def _named(w: float) -> str:
     return f"w = {w:.2f}, measured" if w == measured_weight() else f"w = {w:g}"
 
 
-def _by_weight(found: Sequence[ComparedCache]) -> str:
+def _by_weight(runs: Sequence[ComparedCache]) -> str:
     """Gains of the first, a middle and the last case, by w."""
-    chosen = [found[0], found[len(found) // 2], found[-1]]
+    chosen = [runs[0], runs[len(runs) // 2], runs[-1]]
     return "; ".join(
-        f"{_named(w)}: {listed([one.gain(w) for one in chosen], 2)}" for w in weights()
+        f"{_named(w)}: {listed([run.gain(w) for run in chosen], 2)}" for w in weights()
     )
 
 
@@ -157,20 +157,20 @@ def _setup(sizes: JoinSizes, what: str) -> tuple[tuple[str, str], ...]:
 def figure_11(sizes: JoinSizes) -> FigureResult:
     """Fig. 5.11, 5.12: the multiplicity of T.B."""
     xs = (1, 2, 3, 5, 7, 10)
-    found = [compare(_arrivals(sizes, (1, 1, many))) for many in xs]
+    runs = [compare(_arrivals(sizes, (1, 1, many))) for many in xs]
     w = measured_weight()
-    gains = [one.gain(w) for one in found]
-    hits = [one.cached.hit_prob for one in found]
+    gains = [run.gain(w) for run in runs]
+    hits = [run.cached.hit_prob for run in runs]
     claims = (
         PaperClaim(
             "The cache wins at every multiplicity, even at 1",
-            verdict([one.gain(v) > 1 for one in found for v in judged()]),
-            f"cost without / with at multiplicity {xs[0]}, {xs[3]}, {xs[-1]}: {_by_weight(found)}",
+            verdict([run.gain(v) > 1 for run in runs for v in judged()]),
+            f"cost without / with at multiplicity {xs[0]}, {xs[3]}, {xs[-1]}: {_by_weight(runs)}",
         ),
         PaperClaim("The hit probability rises with the multiplicity", rising(hits), listed(hits)),
         PaperClaim("The gain rises with the hit probability", rising(gains), listed(gains, 2)),
     )
-    plot = _gains("Gain by multiplicity of T.B", "multiplicity of T.B", xs, found)
+    plot = _gains("Gain by multiplicity of T.B", "multiplicity of T.B", xs, runs)
     hit = Plot(
         "Hit probability", "multiplicity of T.B", "hit probability", "lines",
         (Series("look-ups that hit", tuple(map(float, xs)), tuple(hits)),),
@@ -188,18 +188,18 @@ def figure_13(sizes: JoinSizes) -> FigureResult:
     by_s = [compare(_arrivals(sizes, (1, max(1, many), 5), apart=not many)) for many in xs]
     by_r = [compare(_arrivals(sizes, (max(1, many), 1, 5), apart=not many)) for many in xs]
     w = measured_weight()
-    gains = [one.gain(w) for one in by_s]
+    gains = [run.gain(w) for run in by_s]
     claims = (
         PaperClaim(
             "The cache wins whatever the number of matches",
-            verdict([one.gain(v) > 1 for one in (*by_s, *by_r) for v in judged()]),
+            verdict([run.gain(v) > 1 for run in (*by_s, *by_r) for v in judged()]),
             f"matches 0, 2, 8, multiplicity in S: {_by_weight(by_s)}; in R: {_by_weight(by_r)}",
         ),
         PaperClaim(
             "The gain is smallest near one match",
-            verdict([min(gains) == gains[1], min(one.gain(w) for one in by_r) == by_r[1].gain(w)]),
+            verdict([min(gains) == gains[1], min(run.gain(w) for run in by_r) == by_r[1].gain(w)]),
             f"multiplicity in S: {listed(gains, 2)}; in R: "
-            f"{listed([one.gain(w) for one in by_r], 2)} for 0, 1, 2, 4, 8 matches",
+            f"{listed([run.gain(w) for run in by_r], 2)} for 0, 1, 2, 4, 8 matches",
         ),
     )
     plots = (
@@ -215,11 +215,11 @@ def figure_13(sizes: JoinSizes) -> FigureResult:
 def figure_15(sizes: JoinSizes) -> FigureResult:
     """Fig. 5.15, 5.16: updates of the cache for each look-up."""
     many = (20, 10, 5, 2.5, 1.25, 0.625, 0.3125)
-    found = [compare(_arrivals(sizes, (1, 1, one))) for one in many]
-    xs = [one.cached.kept / one.cached.lookups for one in found]
+    runs = [compare(_arrivals(sizes, (1, 1, n))) for n in many]
+    xs = [run.cached.kept / run.cached.lookups for run in runs]
     w = measured_weight()
-    gains = [one.gain(w) for one in found]
-    often = [one for x, one in zip(xs, found, strict=True) if x > 1]
+    gains = [run.gain(w) for run in runs]
+    often = [run for x, run in zip(xs, runs, strict=True) if x > 1]
     claims = (
         PaperClaim(
             "The gain shrinks as updates become more frequent",
@@ -228,11 +228,11 @@ def figure_15(sizes: JoinSizes) -> FigureResult:
         ),
         PaperClaim(
             "The cache is still better where updates exceed look-ups",
-            verdict([one.gain(v) > 1 for one in often for v in judged()]),
-            f"first, middle, last: {_by_weight(found)}",
+            verdict([run.gain(v) > 1 for run in often for v in judged()]),
+            f"first, middle, last: {_by_weight(runs)}",
         ),
     )
-    plot = _gains("Gain by updates for each look-up", "updates / look-ups", xs, found)
+    plot = _gains("Gain by updates for each look-up", "updates / look-ups", xs, runs)
     what = "R(A) ⋈ S(A, B) ⋈ T(B), T slower and slower"
     return FigureResult(
         "5.15", "5.15, 5.16: updates and look-ups", _setup(sizes, what), (plot,), claims
@@ -257,15 +257,15 @@ def adaptive(w: float, orders: tuple[tuple[int, ...], ...] = (), **more: Any) ->
 def figure_17(sizes: JoinSizes) -> FigureResult:
     """Fig. 5.17, 5.18: more streams."""
     xs = (3, 4, 5, 6, 7)
-    found, used = [], []
+    runs, used = [], []
     for n in xs:
         work, repeats = on_one_attribute(n), [1] * (n // 2) + [5] * (n - n // 2)
         n_rounds = max(3 * WINDOW, round(sizes.tuples(30_000) / sum(repeats)))
         arrivals = rounds(n_rounds // 2, WINDOW // 10, repeats, sizes.rng)
         orders = nested_orders(n)
         tuning = settled(work, arrivals, adaptive(SMALL, orders, candidates=0))
-        used.append(sum(len(one.readers) for one in tuning.caches))
-        found.append(
+        used.append(sum(len(cache.readers) for cache in tuning.caches))
+        runs.append(
             ComparedCache(
                 forced(work, arrivals, JoinTuning(orders=orders)), forced(work, arrivals, tuning)
             )
@@ -273,8 +273,8 @@ def figure_17(sizes: JoinSizes) -> FigureResult:
     claims = (
         PaperClaim(
             "The gain is maintained for all numbers of streams",
-            verdict([one.gain(v) > 1 for one in found for v in judged()]),
-            f"n = {xs[0]}, {xs[2]}, {xs[-1]}: {_by_weight(found)}",
+            verdict([run.gain(v) > 1 for run in runs for v in judged()]),
+            f"n = {xs[0]}, {xs[2]}, {xs[-1]}: {_by_weight(runs)}",
         ),
         PaperClaim(
             "At 7 streams 6 of 15 candidates are used",
@@ -283,7 +283,7 @@ def figure_17(sizes: JoinSizes) -> FigureResult:
             "together",
         ),
     )
-    plot = _gains("Gain by number of streams", "streams", xs, found)
+    plot = _gains("Gain by number of streams", "streams", xs, runs)
     what = "R1 ⋈ ... ⋈ Rn on one attribute, multiplicity 1 for half of the streams, else 5"
     notes = (f"Caches are chosen at w = {SMALL:g}; readers used: {', '.join(map(str, used))}.",)
     return FigureResult(
@@ -298,20 +298,20 @@ def nested_orders(n: int) -> tuple[tuple[int, ...], ...]:
 
 def figure_19(sizes: JoinSizes) -> FigureResult:
     """Fig. 5.19, 5.20: no index on S.B, so that T's first join compares all of S."""
-    xs, w, found = (20, 40, 80, 160, 320), measured_weight(), []
+    xs, w, runs = (20, 40, 80, 160, 320), measured_weight(), []
     for window in xs:
         n_rounds = max(3 * window, round(sizes.tuples(40_000) / 7))
         arrivals = rounds(n_rounds, window, (1, 1, 5), sizes.rng)
         both = compare(arrivals)
-        found.append(ComparedCache(*(one.without_index(T, 0) for one in both)))
-    cheaper = [1 - 1 / one.gain(w) for one in found]
+        runs.append(ComparedCache(*(cost.without_index(T, 0) for cost in both)))
+    cheaper = [1 - 1 / run.gain(w) for run in runs]
     claims = (
         PaperClaim("The gain grows with S", rising(cheaper), listed(cheaper)),
         PaperClaim(
             "By up to 90 %", verdict([max(cheaper) > 0.8]), f"{100 * max(cheaper):.0f} % cheaper"
         ),
     )
-    plot = _gains("Gain without an index on S.B", "tuples in S", xs, found)
+    plot = _gains("Gain without an index on S.B", "tuples in S", xs, runs)
     what = "R(A) ⋈ S(A, B) ⋈ T(B); a step of T into S looks at all of S"
     notes = ("Nested loops are priced by the pairs the step compares, at 0.2 each.",)
     return FigureResult("5.19", "5.19, 5.20: no index", _setup(sizes, what), (plot,), claims, notes)

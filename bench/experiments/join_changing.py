@@ -56,11 +56,11 @@ def figure_22(sizes: JoinSizes) -> FigureResult:
         change_share=0.2,
     )
     tuned = TunedBench(THREE_WAY, arrivals, settings, "RST").stretches(stretch)
-    found = {"adaptive": [one.operations for one in tuned]}
+    by_plan = {"adaptive": [part.operations for part in tuned]}
     for name, tuning in _FIXED.items():
-        found[name] = stretches(THREE_WAY, arrivals, tuning, stretch)
-    rates = {name: np.array([1 / one.cost(SMALL) for one in of]) for name, of in found.items()}
-    starts = tuple(float(one.begin) for one in tuned)
+        by_plan[name] = stretches(THREE_WAY, arrivals, tuning, stretch)
+    rates = {name: np.array([1 / part.cost(SMALL) for part in of]) for name, of in by_plan.items()}
+    starts = tuple(float(part.begin) for part in tuned)
     lines = tuple(Series(name, starts, tuple(rate.tolist())) for name, rate in rates.items())
     title = f"Tuples for each probe, w = {SMALL:g}"
     plot = Plot(title, "tuples", "tuples / cost", "lines", lines, (float(at),))
@@ -100,12 +100,12 @@ def _burst_claims(
     )
 
 
-def _caught_up(found: list[TunedStretch], at: int) -> int | None:
+def _caught_up(tuned: list[TunedStretch], at: int) -> int | None:
     """Tuples from the burst to the first stretch with the better cache."""
     good = [
-        one.begin
-        for one in found
-        if one.begin >= at and any(cache.id == AFTER.caches[0].id for cache in one.tuning.caches)
+        part.begin
+        for part in tuned
+        if part.begin >= at and any(cache.id == AFTER.caches[0].id for cache in part.tuning.caches)
     ]
     return good[0] - at if good else None
 
@@ -136,7 +136,7 @@ def figure_23(sizes: JoinSizes) -> FigureResult:
     )
     title = f"Speed-up over the MJoin at D8, w = {SMALL:g}"
     plot = Plot(title, "memory, KB", "cost of M / cost of the plan", "lines", lines)
-    least, fastest = min(one.n_bytes for one in runs), min(runs, key=_tree_cost)
+    least, fastest = min(run.n_bytes for run in runs), min(runs, key=_tree_cost)
     claims = (
         PaperClaim(
             "The cache plan gains smoothly with memory",
@@ -156,10 +156,10 @@ def figure_23(sizes: JoinSizes) -> FigureResult:
     )
 
 
-def _tree_cost(one: TreeRun) -> float:
-    return one.operations.cost(SMALL)
+def _tree_cost(run: TreeRun) -> float:
+    return run.operations.cost(SMALL)
 
 
 def _best_within(runs: tuple[TreeRun, ...], base: float, n_bytes: int) -> float:
     """Speed-up of the fastest tree that fits; 0: none does."""
-    return max((base / _tree_cost(one) for one in runs if one.n_bytes <= n_bytes), default=0.0)
+    return max((base / _tree_cost(run) for run in runs if run.n_bytes <= n_bytes), default=0.0)

@@ -45,7 +45,7 @@ class _Weight(NamedTuple):
 
     def far(self, faster: str, slower: str, by: float = _FAR) -> str:
         """The points where a plan is faster by so much, in words."""
-        held = [name for name, one in self.points.items() if one.ratio(slower, faster) > by]
+        held = [name for name, point in self.points.items() if point.ratio(slower, faster) > by]
         return f"w = {self.label}: {', '.join(held) or 'none'}"
 
 
@@ -74,13 +74,13 @@ def plans_at(name: str, sizes: JoinSizes, w: float) -> PlansAt:
     orders = settled(FOUR_WAY, point.arrivals, adaptive(w, caching="off")).orders
     costs = {
         "M": forced(FOUR_WAY, point.arrivals, JoinTuning(orders=orders)).cost(w),
-        "X": min(one.operations.cost(w) for one in tree_runs(point)),
+        "X": min(run.operations.cost(w) for run in tree_runs(point)),
     }
     used = {}
     for plan, quota in (("P", 0), ("G", QUOTA)):
         tuning = settled(FOUR_WAY, point.arrivals, adaptive(w, orders, candidates=quota))
         costs[plan] = forced(FOUR_WAY, point.arrivals, tuning).cost(w)
-        used[plan] = tuple(one.id for one in tuning.caches)
+        used[plan] = tuple(cache.id for cache in tuning.caches)
     return PlansAt(costs, used)
 
 
@@ -97,79 +97,79 @@ def setup_of_points(sizes: JoinSizes) -> tuple[tuple[str, str], ...]:
 
 def figure_21(sizes: JoinSizes) -> FigureResult:
     """Fig. 5.21 over the points of Table 5.2, at the measured w and at the card's."""
-    found = [
+    weights = [
         _Weight(label, {name: plans_at(name, sizes, w) for name in _POINTS})
         for label, w in ((f"{measured_weight():.2f}", measured_weight()), (f"{SMALL:g}", SMALL))
     ]
-    said = (
-        (n, {plan: ", ".join(ids) or "none" for plan, ids in one.used.items()})
-        for n, one in found[-1].points.items()
+    caches = (
+        (n, {plan: ", ".join(ids) or "none" for plan, ids in point.used.items()})
+        for n, point in weights[-1].points.items()
     )
     return FigureResult(
         "5.21",
         "5.21: plans at the points of Table 5.2",
         setup_of_points(sizes),
-        tuple(_plot(one) for one in found),
-        (*_against_mjoin(found), *_among_others(found)),
-        tuple(f"{n}: P uses {used['P']}; G {used['G']} (w = {SMALL:g})" for n, used in said),
+        tuple(_plot(weight) for weight in weights),
+        (*_against_mjoin(weights), *_among_others(weights)),
+        tuple(f"{n}: P uses {used['P']}; G {used['G']} (w = {SMALL:g})" for n, used in caches),
     )
 
 
 def _plot(of: _Weight) -> Plot:
     bars = tuple(
-        Series(plan, _POINTS, tuple(one.ratio("M", plan) for one in of.points.values()))
+        Series(plan, _POINTS, tuple(point.ratio("M", plan) for point in of.points.values()))
         for plan in "XPG"
     )
     title = f"Speed-up over the MJoin, w = {of.label}"
     return Plot(title, "point of Table 5.2", "cost of M / cost of the plan", "bars", bars)
 
 
-def _against_mjoin(found: Sequence[_Weight]) -> tuple[PaperClaim, ...]:
-    plans = [one for of in found for one in of.points.values()]
-    faster = (f"{p} at {'; '.join(of.far(p, 'M', 1.02) for of in found)}" for p in "XPG")
+def _against_mjoin(weights: Sequence[_Weight]) -> tuple[PaperClaim, ...]:
+    plans = [point for of in weights for point in of.points.values()]
+    faster = (f"{p} at {'; '.join(of.far(p, 'M', 1.02) for of in weights)}" for p in "XPG")
     return (
         PaperClaim(
             "X, P and G are not slower than M",
-            verdict([one.ratio("M", plan) > 0.98 for one in plans for plan in "XPG"]),
+            verdict([point.ratio("M", plan) > 0.98 for point in plans for plan in "XPG"]),
             f"faster than M by more than 2 %: {'; '.join(faster)}",
         ),
         PaperClaim(
             "P is far faster than M at most points",
-            verdict([one.ratio("M", "P") > _FAR for one in plans]),
-            _far("P", "M", found),
+            verdict([point.ratio("M", "P") > _FAR for point in plans]),
+            _far("P", "M", weights),
         ),
     )
 
 
-def _among_others(found: Sequence[_Weight]) -> tuple[PaperClaim, ...]:
-    first = [of.points[name] for of in found for name in _FIRST]
-    others = [of.points[name] for of in found for name in ("D2", "D3", "D4", "D7")]
+def _among_others(weights: Sequence[_Weight]) -> tuple[PaperClaim, ...]:
+    first = [of.points[name] for of in weights for name in _FIRST]
+    others = [of.points[name] for of in weights for name in ("D2", "D3", "D4", "D7")]
     ups = (
         f"w = {of.label}: "
         + ", ".join(
             f"{n} {of.points[n].ratio('M', 'X'):.2f} and {of.points[n].ratio('M', 'G'):.2f}"
             for n in _FIRST
         )
-        for of in found
+        for of in weights
     )
     return (
         PaperClaim(
             "X is far faster than P at D1, D2, D3",
-            verdict([one.ratio("P", "X") > _FAR for one in first]),
-            _far("X", "P", found),
+            verdict([point.ratio("P", "X") > _FAR for point in first]),
+            _far("X", "P", weights),
         ),
         PaperClaim(
             "G is as fast as X at D1, D2, D3",
-            verdict([one.ratio("G", "X") < _FAR for one in first]),
+            verdict([point.ratio("G", "X") < _FAR for point in first]),
             f"speed-ups of X and G over M: {'; '.join(ups)}",
         ),
         PaperClaim(
             "G is far faster than X at D2, D3, D4, D7",
-            verdict([one.ratio("X", "G") > _FAR for one in others]),
-            _far("G", "X", found),
+            verdict([point.ratio("X", "G") > _FAR for point in others]),
+            _far("G", "X", weights),
         ),
     )
 
 
-def _far(faster: str, slower: str, found: Sequence[_Weight]) -> str:
-    return f"by more than 10 %: {'; '.join(of.far(faster, slower) for of in found)}"
+def _far(faster: str, slower: str, weights: Sequence[_Weight]) -> str:
+    return f"by more than 10 %: {'; '.join(of.far(faster, slower) for of in weights)}"

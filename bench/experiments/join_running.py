@@ -88,7 +88,7 @@ class Operations:
 
 def elements(arrivals: Arrivals) -> list[SignedElements]:
     """By input: each tuple with +, then with - the oldest where the window is full."""
-    found = []
+    by_input = []
     for input, (size, width) in enumerate(zip(arrivals.sizes, arrivals.widths, strict=True)):
         places = np.flatnonzero(arrivals.streams == input)
         values, n = arrivals.values[places, :width], len(places)
@@ -97,8 +97,8 @@ def elements(arrivals: Arrivals) -> list[SignedElements]:
         come = np.concatenate([places, places[size:]])[order]
         signs = np.concatenate([np.ones(n, np.int8), -np.ones(n_out, np.int8)])[order]
         which = np.concatenate([np.arange(n), np.arange(n_out)])[order]
-        found.append(SignedElements(come, signs, values[which]))
-    return found
+        by_input.append(SignedElements(come, signs, values[which]))
+    return by_input
 
 
 def windowed(work: JoinOp, widths: Sequence[int], bags: Sequence[int] = ()) -> NetworkPlan:
@@ -112,7 +112,7 @@ def windowed(work: JoinOp, widths: Sequence[int], bags: Sequence[int] = ()) -> N
         kind: WindowOp = WindowOp("partition" if input in bags else "rows", 1 << 40)
         inputs.append(PlannedOperator(f"w{input}", kind, (f"s{input}",), fields, input not in bags))
     windows = tuple(f"w{input}" for input in range(len(widths)))
-    fields = tuple(field for one in inputs[1::2] for field in one.fields)
+    fields = tuple(field for window in inputs[1::2] for field in window.fields)
     join = PlannedOperator(JOIN, work, windows, fields)
     return NetworkPlan((*inputs, join), sharing=False)
 
@@ -121,13 +121,13 @@ def blocks_of(inputs: Sequence[SignedElements]) -> tuple[list[Block], int]:
     """What a join is given, and the place of the last arrival."""
     blocks = [
         Block(
-            one.places,
-            one.signs,
-            tuple(Column64(np.ascontiguousarray(column)) for column in one.values.T),
+            input.places,
+            input.signs,
+            tuple(Column64(np.ascontiguousarray(column)) for column in input.values.T),
         )
-        for one in inputs
+        for input in inputs
     ]
-    return blocks, max((int(one.places[-1]) for one in inputs if len(one.places)), default=0)
+    return blocks, max((int(input.places[-1]) for input in inputs if len(input.places)), default=0)
 
 
 class BenchJoin:
@@ -149,15 +149,15 @@ class BenchJoin:
 
     def run(self, inputs: Sequence[SignedElements]) -> Block:
         """Join some elements; the results."""
-        found = self.join.run(*blocks_of(inputs))
-        self.n_results += len(found)
-        return found
+        results = self.join.run(*blocks_of(inputs))
+        self.n_results += len(results)
+        return results
 
     def profile(self) -> JoinProfile:
         """Since it was tuned last."""
-        found = self.join.profile()
-        assert found is not None
-        return found
+        profile = self.join.profile()
+        assert profile is not None
+        return profile
 
     def operations(self, n_arrivals: int) -> Operations:
         """Since it was tuned last, over so many tuples."""
@@ -165,12 +165,12 @@ class BenchJoin:
         caches = profile.caches.values()
         return Operations(
             n_arrivals,
-            sum(one.n_probes for one in profile.pipelines),
-            sum(one.n_built for one in profile.pipelines),
-            sum(one.n_scanned for one in profile.pipelines),
-            sum(one.creates for one in caches) + self._told_caches(),
-            sum(one.probes for one in caches),
-            sum(one.hits for one in caches),
+            sum(pipeline.n_probes for pipeline in profile.pipelines),
+            sum(pipeline.n_built for pipeline in profile.pipelines),
+            sum(pipeline.n_scanned for pipeline in profile.pipelines),
+            sum(cache.creates for cache in caches) + self._told_caches(),
+            sum(cache.probes for cache in caches),
+            sum(cache.hits for cache in caches),
             self.n_results,
             self.join.counts.copy(),
         )
@@ -186,23 +186,23 @@ class BenchJoin:
 
 def between(inputs: Sequence[SignedElements], begin: int, end: int) -> list[SignedElements]:
     """The elements that arrivals begin..end-1 bring."""
-    found = []
-    for one in inputs:
-        a, b = np.searchsorted(one.places, [begin, end])
-        found.append(SignedElements(one.places[a:b], one.signs[a:b], one.values[a:b]))
-    return found
+    parts = []
+    for input in inputs:
+        a, b = np.searchsorted(input.places, [begin, end])
+        parts.append(SignedElements(input.places[a:b], input.signs[a:b], input.values[a:b]))
+    return parts
 
 
 def stretches(
     work: JoinOp, arrivals: Arrivals, tuning: JoinTuning, length: int
 ) -> list[Operations]:
     """A run under one tuning, stretch by stretch."""
-    join, inputs, found = BenchJoin(work, arrivals.widths), elements(arrivals), []
+    join, inputs, operations = BenchJoin(work, arrivals.widths), elements(arrivals), []
     for begin in range(0, len(arrivals.streams), length):
         join.tune(tuning)
         join.run(between(inputs, begin, begin + length))
-        found.append(join.operations(length))
-    return found
+        operations.append(join.operations(length))
+    return operations
 
 
 def forced(work: JoinOp, arrivals: Arrivals, tuning: JoinTuning) -> Operations:

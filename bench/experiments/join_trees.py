@@ -40,8 +40,8 @@ def trees(inputs: tuple[int, ...]) -> Iterator[JoinTree]:
         return
     first, others = inputs[0], inputs[1:]
     for picked in range(2 ** len(others) - 1):
-        left = (first, *(one for k, one in enumerate(others) if picked >> k & 1))
-        right = tuple(one for k, one in enumerate(others) if not picked >> k & 1)
+        left = (first, *(input for k, input in enumerate(others) if picked >> k & 1))
+        right = tuple(input for k, input in enumerate(others) if not picked >> k & 1)
         for a in trees(left):
             for b in trees(right):
                 yield a, b
@@ -53,11 +53,13 @@ class TreeJoin:
 
     def __init__(self, tree: JoinTree, work: JoinOp, widths: Sequence[int]) -> None:
         assert isinstance(tree, tuple)
-        self.parts = [one if isinstance(one, int) else TreeJoin(one, work, widths) for one in tree]
-        self.leaves = tuple(leaf for one in tree for leaf in _leaves(one))
-        sides = [_leaves(one) for one in tree]
+        self.parts = [
+            part if isinstance(part, int) else TreeJoin(part, work, widths) for part in tree
+        ]
+        self.leaves = tuple(leaf for part in tree for leaf in _leaves(part))
+        sides = [_leaves(part) for part in tree]
         self._width = sum(widths[leaf] for leaf in self.leaves)
-        bags = [k for k, one in enumerate(tree) if not isinstance(one, int)]
+        bags = [k for k, part in enumerate(tree) if not isinstance(part, int)]
         side_widths = [sum(widths[leaf] for leaf in side) for side in sides]
         self.join = BenchJoin(_between_sides(work, sides, widths), side_widths, bags)
         self.n_kept = self.n_held = self.most_held = 0
@@ -65,32 +67,32 @@ class TreeJoin:
     def run(self, inputs: Sequence[SignedElements]) -> SignedElements:
         """The results of some elements of the streams."""
         taken = []
-        for one in self.parts:
-            found = inputs[one] if isinstance(one, int) else one.run(inputs)
-            if not isinstance(one, int):
-                self._keep(found, len(one.leaves))
-            taken.append(found)
+        for part in self.parts:
+            results = inputs[part] if isinstance(part, int) else part.run(inputs)
+            if not isinstance(part, int):
+                self._keep(results, len(part.leaves))
+            taken.append(results)
         return _elements(self.join.run(taken), self._width)
 
-    def _keep(self, found: SignedElements, n_references: int) -> None:
+    def _keep(self, results: SignedElements, n_references: int) -> None:
         """A subresult changes; a tuple of it refers to one of each stream."""
-        self.n_kept += len(found.places)
-        held = self.n_held + np.cumsum(found.signs) * n_references
+        self.n_kept += len(results.places)
+        held = self.n_held + np.cumsum(results.signs) * n_references
         self.n_held = int(held[-1]) if len(held) else self.n_held
         self.most_held = max(self.most_held, int(held.max(initial=0)))
 
     def nodes(self) -> Iterator[TreeJoin]:
         """Itself and those below."""
         yield self
-        for one in self.parts:
-            if isinstance(one, TreeJoin):
-                yield from one.nodes()
+        for part in self.parts:
+            if isinstance(part, TreeJoin):
+                yield from part.nodes()
 
     def begin_counting(self) -> None:
         """Counts begin anew."""
-        for one in self.nodes():
-            one.join.tune(JoinTuning())
-            one.n_kept = 0
+        for node in self.nodes():
+            node.join.tune(JoinTuning())
+            node.n_kept = 0
 
     def operations(self, n_arrivals: int) -> Operations:
         """Since counting began, over so many tuples."""
@@ -117,23 +119,23 @@ def is_connected(tree: JoinTree, work: JoinOp) -> bool:
     """Whether no node is a Cartesian product."""
     if isinstance(tree, int):
         return True
-    sides = [_leaves(one) for one in tree]
+    sides = [_leaves(part) for part in tree]
     shared = [
         all(any(input in side for input, _ in members) for side in sides) for members in work.equal
     ]
-    return any(shared) and all(is_connected(one, work) for one in tree)
+    return any(shared) and all(is_connected(part, work) for part in tree)
 
 
 def _between_sides(work: JoinOp, sides: Sequence[tuple[int, ...]], widths: Sequence[int]) -> JoinOp:
     """What is equal between two sides; within each it is so already."""
     classes = []
     for members in work.equal:
-        found = []
+        places = []
         for k, side in enumerate(sides):
-            own = [(k, _offset(side, widths, *one)) for one in members if one[0] in side]
-            found += own[:1]
-        if len(found) == len(sides):
-            classes.append(tuple(found))
+            own = [(k, _offset(side, widths, *member)) for member in members if member[0] in side]
+            places += own[:1]
+        if len(places) == len(sides):
+            classes.append(tuple(places))
     return JoinOp(tuple(classes))
 
 
@@ -145,7 +147,7 @@ def _offset(side: tuple[int, ...], widths: Sequence[int], input: int, column: in
 def _leaves(tree: JoinTree) -> tuple[int, ...]:
     if isinstance(tree, int):
         return (tree,)
-    return tuple(leaf for one in tree for leaf in _leaves(one))
+    return tuple(leaf for part in tree for leaf in _leaves(part))
 
 
 def _elements(block: Block, width: int) -> SignedElements:

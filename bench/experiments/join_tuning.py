@@ -52,8 +52,8 @@ class TunedBench:
         tuning = self.controller.tuning
         self.join.tune(tuning)
         self.join.run(between(self._inputs, begin, begin + length))
-        told = self.controller.observe(begin // length, length, self.join.profile())
-        self.decisions += told.decisions
+        outcome = self.controller.observe(begin // length, length, self.join.profile())
+        self.decisions += outcome.decisions
         return TunedStretch(begin, self.join.operations(length), tuning)
 
     def settle(self, length: int, settings: JoinSettings) -> JoinTuning:

@@ -78,9 +78,9 @@ def referring_s2(trace: ArrivingTuples) -> Held:
     return {ConstraintId("RIDS", S1, S2): join_distance(trace, 0, S2)}
 
 
-def both(one: Callable[..., Held], other: Callable[..., Held], trace: ArrivingTuples) -> Held:
+def both(first: Callable[..., Held], second: Callable[..., Held], trace: ArrivingTuples) -> Held:
     """Two constraints."""
-    return {**one(trace), **other(trace)}
+    return {**first(trace), **second(trace)}
 
 
 def figure_17(sizes: KMonSizes) -> FigureResult:
@@ -94,7 +94,7 @@ def figure_17(sizes: KMonSizes) -> FigureResult:
         "OAC": memory(sizes, query, traced, ordered_s3),
         "both": memory(sizes, query, traced, partial(both, clustered_s1, ordered_s3)),
     }
-    level = {name: one.held_level for name, one in curves.items()}
+    level = {name: line.held_level for name, line in curves.items()}
     saved = {name: level["none"] - value for name, value in level.items()}
     claims = (
         PaperClaim(
@@ -109,21 +109,21 @@ def figure_17(sizes: KMonSizes) -> FigureResult:
         ),
         PaperClaim(
             "No result is lost",
-            verdict([len({one.results for one in curves.values()}) == 1]),
+            verdict([len({line.results for line in curves.values()}) == 1]),
             f"{sum(curves['none'].results):,} results",
         ),
     )
-    said = sizes.setup(
+    setup = sizes.setup(
         ("joins", "S1 → S2, S1 → S3; a quarter of S1 has no child in S3"),
         ("constraints", f"CA(0) on S1.A, OAC({k:,}) on S3.B"),
     )
     plots = (_plot(curves),)
-    return FigureResult("6.17", "6.17: CA and OAC together", said, plots, claims)
+    return FigureResult("6.17", "6.17: CA and OAC together", setup, plots, claims)
 
 
 def _plot(curves: dict[str, MemoryCurve]) -> Plot:
     lines = tuple(
-        Series(name, tuple(one.arrivals), tuple(one.held)) for name, one in curves.items()
+        Series(name, tuple(line.arrivals), tuple(line.held)) for name, line in curves.items()
     )
     return Plot("Memory", "tuples that came", "tuples in memory", "lines", lines)
 
@@ -159,11 +159,11 @@ def figure_18(sizes: KMonSizes) -> FigureResult:
         Series("CA and RIDS", tuple(map(float, ks)), tuple(together)),
     )
     plot = Plot("Memory", "k of RIDS", "tuples in memory", "lines", lines)
-    said = sizes.setup(
+    setup = sizes.setup(
         ("joins", "S1 → S2, two parents for each child, 10 % pass the filter"),
         ("constraints", f"CA({clustering:,}) on S1.A, RIDS(k)"),
     )
-    return FigureResult("6.18", "6.18: CA and RIDS together", said, (plot,), claims)
+    return FigureResult("6.18", "6.18: CA and RIDS together", setup, (plot,), claims)
 
 
 def links(sizes: KMonSizes) -> FigureResult:
@@ -174,8 +174,8 @@ def links(sizes: KMonSizes) -> FigureResult:
         tuning = links_tuning(two_way)
         runs[name] = curve([_of_links(query, sizes.seed + k, rates, tuning) for k in _seeds(sizes)])
     exact = curve([_of_links(query, sizes.seed + k, rates, KMonTuning()) for k in _seeds(sizes)])
-    gain = {name: 1 / one.ratio for name, one in runs.items()}
-    lost = {name: 1 - sum(one.results) / sum(exact.results) for name, one in runs.items()}
+    gain = {name: 1 / run.ratio for name, run in runs.items()}
+    lost = {name: 1 - sum(run.results) / sum(exact.results) for name, run in runs.items()}
     claims = (
         PaperClaim(
             "k-constraints save two orders of magnitude of memory",
@@ -191,14 +191,14 @@ def links(sizes: KMonSizes) -> FigureResult:
         ),
     )
     packets = f"{listed(rates, 0)} packets a second on C, B, O; 1000, 10,000, 1000 in the text"
-    said = sizes.setup(
+    setup = sizes.setup(
         ("rates", packets),
         ("windows", f"{_WINDOW_S} seconds; latencies up to {_LATENCY_S:g} seconds"),
         ("k", f"estimated, censored; p = {_WATCHED:g}"),
     )
     notes = ("The text's 400 times leave out packets that are on their way (erratum D8).",)
     plots = (_plot({"SWJ": _windows(exact), **runs}),)
-    return FigureResult("6.1", "6.1: packets on three links", said, plots, claims, notes)
+    return FigureResult("6.1", "6.1: packets on three links", setup, plots, claims, notes)
 
 
 def links_rates(sizes: KMonSizes) -> tuple[float, ...]:
@@ -215,8 +215,8 @@ def links_tuning(two_way: bool, loss: Loss = "budget") -> KMonTuning:
     return KMonTuning(constraints=known, loss=loss, sample_prob=_WATCHED)
 
 
-def _windows(one: MemoryCurve) -> MemoryCurve:
-    return one._replace(held=one.plain)
+def _windows(line: MemoryCurve) -> MemoryCurve:
+    return line._replace(held=line.plain)
 
 
 def _seeds(sizes: KMonSizes) -> range:

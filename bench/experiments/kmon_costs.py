@@ -38,11 +38,11 @@ class TimedRatio(NamedTuple):
 def table_1(sizes: KMonSizes) -> FigureResult:
     """Table 6.1: k-Mon with a known k beside SWJ."""
     ks = [round(sizes.scale * k) for k in _KS]
-    found = {name: [_timed(sizes, of, k) for k in ks] for name, of in SET_UPS.items()}
-    ratios = {name: [one.ratio for one in row] for name, row in found.items()}
+    times = {name: [_timed(sizes, of, k) for k in ks] for name, of in SET_UPS.items()}
+    ratios = {name: [cell.ratio for cell in row] for name, row in times.items()}
     lines = "; ".join(
-        f"{name} {', '.join(f'{one.kmon_us:.2f}/{one.swj_us:.2f}' for one in row)}"
-        for name, row in found.items()
+        f"{name} {', '.join(f'{cell.kmon_us:.2f}/{cell.swj_us:.2f}' for cell in row)}"
+        for name, row in times.items()
     )
     claims = (
         PaperClaim(
@@ -52,17 +52,17 @@ def table_1(sizes: KMonSizes) -> FigureResult:
         ),
         PaperClaim(
             "20,000 tuples a second and more",
-            verdict([1e6 / one.kmon_us > 20_000 for row in found.values() for one in row]),
-            f"at least {min(1e6 / one.kmon_us for row in found.values() for one in row):,.0f}",
+            verdict([1e6 / cell.kmon_us > 20_000 for row in times.values() for cell in row]),
+            f"at least {min(1e6 / cell.kmon_us for row in times.values() for cell in row):,.0f}",
         ),
     )
     series = tuple(
         Series(name, tuple(f"{k:,}" for k in ks), tuple(row)) for name, row in ratios.items()
     )
     plot = Plot("Time for a tuple", "k", "k-Mon / SWJ", "bars", series)
-    said = sizes.setup(("times", "processor time of the operator alone, compiled kernels"))
+    setup = sizes.setup(("times", "processor time of the operator alone, compiled kernels"))
     notes = ("The text's 64 % for RIDS at 20,000 does not follow from its table, 59.5 % does.",)
-    return FigureResult("table-6.1", "Table 6.1: time for a tuple", said, (plot,), claims, notes)
+    return FigureResult("table-6.1", "Table 6.1: time for a tuple", setup, (plot,), claims, notes)
 
 
 def _timed(sizes: KMonSizes, of: MemorySetUp, k: int) -> TimedRatio:
@@ -73,8 +73,8 @@ def _timed(sizes: KMonSizes, of: MemorySetUp, k: int) -> TimedRatio:
         trace = traced(of, n, k)(rng)
         since = int(_STABLE * _PARTS) * length
         run = kmon_run(query, trace, declared(of.constraints(trace)), length)
-        counted = [one for one in run if one.n_arrivals > since]
-        spent = sum(one.profile.processor_ns for one in counted)
+        counted = [stretch for stretch in run if stretch.n_arrivals > since]
+        spent = sum(stretch.profile.processor_ns for stretch in counted)
         kmon.append(spent / (len(trace.streams) - since))
         swj.append(swj_ns(query, trace, length, since))
     return TimedRatio(float(np.mean(kmon)) / 1000, float(np.mean(swj)) / 1000)
@@ -101,13 +101,13 @@ def table_2(sizes: KMonSizes) -> FigureResult:
         query = BenchQuery(of.graph, sizes.window)
         trace = traced(of, sizes.run, sizes.adherences[1])(sizes.generators()[0])
         length = max(1, sizes.run // POINTS)
-        for found, tuning in ((before, KMonTuning()), (after, declared(of.constraints(trace)))):
-            found[name] = ComponentSizes.of(kmon_run(query, trace, tuning, length)[-1])
+        for sizes_of, tuning in ((before, KMonTuning()), (after, declared(of.constraints(trace)))):
+            sizes_of[name] = ComponentSizes.of(kmon_run(query, trace, tuning, length)[-1])
     claims = (
         PaperClaim(
             "By default No of roots is not kept, nor Yes of a single one",
-            verdict([one.no[0] == 0 for one in before.values()] + [before["RIDS"].yes[0] == 0]),
-            f"No of S1: {', '.join(str(one.no[0]) for one in before.values())}; Yes of S1 under "
+            verdict([size.no[0] == 0 for size in before.values()] + [before["RIDS"].yes[0] == 0]),
+            f"No of S1: {', '.join(str(size.no[0]) for size in before.values())}; Yes of S1 under "
             f"S1 → S2, S1 → S3: {before['RIDS'].yes[0]}",
         ),
         PaperClaim(
@@ -131,14 +131,14 @@ def table_2(sizes: KMonSizes) -> FigureResult:
             _told("No", before["OAC"].no, after["OAC"].no),
         ),
     )
-    said = sizes.setup(("k", f"{sizes.adherences[1]:,}"), ("tuples", "at the end, first seed"))
-    return FigureResult("table-6.2", "Table 6.2: parts of synopses", said, (), claims)
+    setup = sizes.setup(("k", f"{sizes.adherences[1]:,}"), ("tuples", "at the end, first seed"))
+    return FigureResult("table-6.2", "Table 6.2: parts of synopses", setup, (), claims)
 
 
 def _reduced(before: ComponentSizes, after: ComponentSizes) -> list[bool]:
     """Of graph (b): Yes of both parents, Yes and No of the child to less than half."""
     cases = [*zip(before.yes, after.yes, strict=True), (before.no[-1], after.no[-1])]
-    return [two < one / 2 for one, two in cases]
+    return [reduced < plain / 2 for plain, reduced in cases]
 
 
 def _told(part: str, before: list[int], after: list[int]) -> str:

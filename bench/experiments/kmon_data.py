@@ -14,9 +14,9 @@ def three_links(trace: PacketTrace) -> ArrivingTuples:
     for link in packets(trace):
         values = np.stack([link.numbers, link.sizes, link.flows], axis=1)
         parts.append((link.times.astype(np.float64), values.astype(np.int64)))
-    found = merged(parts)
+    arriving = merged(parts)
     times = np.sort(np.concatenate([times for times, _ in parts]))
-    return found._replace(times=(times // 1000).astype(np.int64))
+    return arriving._replace(times=(times // 1000).astype(np.int64))
 
 
 def join_distance(trace: ArrivingTuples, place: int, child: int) -> int:
@@ -26,9 +26,9 @@ def join_distance(trace: ArrivingTuples, place: int, child: int) -> int:
     keys = trace.values[is_child, 0]
     order = np.argsort(keys)
     wanted = trace.values[trace.streams == S1, place]
-    found = np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)
-    number = 1 + order[found]
-    joins = keys[order][found] == wanted
+    places = np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)
+    number = 1 + order[places]
+    joins = keys[order][places] == wanted
     return int(np.max((number - counts[trace.streams == S1])[joins], initial=0))
 
 

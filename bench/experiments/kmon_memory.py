@@ -120,19 +120,19 @@ class MemoryFigure(NamedTuple):
     @property
     def ratios(self) -> list[float]:
         """To the tuples of SWJ."""
-        return [one.ratio for one in self.by_k.values()]
+        return [curve.ratio for curve in self.by_k.values()]
 
     @property
     def byte_ratios(self) -> list[float]:
         """To the bytes of SWJ, indexes left out of both."""
         curves = self.by_k.values()
-        return [one.level(one.n_bytes) / one.level(one.plain_bytes) for one in curves]
+        return [curve.level(curve.n_bytes) / curve.level(curve.plain_bytes) for curve in curves]
 
     def result(
         self, key: str, title: str, claims: Sequence[PaperClaim], notes: Sequence[str] = ()
     ) -> FigureResult:
         """The figure, with the claims that all four have."""
-        levels = [one.held_level for one in self.by_k.values()]
+        levels = [curve.held_level for curve in self.by_k.values()]
         swj = next(iter(self.by_k.values()))
         common = (
             PaperClaim(
@@ -144,10 +144,10 @@ class MemoryFigure(NamedTuple):
             ),
             PaperClaim("No result is lost", verdict([self.exact]), f"{sum(swj.results):,} results"),
         )
-        said = self.sizes.setup(
+        setup = self.sizes.setup(
             ("joins", self.of.words), ("k", f"{numbers(self.by_k)}, measured on the traces")
         )
-        return FigureResult(key, title, said, (self.plot,), (*common, *claims), tuple(notes))
+        return FigureResult(key, title, setup, (self.plot,), (*common, *claims), tuple(notes))
 
     @property
     def plot(self) -> Plot:
@@ -167,20 +167,20 @@ def _figure(sizes: KMonSizes, of: MemorySetUp) -> MemoryFigure:
     by_k = {k: memory(sizes, query, trace, of.constraints) for k, trace in traces.items()}
     without = [memory(sizes, query, trace, None) for trace in traces.values()]
     pairs = zip(by_k.values(), without, strict=True)
-    exact = all(one.results == other.results for one, other in pairs)
+    exact = all(curve.results == other.results for curve, other in pairs)
     return MemoryFigure(sizes, of, by_k, without[0], exact)
 
 
 def figure_10(sizes: KMonSizes) -> FigureResult:
     """Fig. 6.10: RIDS(k)."""
-    found = _figure(sizes, RIDS)
-    swj = next(iter(found.by_k.values()))
+    figure = _figure(sizes, RIDS)
+    swj = next(iter(figure.by_k.values()))
     early, late = (at(swj.arrivals, swj.plain, share * sizes.run) for share in (350 / 600, 1.0))
     claims = (
         PaperClaim(
             "Below SWJ at every k",
-            verdict([one < 1 for one in (*found.ratios, *found.byte_ratios)]),
-            f"of SWJ's tuples {listed(found.ratios)}; of its bytes {listed(found.byte_ratios)}",
+            verdict([ratio < 1 for ratio in (*figure.ratios, *figure.byte_ratios)]),
+            f"of SWJ's tuples {listed(figure.ratios)}; of its bytes {listed(figure.byte_ratios)}",
         ),
         PaperClaim(
             "SWJ is level from 350,000 tuples on",
@@ -189,44 +189,44 @@ def figure_10(sizes: KMonSizes) -> FigureResult:
         ),
     )
     notes = ("A many-one join without constraints keeps No of the children, and so more than SWJ.",)
-    return found.result("6.10", "6.10: memory under RIDS(k)", claims, notes)
+    return figure.result("6.10", "6.10: memory under RIDS(k)", claims, notes)
 
 
 def figure_12(sizes: KMonSizes) -> FigureResult:
     """Fig. 6.12: CA(k)."""
-    found = _figure(sizes, CA)
-    is_level, said = _level_early(found)
+    figure = _figure(sizes, CA)
+    is_level, number = _level_early(figure)
     claims = (
-        _far_below(found),
-        PaperClaim("Level long before the windows are full", verdict(is_level), said),
+        _far_below(figure),
+        PaperClaim("Level long before the windows are full", verdict(is_level), number),
     )
-    return found.result("6.12", "6.12: memory under CA(k)", claims)
+    return figure.result("6.12", "6.12: memory under CA(k)", claims)
 
 
 def figure_14(sizes: KMonSizes) -> FigureResult:
     """Fig. 6.14: OAP(k)."""
-    found = _figure(sizes, OAP)
-    is_level, said = _level_early(found)
-    spread = [float(np.std(one.held[len(one.held) // 3 :])) for one in found.by_k.values()]
+    figure = _figure(sizes, OAP)
+    is_level, number = _level_early(figure)
+    spread = [float(np.std(curve.held[len(curve.held) // 3 :])) for curve in figure.by_k.values()]
     claims = (
-        _far_below(found),
+        _far_below(figure),
         PaperClaim(
             "Varies about a level, more so the larger k",
             verdict([rising(spread) == "reproduced", *is_level]),
-            f"standard deviations {numbers(spread)} tuples; {said}",
+            f"standard deviations {numbers(spread)} tuples; {number}",
         ),
     )
-    return found.result("6.14", "6.14: memory under OAP(k)", claims)
+    return figure.result("6.14", "6.14: memory under OAP(k)", claims)
 
 
 def figure_16(sizes: KMonSizes) -> FigureResult:
     """Fig. 6.16: OAC(k)."""
-    found = _figure(sizes, OAC)
-    middle, large = (_dip(found.by_k[k], 6 * k) for k in sizes.adherences[2:])
+    figure = _figure(sizes, OAC)
+    middle, large = (_dip(figure.by_k[k], 6 * k) for k in sizes.adherences[2:])
     claims = (
         PaperClaim(
-            "Below SWJ at every k", verdict([one < 1 for one in found.ratios]),
-            f"of SWJ's tuples {listed(found.ratios)}",
+            "Below SWJ at every k", verdict([ratio < 1 for ratio in figure.ratios]),
+            f"of SWJ's tuples {listed(figure.ratios)}",
         ),
         PaperClaim(
             "Memory drops when S2 has had k tuples, less so for the largest k",
@@ -234,35 +234,37 @@ def figure_16(sizes: KMonSizes) -> FigureResult:
             f"by {middle:.0%} and {large:.0%} for k = {numbers(sizes.adherences[2:])}",
         ),
     )  # fmt: skip
-    return found.result("6.16", "6.16: memory under OAC(k)", claims)
+    return figure.result("6.16", "6.16: memory under OAC(k)", claims)
 
 
-def _far_below(found: MemoryFigure) -> PaperClaim:
+def _far_below(figure: MemoryFigure) -> PaperClaim:
     return PaperClaim(
         "Far below SWJ: less than a third of its bytes",
-        verdict([one < 1 / 3 for one in found.byte_ratios]),
-        f"of SWJ's tuples {listed(found.ratios)}; of its bytes {listed(found.byte_ratios)}",
+        verdict([ratio < 1 / 3 for ratio in figure.byte_ratios]),
+        f"of SWJ's tuples {listed(figure.ratios)}; of its bytes {listed(figure.byte_ratios)}",
     )
 
 
-def _level_early(found: MemoryFigure) -> tuple[list[bool], str]:
+def _level_early(figure: MemoryFigure) -> tuple[list[bool], str]:
     """Whether a quarter of the run has the level of its last third, within 5 % of SWJ's tuples."""
-    early = [_share_at_a_quarter(one) for one in found.by_k.values()]
-    pairs = zip(early, found.ratios, strict=True)
-    said = f"of SWJ's tuples at a quarter of the run {listed(early)}, at the end "
-    return [abs(one - late) < 0.05 for one, late in pairs], said + listed(found.ratios)
+    early = [_share_at_a_quarter(curve) for curve in figure.by_k.values()]
+    pairs = zip(early, figure.ratios, strict=True)
+    number = f"of SWJ's tuples at a quarter of the run {listed(early)}, at the end "
+    return [abs(share - late) < 0.05 for share, late in pairs], number + listed(figure.ratios)
 
 
-def _share_at_a_quarter(one: MemoryCurve) -> float:
-    n = len(one.held)
-    near = one.held[int(0.2 * n) : int(0.3 * n) + 1]
-    return float(np.mean(near)) / one.level(one.plain)
+def _share_at_a_quarter(curve: MemoryCurve) -> float:
+    n = len(curve.held)
+    near = curve.held[int(0.2 * n) : int(0.3 * n) + 1]
+    return float(np.mean(near)) / curve.level(curve.plain)
 
 
-def _dip(one: MemoryCurve, moment: float) -> float:
+def _dip(curve: MemoryCurve, moment: float) -> float:
     """The share of the tuples that go within a tenth of the run behind a moment."""
-    before = one.held[(one.arrivals > 0.8 * moment) & (one.arrivals <= 1.05 * moment)]
-    behind = one.held[(one.arrivals > moment) & (one.arrivals <= moment + one.arrivals[-1] / 10)]
+    before = curve.held[(curve.arrivals > 0.8 * moment) & (curve.arrivals <= 1.05 * moment)]
+    behind = curve.held[
+        (curve.arrivals > moment) & (curve.arrivals <= moment + curve.arrivals[-1] / 10)
+    ]
     if not len(before) or not len(behind):
         return 0.0
     return float(1 - behind.min() / before.max())

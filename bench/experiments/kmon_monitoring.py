@@ -151,7 +151,7 @@ def _figure(sizes: KMonSizes, of: KMonWatching, title: str) -> FigureResult:
         ),
     )
     plots = (_plot_k(blocks, true, both), _plot_lost(blocks, both))
-    memory = ", ".join(f"{name} {1 - one.saved:.3f}" for name, one in both)
+    memory = ", ".join(f"{name} {1 - run.saved:.3f}" for name, run in both)
     notes = (
         "k = -1: the constraint is not in use, what is in the windows stays.",
         f"Tuples held, of those of SWJ: {memory}.",
@@ -185,13 +185,13 @@ def tracked(sizes: KMonSizes, of: KMonWatching, estimator: Estimator) -> Tracked
         trace = _traced(of)(rng)
         run = kmon_run(query, trace, tuning, BLOCK)
         exact = kmon_run(query, trace, KMonTuning(), BLOCK)
-        found = np.array([one.profile.n_results for one in run], np.float64)
-        wanted = np.array([one.profile.n_results for one in exact], np.float64)
-        lost.append(np.maximum(0, wanted - found)[:BLOCKS] / np.maximum(1, wanted[:BLOCKS]))
-        lost_all.append(1 - found.sum() / wanted.sum())
-        ks.append([one.profile.constraints[of.constraints[0]].k for one in run][:BLOCKS])
-        saved.append(1 - sum(one.held for one in run) / sum(one.plain for one in run))
-    means = [float(np.mean(one)) for one in (lost_all, saved)]
+        n_results = np.array([part.profile.n_results for part in run], np.float64)
+        wanted = np.array([part.profile.n_results for part in exact], np.float64)
+        lost.append(np.maximum(0, wanted - n_results)[:BLOCKS] / np.maximum(1, wanted[:BLOCKS]))
+        lost_all.append(1 - n_results.sum() / wanted.sum())
+        ks.append([part.profile.constraints[of.constraints[0]].k for part in run][:BLOCKS])
+        saved.append(1 - sum(part.held for part in run) / sum(part.plain for part in run))
+    means = [float(np.mean(values)) for values in (lost_all, saved)]
     return TrackedK(np.array(ks[0], np.float64), np.mean(lost, axis=0), *means)
 
 
@@ -210,10 +210,10 @@ def _by_share(
 
 def _plot_k(blocks: Floats, true: Floats, both: Sequence[tuple[str, TrackedK]]) -> Plot:
     lines = [Series("true", tuple(blocks), tuple(true))]
-    lines += [Series(name, tuple(blocks), tuple(one.k)) for name, one in both]
+    lines += [Series(name, tuple(blocks), tuple(run.k)) for name, run in both]
     return Plot("k", "tuples that came", "k, arrivals", "lines", tuple(lines))
 
 
 def _plot_lost(blocks: Floats, both: Sequence[tuple[str, TrackedK]]) -> Plot:
-    lines = tuple(Series(name, tuple(blocks), tuple(100 * one.lost)) for name, one in both)
+    lines = tuple(Series(name, tuple(blocks), tuple(100 * run.lost)) for name, run in both)
     return Plot("Lost results", "tuples that came", "% of a block's results", "lines", lines)

@@ -74,11 +74,11 @@ def table_3(sizes: KMonSizes) -> FigureResult:
         for name, own in (("tuples", tuples), ("bytes", n_bytes), ("time", times))
     )
     plot = Plot("With RIDS(0), of the system stream", "query", "share", "bars", series)
-    said = sizes.setup(
+    setup = sizes.setup(
         ("data", f"{sizes.tuples(_TUPLES):,} reports of a stream of the kind; the text's is lost"),
         ("measured", "all joins of a query, their own synopses; what lies aside with its keys"),
     )
-    return FigureResult("table-6.3", "Table 6.3: Linear Road", said, (plot,), claims)
+    return FigureResult("table-6.3", "Table 6.3: Linear Road", setup, (plot,), claims)
 
 
 def _listed(shares: Iterable[float]) -> str:
@@ -102,7 +102,7 @@ def _run(job: NetworkJob, n: int, seed: int) -> RoadRun:
         task = NetworkTask("u", batch, job, "v", frozenset(), "", "parquet")
         operators = run_shard(task, 0, home, arrived, frozenset()).network.operators
         own = [operators[id] for id in joins]
-        numbers = [(one.n_tuples, one.n_bytes, one.busy_ns / max(len(part), 1)) for one in own]
+        numbers = [(join.n_tuples, join.n_bytes, join.busy_ns / max(len(part), 1)) for join in own]
         seen.append(np.sum(numbers, axis=0))
     return RoadRun(*np.mean(seen[_BATCHES // 2 :], axis=0).tolist())
 

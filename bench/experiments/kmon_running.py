@@ -112,22 +112,22 @@ class StretchOutcome(NamedTuple):
     @property
     def held(self) -> int:
         """Tuples in memory at the end of it."""
-        return sum(one.n_tuples for one in self.profile.components)
+        return sum(component.n_tuples for component in self.profile.components)
 
     @property
     def plain(self) -> int:
         """Those that SWJ holds then."""
-        return sum(one.plain for one in self.profile.components)
+        return sum(component.plain for component in self.profile.components)
 
     @property
     def n_bytes(self) -> int:
         """In memory, keys of what lies aside included."""
-        return sum(one.n_bytes for one in self.profile.components)
+        return sum(component.n_bytes for component in self.profile.components)
 
     @property
     def plain_bytes(self) -> int:
         """Of SWJ, if a tuple took it as much."""
-        return sum(one.plain * one.row_bytes for one in self.profile.components)
+        return sum(component.plain * component.row_bytes for component in self.profile.components)
 
 
 class BenchKMon:
@@ -141,7 +141,7 @@ class BenchKMon:
             )
             for place in range(n)
         ]
-        join = PlannedOperator(JOIN, query.work(), tuple(one.id for one in inputs), _FIELDS * n)
+        join = PlannedOperator(JOIN, query.work(), tuple(input.id for input in inputs), _FIELDS * n)
         self.plan = NetworkPlan((*inputs, join), sharing=False)
         #: The results of the last stretch.
         self.made = empty(self.plan.operator(JOIN).fields)
@@ -211,8 +211,8 @@ class BenchSWJ:
         part = between(self._inputs, begin, end)
         self._join.tune(JoinTuning())
         begun = time.thread_time_ns()
-        found = self._join.run(part)
-        return found, time.thread_time_ns() - begun
+        results = self._join.run(part)
+        return results, time.thread_time_ns() - begun
 
 
 def swj_ns(query: BenchQuery, trace: ArrivingTuples, length: int, since: int) -> float:
@@ -224,7 +224,7 @@ def swj_ns(query: BenchQuery, trace: ArrivingTuples, length: int, since: int) ->
 
 def _shrunk(query: BenchQuery, trace: ArrivingTuples) -> list[SignedElements]:
     """Each tuple that passes with +, and with - when its window of all tuples is over it."""
-    found = []
+    by_input = []
     for place in range(query.graph.n):
         at = np.flatnonzero(trace.streams == place)
         values = trace.values[at]
@@ -237,5 +237,5 @@ def _shrunk(query: BenchQuery, trace: ArrivingTuples) -> list[SignedElements]:
         signs = np.concatenate([np.ones(len(came), np.int8), -np.ones(len(gone), np.int8)])
         which = np.concatenate([came, gone])
         order = np.lexsort((-signs, places))
-        found.append(SignedElements(places[order], signs[order], values[which[order]]))
-    return found
+        by_input.append(SignedElements(places[order], signs[order], values[which[order]]))
+    return by_input

@@ -118,18 +118,18 @@ def curve(runs: Sequence[Sequence[StretchOutcome]]) -> MemoryCurve:
     """The mean of runs of equal length."""
     n = min(map(len, runs))
     arrivals, held, plain, n_bytes, plain_bytes = (
-        np.mean([[read(one) for one in run[:n]] for run in runs], axis=0) for read in _READ
+        np.mean([[read(stretch) for stretch in run[:n]] for run in runs], axis=0) for read in _READ
     )
-    results = tuple(sum(one.profile.n_results for one in run) for run in runs)
+    results = tuple(sum(stretch.profile.n_results for stretch in run) for run in runs)
     return MemoryCurve(arrivals, held, plain, n_bytes, plain_bytes, results)
 
 
 _READ: Final[tuple[Callable[[StretchOutcome], float], ...]] = (
-    lambda one: one.n_arrivals,
-    lambda one: one.held,
-    lambda one: one.plain,
-    lambda one: one.n_bytes,
-    lambda one: one.plain_bytes,
+    lambda stretch: stretch.n_arrivals,
+    lambda stretch: stretch.held,
+    lambda stretch: stretch.plain,
+    lambda stretch: stretch.n_bytes,
+    lambda stretch: stretch.plain_bytes,
 )
 
 

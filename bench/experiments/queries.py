@@ -84,12 +84,12 @@ def described(shape: QueryShape, constructs: ConstructSet) -> str:
 def ones_std(constructs: ConstructSet) -> float:
     """Mean over the constructs of the standard deviation over their regions (NULL left out) of
     the share of using queries a region does not refute (erratum 21)."""
-    found = []
+    stds = []
     for construct in constructs.constructs.values():
         used = construct.qub & constructs.initial
         ones = np.bitwise_count(construct.qrb[1:] & used).sum(axis=1)
-        found.append(float(np.std(ones / np.bitwise_count(used).sum())))
-    return float(np.mean(found))
+        stds.append(float(np.std(ones / np.bitwise_count(used).sum())))
+    return float(np.mean(stds))
 
 
 def _texts(

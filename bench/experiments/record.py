@@ -25,6 +25,7 @@ def keep(path: Path, results: Sequence[FigureResult]) -> None:
 
 def _kept(result: FigureResult) -> dict[str, Any]:
     claims = [
-        {"claim": one.text, "verdict": one.verdict, "number": one.number} for one in result.claims
+        {"claim": claim.text, "verdict": claim.verdict, "number": claim.number}
+        for claim in result.claims
     ]
     return {"title": result.title, "conditions": dict(result.setup), "claims": claims}

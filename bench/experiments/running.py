@@ -103,7 +103,7 @@ def extremes(constructs: ConstructSet, regions: RegionTable) -> CostExtremes:
     alive = np.zeros(1 << n, dtype=np.int64)
     room = np.zeros(1 << n, dtype=np.uint64)
     count_alive(layout, layout.pool[layout.row_at], regions, room, alive)
-    found = []
+    ends = []
     for sign in (1, -1):
         cost, last = np.zeros_like(alive), np.zeros(1 << n, dtype=np.int8)
         extreme_path(alive, sign, cost, last)
@@ -112,8 +112,8 @@ def extremes(constructs: ConstructSet, regions: RegionTable) -> CostExtremes:
             places.append(int(last[left]))
             left ^= 1 << places[-1]
         order = tuple(constructs.attributes[place] for place in reversed(places))
-        found.append((sign * int(cost[-1]) / len(regions), order))
-    return CostExtremes(found[0][0], found[1][0], found[0][1])
+        ends.append((sign * int(cost[-1]) / len(regions), order))
+    return CostExtremes(ends[0][0], ends[1][0], ends[0][1])
 
 
 def simulate(

@@ -38,14 +38,14 @@ class FlightsData(NamedTuple):
 
 def curves(path: Path, arrivals: Sequence[int]) -> dict[str, list[float]]:
     """Memory at each time, by scheduler, and the bound."""
-    found = {name: memory(path, arrivals, policy) for name, policy in POLICIES.items()}
-    return found | {BOUND: least_memory(path, arrivals)}
+    memories = {name: memory(path, arrivals, policy) for name, policy in POLICIES.items()}
+    return memories | {BOUND: least_memory(path, arrivals)}
 
 
-def plot(title: str, found: Mapping[str, Sequence[float]]) -> Plot:
+def plot(title: str, memories: Mapping[str, Sequence[float]]) -> Plot:
     """Memory over time."""
-    times = tuple(float(t) for t in range(len(found[BOUND])))
-    lines = tuple(Series(name, times, tuple(line)) for name, line in found.items())
+    times = tuple(float(t) for t in range(len(memories[BOUND])))
+    lines = tuple(Series(name, times, tuple(line)) for name, line in memories.items())
     return Plot(title, "time, units", "queued, blocks", "lines", lines)
 
 
@@ -135,11 +135,11 @@ def _setup(path: Path) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _always(found: Mapping[str, Sequence[float]]) -> tuple[PaperClaim, ...]:
+def _always(memories: Mapping[str, Sequence[float]]) -> tuple[PaperClaim, ...]:
     """What holds of Chain on every plan."""
-    bound = found[BOUND]
-    excess = max(a - b for a, b in zip(found["Chain"], bound, strict=True))
-    mean = {name: sum(line) / len(line) for name, line in found.items()}
+    bound = memories[BOUND]
+    excess = max(a - b for a, b in zip(memories["Chain"], bound, strict=True))
+    mean = {name: sum(line) / len(line) for name, line in memories.items()}
     means = ", ".join(f"{name} {value:.3f}" for name, value in mean.items())
     return (
         PaperClaim(
@@ -155,9 +155,9 @@ def _always(found: Mapping[str, Sequence[float]]) -> tuple[PaperClaim, ...]:
     )
 
 
-def _equal(found: Sequence[float], wanted: Sequence[float]) -> bool:
+def _equal(counted: Sequence[float], wanted: Sequence[float]) -> bool:
     """To the last digit that is printed."""
-    return all(abs(a - b) < 0.05 for a, b in zip(found, wanted, strict=True))
+    return all(abs(a - b) < 0.05 for a, b in zip(counted, wanted, strict=True))
 
 
 FIGURES: Final[Mapping[str, Callable[[FlightsData], FigureResult]]] = {

@@ -36,32 +36,32 @@ class Path(NamedTuple):
         """As the chains are made from: a unit of time for a block is 1 / size for an element. Empty
         blocks take their time, too, so their size is next to nothing there; the last operator's
         output leaves."""
-        passed = [*(max(one, _NEXT_TO_NOTHING) for one in self.selectivities[:-1]), 0.0]
-        size, found = 1.0, []
+        passed = [*(max(share, _NEXT_TO_NOTHING) for share in self.selectivities[:-1]), 0.0]
+        size, steps = 1.0, []
         for k, (selectivity, units) in enumerate(zip(passed, self.units, strict=True)):
-            found.append(Step(str(k), selectivity, cost=units / size))
+            steps.append(Step(str(k), selectivity, cost=units / size))
             size *= selectivity
-        return found
+        return steps
 
     def slopes(self, policy: Policy) -> dict[int, tuple[float, int]]:
         """Place of an operator -> slope and number of its chain."""
         if policy not in ("greedy", "chain"):
             return {}
-        found = slopes_of(policy, [self.steps()])
-        return {int(id): slope for id, slope in found.items()}
+        slopes = slopes_of(policy, [self.steps()])
+        return {int(id): slope for id, slope in slopes.items()}
 
 
 def memory(path: Path, arrivals: Sequence[int], policy: Policy) -> list[float]:
     """Size of all queued blocks at each time. arrivals: blocks that come at each time."""
     slopes, sizes = path.slopes(policy), path.sizes
     queues: list[deque[int]] = [deque() for _ in sizes]
-    found: list[float] = []
+    totals: list[float] = []
     running, left, last = -1, 0, -1
     for time, n_blocks in enumerate(arrivals):
         queues[0].extend([time] * n_blocks)
         if running >= 0 and left == 0:
             running = _done(queues, running)
-        found.append(sum(len(queue) * size for queue, size in zip(queues, sizes, strict=True)))
+        totals.append(sum(len(queue) * size for queue, size in zip(queues, sizes, strict=True)))
         if running < 0:
             ready = [Ready(place, queue[0]) for place, queue in enumerate(queues) if queue]
             if not ready:
@@ -69,7 +69,7 @@ def memory(path: Path, arrivals: Sequence[int], policy: Policy) -> list[float]:
             running = last = choose(policy, ready, slopes, last).place
             left = path.units[running]
         left -= 1
-    return found
+    return totals
 
 
 def _done(queues: list[deque[int]], place: int) -> int:
@@ -86,7 +86,7 @@ def least_memory(path: Path, arrivals: Sequence[int]) -> list[float]:
     n = len(path.sizes)
     idle = (-1, 0)
     states = {((0,) * n, idle)}
-    found: list[float] = []
+    totals: list[float] = []
     for n_blocks in arrivals:
         arrived = set()
         for counts, (running, left) in states:
@@ -98,9 +98,9 @@ def least_memory(path: Path, arrivals: Sequence[int]) -> list[float]:
                     now[running + 1] += 1
                 running = -1
             arrived.add((tuple(now), (running, left)))
-        found.append(min(_size(counts, path) for counts, _ in arrived))
+        totals.append(min(_size(counts, path) for counts, _ in arrived))
         states = {choice for state in arrived for choice in _choices(state, path)}
-    return found
+    return totals
 
 
 State = tuple[tuple[int, ...], tuple[int, int]]

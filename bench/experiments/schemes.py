@@ -68,17 +68,17 @@ def _sizes(conditions: Conditions, cases: Mapping[str, Case]) -> list[tuple[str,
     return rows
 
 
-def _cheaper(groups: Mapping[str, list[ComparedSchemes]], one: str, other: str) -> list[bool]:
-    return [c.visits(one) < c.visits(other) for found in groups.values() for c in found]
+def _cheaper(groups: Mapping[str, list[ComparedSchemes]], scheme: str, other: str) -> list[bool]:
+    return [c.visits(scheme) < c.visits(other) for compared in groups.values() for c in compared]
 
 
 def _told(groups: Mapping[str, list[ComparedSchemes]], *schemes: str) -> str:
     """Costs relative to the best fixed order, case by case."""
-    told = []
-    for name, found in groups.items():
-        numbers = relative_means(found, list(schemes))
-        told.append(name + ": " + ", ".join(f"{s} {v:.3f}" for s, v in numbers.items()))
-    return "; ".join(told) + " (visits/tuple over SEQ best)"
+    parts = []
+    for name, compared in groups.items():
+        numbers = relative_means(compared, list(schemes))
+        parts.append(name + ": " + ", ".join(f"{s} {v:.3f}" for s, v in numbers.items()))
+    return "; ".join(parts) + " (visits/tuple over SEQ best)"
 
 
 def l12_figure_6(conditions: Conditions) -> FigureResult:
@@ -91,7 +91,7 @@ def l12_figure_6(conditions: Conditions) -> FigureResult:
         f"D3 {real.label}, Q2": (Q2, lambda seed: real),
     }
     groups = _run(conditions, "2012 Fig. 6", cases, OURS_2012)
-    later = {name: found for name, found in groups.items() if not name.startswith("D1")}
+    later = {name: compared for name, compared in groups.items() if not name.startswith("D1")}
     near = [c.relative(s) <= 1 + NEAR for f in groups.values() for c in f for s in OURS_2012[:2]]
     wins = _cheaper(later, "hybrid", "best")
     claims = (
@@ -130,7 +130,7 @@ def l12_figure_7(conditions: Conditions) -> FigureResult:
     def gaps(scheme: str) -> list[float]:
         return [mean([c.visits(scheme) - c.visits("best") for c in f]) for f in groups.values()]
 
-    wins = [mean([c.relative("hybrid") for c in found]) < 1 for found in groups.values()]
+    wins = [mean([c.relative("hybrid") for c in compared]) < 1 for compared in groups.values()]
     claims = (
         PaperClaim(
             "Macro and Hybrid are cheaper than Ticket for every number of p-attributes",
@@ -171,8 +171,8 @@ def l07_figure_6(conditions: Conditions) -> FigureResult:
     }
     groups = _run(conditions, "2007 Fig. 6", cases, OURS_2007)
     gains = {
-        name: mean([1 - c.visits("macssas") / c.visits("ticket") for c in found])
-        for name, found in groups.items()
+        name: mean([1 - c.visits("macssas") / c.visits("ticket") for c in compared])
+        for name, compared in groups.items()
     }
     uniform_gain, *others = gains.values()
     claims = (
@@ -195,7 +195,7 @@ def l07_figure_6(conditions: Conditions) -> FigureResult:
 
 
 def _claims_2007(groups: Mapping[str, list[ComparedSchemes]]) -> tuple[PaperClaim, ...]:
-    near = [c.relative("macssas") <= 1 + NEAR for found in groups.values() for c in found]
+    near = [c.relative("macssas") <= 1 + NEAR for compared in groups.values() for c in compared]
     cheaper = {s: _cheaper(groups, s, "ticket") for s in OURS_2007[:3]}
     return (
         *(
@@ -231,9 +231,9 @@ def l07_figure_8(conditions: Conditions) -> FigureResult:
     n_tuples = conditions.tuples(5_000_000)
     counts = (5, 10, 15, 20)
     bar = ProgressBar("2007 Fig. 8", n_tuples * conditions.repeats * len(counts))
-    found = [_pruned(conditions, n, n_tuples, bar) for n in counts]
+    pruned = [_pruned(conditions, n, n_tuples, bar) for n in counts]
     bar.end()
-    immediate = [visits for visits, _ in found]
+    immediate = [visits for visits, _ in pruned]
     gaps = [n - visits for n, visits in zip(counts, immediate, strict=True)]
     names = tuple(map(str, counts))
     series = (
@@ -251,7 +251,7 @@ def l07_figure_8(conditions: Conditions) -> FigureResult:
             "The gap grows with the p-attributes", rising(gaps), f"{listed(gaps, 2)} visits/tuple"
         ),
     )
-    rows = [(f"{n} p-attributes", text) for n, (_, text) in zip(counts, found, strict=True)]
+    rows = [(f"{n} p-attributes", text) for n, (_, text) in zip(counts, pruned, strict=True)]
     setup = conditions.setup(conditions.scenario(), n_tuples, *rows)
     notes = ("Delayed pruning visits every construct of every tuple, by its definition.",)
     title = "2007 Fig. 8 — immediate and delayed pruning"

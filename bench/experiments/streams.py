@@ -102,15 +102,15 @@ def recorded(census: Path | None, cache: Path, n_tuples: int) -> Stream:
         schema = Schema.parse(FLIGHT_ATTRIBUTES)
         table, label = flights_table(cache), "flights (in place of the census)"
     table = table.slice(0, n_tuples).combine_chunks()
-    found = {a.name: _column(table.column(a.name), a.type) for a in schema.attributes}
+    by_name = {a.name: _column(table.column(a.name), a.type) for a in schema.attributes}
     grids = {
         name: np.sort(values if is_null is None else values[~is_null])
-        for name, (values, is_null) in found.items()
+        for name, (values, is_null) in by_name.items()
     }
 
     def columns(names: Sequence[str], start: int, count: int) -> list[CensusColumn]:
         part = slice(start, start + count)
-        cut = [(found[name][0][part], found[name][1]) for name in names]
+        cut = [(by_name[name][0][part], by_name[name][1]) for name in names]
         return [(values, None if nulls is None else nulls[part]) for values, nulls in cut]
 
     return Stream(label, schema, len(table), grids, columns)

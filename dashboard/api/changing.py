@@ -146,9 +146,9 @@ def _forecast(reader: Reader, run: str, knob: Knob, value: Any) -> Forecast | No
     """As the page shows it before the turn, to be held against what comes of it. A turn is not
     refused because nothing can be foretold."""
     try:
-        told = forecast(reader, run, knob, value)
-        if told is not None or knob.unit != "bytes" or not isinstance(value, int):
-            return told
+        prediction = forecast(reader, run, knob, value)
+        if prediction is not None or knob.unit != "bytes" or not isinstance(value, int):
+            return prediction
         market = read_market(reader, run, None)
         limit = None if market is None else market.tried(knob.name, knob.scope, value)
     except Exception:

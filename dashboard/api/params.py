@@ -122,12 +122,12 @@ class _KeyTwice(Exception):
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON. Raises _KeyTwice: of two values nobody knows which one was meant."""
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in members:
             raise _KeyTwice(key)
-        found[key] = value
-    return found
+        members[key] = value
+    return members
 
 
 def check_text(value: Any) -> None:

@@ -131,11 +131,11 @@ class Skip(NamedTuple):
 
 class VerdictSource(NamedTuple):
     """The headline of a post-mortem. properties: of the system, or of all entities of a role, added
-    batch by batch, or of each apart; told: what they come to behind 'Adapting', '' = nothing is
+    batch by batch, or of each apart; words: what they come to behind 'Adapting', '' = nothing is
     known; basis: what that is known from."""
 
     properties: tuple[str, ...]
-    told: Callable[[Mapping[str, SeriesData]], str]
+    words: Callable[[Mapping[str, SeriesData]], str]
     role: str = ""
     basis: str = "estimated on sampled tuples"
     apart: bool = False

@@ -14,13 +14,13 @@ def asking(
     id: str,
     words: tuple[str, str, str],
     example: tuple[str, str],
-    said: dict[str, Any] | None = None,
+    line_attrs: dict[str, Any] | None = None,
     locked: str = "",
     choice: tuple[str, str] | None = None,
 ) -> Component:
     """The form, folded. words: its summary, what it is about, its button. example: name and text.
-    said: attributes of the line that says what became of it. locked: why nothing can be asked.
-    choice: name and words of a box to check."""
+    line_attrs: of the line that says what became of it. locked: why nothing can be asked. choice:
+    name and words of a box to check."""
     summary, about, button = words
     send = html.Button(
         button,
@@ -29,7 +29,7 @@ def asking(
         disabled=bool(locked),
         title=locked or None,
     )
-    line = html.Span("", className="pw-dim", role="status", **(said or {}))
+    line = html.Span("", className="pw-dim", role="status", **(line_attrs or {}))
     row = html.Div([send, line], className="pw-query-send")
     box = [] if choice is None else [_box(*choice, locked)]
     form = html.Form(

@@ -16,11 +16,11 @@ _PATTERNS: Final = ("", "/", ".", "x", "-")
 def draw_phases(view: PhasesView, theme: str | None = None) -> Figure:
     """One bar a batch, in milliseconds."""
     colours = palette(theme)
-    numbers = [one.batch for one in view.batches]
+    numbers = [batch.batch for batch in view.batches]
     traces = [
         bar(
             x=numbers,
-            y=[one.ms[place] for one in view.batches],
+            y=[batch.ms[place] for batch in view.batches],
             name=word,
             customdata=[[number] for number in numbers],
             marker={"color": ink(colours, place), "pattern": {"shape": _PATTERNS[place]}},

@@ -103,8 +103,8 @@ def _space(view: SpaceView, traces: list[Trace], theme: str | None, meta: Any) -
 
 
 def _axis(name: str, unit: str, middles: Sequence[float]) -> dict[str, Any]:
-    told = "" if unit in ("prob", "number") else with_mu(unit)
-    words = " · ".join(filter(None, (short(name, _LONGEST_NAME), told)))
+    unit_words = "" if unit in ("prob", "number") else with_mu(unit)
+    words = " · ".join(filter(None, (short(name, _LONGEST_NAME), unit_words)))
     half = (middles[1] - middles[0]) / 2
     return {
         "title": {"text": f"{words} →", "font": {"size": BODY_PX}, "standoff": 10},

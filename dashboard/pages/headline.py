@@ -56,8 +56,8 @@ def find_gain(reader: Reader, context: Context, units: Units, values: Values) ->
             having = [entity for entity in book if source.changes[-1] in values.get(entity, {})]
             owners = [having] if source.summed else [[entity] for entity in having]
             owners = [book.systems()] if source.together else owners
-            told = [source.told(read(own, source)) for own in owners]
-            gains += _titled(book, owners, told)
+            own_gains = [source.gain(read(own, source)) for own in owners]
+            gains += _titled(book, owners, own_gains)
         of = f" · {title}" if len(units) > 1 else ""
         all_gains += [gain._replace(basis=gain.basis + of) for gain in gains if gain is not None]
     return max(all_gains, key=lambda gain: gain.figure != "", default=None)
@@ -232,9 +232,9 @@ def _cost(entry: DecisionEntry | None) -> str:
     if effect == "saved":
         return f", {before} → {after}{unit}{'' if is_measured else ', predicted'}"
     words = _HARM[is_level] if effect == "cost" else ("brought nothing", "to bring nothing")
-    said = words[0] if is_measured else f"is predicted {words[1]}"
+    verb = words[0] if is_measured else f"is predicted {words[1]}"
     numbers = f"{before} → {after}" if effect == "cost" else f"{before} with it and without it,"
-    return f", which {said}: {numbers}{unit}".rstrip(",")
+    return f", which {verb}: {numbers}{unit}".rstrip(",")
 
 
 #: What a change that made it dearer did, and is predicted to do; of what is held at a time.

@@ -105,9 +105,9 @@ def _with_logs(reader: Reader, run: str, until: int | None, story: Story, entiti
 def _saved(reader: Reader, run: str, entities: Book, until: int | None) -> str:
     """What adapting came to, by the first system that knows it, or ''."""
     for verdict in filter(None, (face.verdict for face in faces())):
-        said = _said(reader, run, entities, until, verdict)
-        if said:
-            return f"{said} ({verdict.basis})"
+        words = _said(reader, run, entities, until, verdict)
+        if words:
+            return f"{words} ({verdict.basis})"
     return ""
 
 
@@ -120,15 +120,15 @@ def _said(
     keys = [(owner, name) for name in verdict.properties for owner in owners]
     series = reader.many_series(run, keys, until_batch=until, max_points=EVERY)
     if not verdict.apart:
-        return verdict.told(added(series) if verdict.role else by_property(series))
+        return verdict.words(added(series) if verdict.role else by_property(series))
     own = {
         owner: {name: data for (of, name), data in series.items() if of == owner}
         for owner in owners
     }
-    said = {owner: words for owner in owners if (words := verdict.told(own[owner]))}
+    by_owner = {owner: words for owner in owners if (words := verdict.words(own[owner]))}
     if len(owners) < 2:
-        return "".join(said.values())
-    return "; ".join(f"{words} for {entities.name(owner)}" for owner, words in said.items())
+        return "".join(by_owner.values())
+    return "; ".join(f"{words} for {entities.name(owner)}" for owner, words in by_owner.items())
 
 
 def _switches(reader: Reader, run: str, until: int | None) -> tuple[DecisionEntry, ...]:
@@ -211,8 +211,8 @@ def _at(series: SeriesData, frames: Sequence[int]) -> list[float | None]:
 def _turn(command: Command) -> dict[str, Any]:
     """A request, who made it and why, and what the engine said."""
     what = " ".join(str(value) for value in command.payload.values() if value not in (None, ""))
-    said = ": ".join(filter(None, (command.state, command.answer)))
-    text = _short(f"{command.kind} {what} by {command.actor}, {said}")
+    outcome = ": ".join(filter(None, (command.state, command.answer)))
+    text = _short(f"{command.kind} {what} by {command.actor}, {outcome}")
     return {
         "batch": command.applied_batch,
         "time": command.requested_at,

@@ -56,7 +56,7 @@ class Origin(NamedTuple):
     def is_among(self, allowed: Iterable[Host]) -> bool:
         """Whether one of these hosts is meant; one without a port is meant at any."""
         own, port = self.host
-        return any(one.name == own and one.port in (None, port) for one in allowed)
+        return any(host.name == own and host.port in (None, port) for host in allowed)
 
 
 def read_host(text: str) -> Host | None:
@@ -69,13 +69,13 @@ def read_host(text: str) -> Host | None:
     try:
         typed = text.strip().lower()
         plain = typed if typed.isascii() else typed.encode("idna").decode()
-        found = _HOST.fullmatch(plain) if len(plain) <= _LONGEST else None
-        if found is None:
+        parts = _HOST.fullmatch(plain) if len(plain) <= _LONGEST else None
+        if parts is None:
             return None
-        name = str(IPv6Address(found[1])) if found[1] else found[2]
+        name = str(IPv6Address(parts[1])) if parts[1] else parts[2]
     except ValueError:
         return None
-    port = int(found[3]) if found[3] else None
+    port = int(parts[3]) if parts[3] else None
     return Host(name, port) if port is None or 0 < port <= _HIGHEST_PORT else None
 
 

@@ -190,7 +190,7 @@ class Hub:
         with self._lock:
             feed = self._feeds.get(client.run_id)
             clients = [] if feed is None else list(feed.clients)
-        names = {one.browser or id(one): one.name for one in clients if one is not client}
+        names = {other.browser or id(other): other.name for other in clients if other is not client}
         names.pop(client.browser, None)
         return sorted(names.values())
 

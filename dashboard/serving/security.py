@@ -82,7 +82,7 @@ class Guard:
         host = read_host(request.host)
         if host is None:
             raise RequestRefused(400, "bad_host", "The request names no host that could be one.")
-        if not is_loopback(host.name) and host.name not in {one.name for one in self._allowed}:
+        if not is_loopback(host.name) and host.name not in {known.name for known in self._allowed}:
             what = f"This server does not answer to the host name {host.name}."
             raise RequestRefused(400, "bad_host", f"{what} {_advice(host.name)}", is_setup=True)
 
@@ -108,8 +108,8 @@ class Guard:
             raise RequestRefused(403, "cross_site", "Requests from other sites are refused.")
         if not (origin.is_at(host) or origin.is_among(self._allowed)):
             what = f"Requests from other sites are refused: the page is from {origin}, and {host}"
-            told = f"{what} was asked. {_advice(str(origin.shown))}"
-            raise RequestRefused(403, "cross_site", told, is_setup=True)
+            message = f"{what} was asked. {_advice(str(origin.shown))}"
+            raise RequestRefused(403, "cross_site", message, is_setup=True)
 
     def check_reading(self, request: Request) -> None:
         """Raise RequestRefused (401) when reading needs a token and there is none."""
@@ -180,7 +180,7 @@ class Guard:
         """The session of the request's cookie, or None without a cookie this server signed."""
         identity, _, rest = request.cookies.get(self.cookie, "").partition(".")
         level, _, signature = rest.partition(".")
-        known: Level | None = next((one for one in LEVELS if one == level), None)
+        known: Level | None = next((allowed for allowed in LEVELS if allowed == level), None)
         if known is None:
             return None
         session = Session(identity, known)

@@ -77,8 +77,8 @@ def _stored_relation(
     if changed is not None and changed.value[changed.batch > stored.batch].any():
         return None
     columns, rows = known_rows
-    told = [(tuple(map(cell_text, row)), n) for row, n in rows]
-    return RelationView(columns, _in_order(told), stored.matrix.n, True)
+    texts = [(tuple(map(cell_text, row)), n) for row, n in rows]
+    return RelationView(columns, _in_order(texts), stored.matrix.n, True)
 
 
 def _in_order(rows: Iterable[tuple[Row, int]]) -> list[tuple[Row, int]]:

@@ -167,15 +167,15 @@ def common_by_batch(
     asked: ComparedPair, ends: tuple[Ends | None, Ends | None]
 ) -> CommonPart | None:
     """What both have, laid by batch. ends: as ends_of() tells them."""
-    (one, other), (a, b) = (asked.a, asked.b), ends
+    (side_a, side_b), (a, b) = (asked.a, asked.b), ends
     if a is None or b is None:
         return None
-    laid = (a[0] - one.first, a[1] - one.first), (b[0] - other.first, b[1] - other.first)
+    laid = (a[0] - side_a.first, a[1] - side_a.first), (b[0] - side_b.first, b[1] - side_b.first)
     first, last = max(laid[0][0], laid[1][0]), min(laid[0][1], laid[1][1])
     if first > last:
         return None
     parts = [
-        side._replace(first=side.first + first, last=side.first + last) for side in (one, other)
+        side._replace(first=side.first + first, last=side.first + last) for side in (side_a, side_b)
     ]
     return CommonPart(first, last, parts[0], parts[1], laid[0] != laid[1])
 

@@ -297,9 +297,9 @@ def _lists(key: str, value: Any) -> bool:
 def _further(detail: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Numbers and words without a place of their own, and what an old decision that changed nothing
     had more."""
-    told = [(metric_words(key), _plain(one)) for key, one in detail.items() if _lists(key, one)]
+    facts = [(metric_words(key), _plain(fact)) for key, fact in detail.items() if _lists(key, fact)]
     gone = ", ".join(metric_words(str(name)) for name in detail.get(ROLLED_UP) or ())
-    return told + (
+    return facts + (
         [(metric_words(ROLLED_UP), f"{gone}: kept only where a plan changed")] * bool(gone)
     )
 

@@ -50,17 +50,17 @@ class Checkpoint(NamedTuple):
         if self.is_lost:
             return ["It cannot go on: a run without Spark keeps its state in memory."]
         first = 0 if self.batch is None else self.batch + 1
-        said = [f"It goes on at batch {show(first, 'int')}"]
+        sentences = [f"It goes on at batch {show(first, 'int')}"]
         if self.batch is not None:
-            said[0] += f"; batches up to {show(self.batch, 'int')} are on record"
+            sentences[0] += f"; batches up to {show(self.batch, 'int')} are on record"
         if self.commit_ms is not None:
-            said.append(f"The last record took {show(self.commit_ms, 'f2')} ms")
+            sentences.append(f"The last record took {show(self.commit_ms, 'f2')} ms")
         if sizes := self._sizes:
-            said.append(f"The checkpoint takes {' and '.join(sizes)}")
+            sentences.append(f"The checkpoint takes {' and '.join(sizes)}")
         if self.start_s is not None:
             took = duration(self.start_s)
-            said.append(f"Its last start took {took} until the first batch was recorded")
-        return [f"{sentence}." for sentence in said]
+            sentences.append(f"Its last start took {took} until the first batch was recorded")
+        return [f"{sentence}." for sentence in sentences]
 
     @property
     def _sizes(self) -> list[str]:

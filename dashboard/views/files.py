@@ -93,8 +93,8 @@ def rejected_words(lines: Sequence[FileLine]) -> str:
         parts.append(f"{_counted(rest, 'row')} of {_counted(len(rows) - _NAMED, 'other file')}")
     if refused:
         parts.append(_counted(len(refused), "unreadable file"))
-    told = ", ".join(parts[:-1]) + (" and " if parts[1:] else "") + parts[-1]
-    return f"{show(total, 'int')} rejected: {told}"
+    listed = ", ".join(parts[:-1]) + (" and " if parts[1:] else "") + parts[-1]
+    return f"{show(total, 'int')} rejected: {listed}"
 
 
 def _counted(n: float, noun: str) -> str:

@@ -39,11 +39,11 @@ class Forecast(NamedTuple):
     @classmethod
     def recorded(cls, payload: Mapping[str, Any]) -> Forecast | None:
         """As recorded with a request; None where there was none, or none that can be read."""
-        told = payload.get(FORECAST)
-        if not isinstance(told, Mapping) or not isinstance(told.get("words"), str):
+        recorded = payload.get(FORECAST)
+        if not isinstance(recorded, Mapping) or not isinstance(recorded.get("words"), str):
             return None
-        words, quantity = told["words"][:_LONGEST_WORDS], str(told.get("quantity") or "")
-        return cls(words, quantity, _interval(told.get("share")))
+        words, quantity = recorded["words"][:_LONGEST_WORDS], str(recorded.get("quantity") or "")
+        return cls(words, quantity, _interval(recorded.get("share")))
 
     def record(self) -> dict[str, Any]:
         """As a request keeps it."""

@@ -52,13 +52,13 @@ class Gain(NamedTuple):
 
 
 class GainSource(NamedTuple):
-    """Where a system tells what adapting came to. told: from the properties by name, over the run
+    """Where a system tells what adapting came to. gain: from the properties by name, over the run
     until the moment. changes: those of them that draw it anew. together: they are of the unit and
     the engine; else of each entity that has the last of ``changes``. summed: of all of these, added
     batch by batch. recent: newest batches that are told of, each exact."""
 
     properties: tuple[str, ...]
-    told: Callable[[Columns], Gain | None]
+    gain: Callable[[Columns], Gain | None]
     changes: tuple[str, ...]
     together: bool = False
     summed: bool = False
@@ -78,26 +78,26 @@ def ratio_gain(ratio: Ratio, columns: Columns) -> Gain | None:
         (batch, 1 - costs[batch] / others[batch], None, None) for batch in batches
     ]
     newest = batches[-ratio.recent :]
-    found = saved(
+    saving = saved(
         [costs[batch] for batch in newest],
         [others[batch] for batch in newest],
         last_batches(len(newest)),
     )
-    if found is None or (ratio.recent > 1 and found.low is None):
+    if saving is None or (ratio.recent > 1 and saving.low is None):
         return None
-    lead, figure, tone = claim(ratio, found)
-    basis = f"{ratio.against}, {found.stretch}{found.interval}, estimated on the profile"
-    share = show(found.share, "pct").replace("-", "−")
+    lead, figure, tone = claim(ratio, saving)
+    basis = f"{ratio.against}, {saving.stretch}{saving.interval}, estimated on the profile"
+    share = show(saving.share, "pct").replace("-", "−")
     basis = basis if figure else f"{share} {basis}"
     return Gain(lead, figure, basis, tone, "share saved in each batch", "pct", curve)
 
 
-def claim(ratio: Ratio, found: SavedShare) -> tuple[str, str, Tone]:
+def claim(ratio: Ratio, saving: SavedShare) -> tuple[str, str, Tone]:
     """What two costs come to, as every page says it: lead, figure ('' = nothing to claim), tone."""
-    if found.effect == "nothing":
+    if saving.effect == "nothing":
         return ratio.nothing, "", "quiet"
-    figure = percent(abs(found.share))
-    return (ratio.saves, figure, "gain") if found.share > 0 else (ratio.loses, figure, "loss")
+    figure = percent(abs(saving.share))
+    return (ratio.saves, figure, "gain") if saving.share > 0 else (ratio.loses, figure, "loss")
 
 
 def percent(share: float) -> str:

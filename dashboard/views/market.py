@@ -125,12 +125,12 @@ def build_market(
     """matrix: that ``market`` was read from. None: nobody bids, and nothing has a limit of its own
     that could."""
     used = _used(matrix)
-    bids = sorted((_bid(book, values, used, *one) for one in _parts(market)), key=_rank)
+    bids = sorted((_bid(book, values, used, *part) for part in _parts(market)), key=_rank)
     others = _others(book, values, knobs, market)
     pools = tuple(_pools(book, knobs, market, bids))
     if not pools and not any(other.knob for other in others):
         return None
-    units = tuple(dict.fromkeys(one.bid.unit for one in market.consumers.values() if one.bid.unit))
+    units = tuple(dict.fromkeys(bid.unit for _, bid in market.consumers.values() if bid.unit))
     price = market.price() if len(units) < 2 else None
     prices = tuple(_prices(book, knobs, market, bids))
     return MarketView(tuple(bids), pools, tuple(others), price, units, prices)
@@ -202,14 +202,14 @@ def _bid(
     book: Book,
     values: Values,
     used: Mapping[str, float | None],
-    consumer: str,
-    one: Consumer,
+    name: str,
+    consumer: Consumer,
     part: str,
     granted: int,
 ) -> MemoryBid:
-    id, entity = _id(consumer, part), one.bid.parts.get(part, one.bid.entity)
-    wants = asked(one, part)
-    gains = [(one.gain(tier), n) for tier, n in one.served(part, wants)]
+    id, entity = _id(name, part), consumer.bid.parts.get(part, consumer.bid.entity)
+    wants = asked(consumer, part)
+    gains = [(consumer.gain(tier), n) for tier, n in consumer.served(part, wants)]
     gain = None
     if all(each is not None for each, _ in gains):
         gain = sum((each or 0.0) * n for each, n in gains) / wants if wants else 0.0
@@ -218,14 +218,14 @@ def _bid(
         entity,
         book.name(entity),
         book.role(entity),
-        one.bid.entity,
-        book.name(one.bid.entity),
+        consumer.bid.entity,
+        book.name(consumer.bid.entity),
         wants,
         granted,
         used.get(id),
         values.get(entity, {}).get("size_tuples"),
         gain,
-        one.bid.unit,
+        consumer.bid.unit,
         tuple((n, each) for each, n in gains),
     )
 
@@ -245,7 +245,7 @@ def _pools(
         own = next((knob for knob in knobs if (knob.name, knob.scope) == (bid.limit, scope)), None)
         if own is not None:
             ids = {_id(name, part) for part in bid.wants}
-            shared = [one for one in bids if one.id in ids]
+            shared = [offer for offer in bids if offer.id in ids]
             yield _pool(name, book.name(bid.entity), own, bid.endless, shared)
 
 
@@ -262,9 +262,9 @@ def _prices(
         if knob is None:
             continue
         ids = {_id(name, part): name for name in names for part in market.consumers[name].bid.wants}
-        own = [one for one in bids if one.id in ids and one.gain]
+        own = [offer for offer in bids if offer.id in ids and offer.gain]
         holders = dict.fromkeys(book.name(market.consumers[name].bid.entity) for name in names)
-        ties = tuple(_ties(own, [one for one in bids if one.id not in ids], market, ids))
+        ties = tuple(_ties(own, [offer for offer in bids if offer.id not in ids], market, ids))
         id = "|".join((*key, "price"))
         yield BidPrice(id, words_of(knob.name), ", ".join(holders), knob, ties)
 
@@ -273,10 +273,10 @@ def _ties(
     own: Sequence[MemoryBid], others: Sequence[MemoryBid], market: Market, ids: Mapping[str, str]
 ) -> Iterator[Tie]:
     """With the bid that is served first of those with the price."""
-    rates = {one.id: market.consumers[ids[one.id]].bid.rate for one in own}
+    rates = {bid.id: market.consumers[ids[bid.id]].bid.rate for bid in own}
     if not own:
         return
-    first = max(own, key=lambda one: (one.gain or 0.0) / rates[one.id])
+    first = max(own, key=lambda bid: (bid.gain or 0.0) / rates[bid.id])
     for other in others:
         if other.gain and other.unit == first.unit:
             value = other.gain * rates[first.id] / (first.gain or 1.0)
@@ -291,29 +291,29 @@ def _pool(id: str, name: str, knob: Knob, endless: bool, bids: Sequence[MemoryBi
 
 def _others(book: Book, values: Values, knobs: Sequence[Knob], market: Market) -> list[NoBid]:
     """What has a limit of its own, then what holds memory by itself; the largest first."""
-    bidding = {one.bid.entity for one in market.consumers.values()}
-    bidding |= {part for one in market.consumers.values() for part in one.bid.parts.values()}
+    bidding = {bid.entity for _, bid in market.consumers.values()}
+    bidding |= {part for _, bid in market.consumers.values() for part in bid.parts.values()}
     limits = {(knob.name, knob.scope): knob for knob in knobs}
     others = []
     for role, held in {**_HOLDING, **told("holds")}.items():
-        for one in book.of(role):
-            size = values.get(one.id, {}).get(held.property)
-            knob = limits.get((held.limit, one.unit_id))
-            if one.id not in bidding and (size or knob):
+        for entity in book.of(role):
+            size = values.get(entity.id, {}).get(held.property)
+            knob = limits.get((held.limit, entity.unit_id))
+            if entity.id not in bidding and (size or knob):
                 limit = float(knob.value) or None if knob else None
                 others.append(
                     NoBid(
-                        entity=one.id,
-                        name=one.name,
+                        entity=entity.id,
+                        name=entity.name,
                         role=role,
                         size=size,
                         limit=limit,
                         unit=held.unit,
                         knob=knob.name if knob else "",
-                        of=book.owner(one.id),
+                        of=book.owner(entity.id),
                     )
                 )
-    return sorted(others, key=lambda one: (not one.knob, -(one.size or 0.0), one.name))
+    return sorted(others, key=lambda bid: (not bid.knob, -(bid.size or 0.0), bid.name))
 
 
 def _moves(
@@ -331,8 +331,8 @@ def _moves(
     return ", then ".join([*moves[:_MOST_MOVES], *more])
 
 
-def _served_at(one: tuple[str, Consumer, str, int]) -> tuple[bool, float]:
-    _, consumer, part, _ = one
+def _served_at(granted_part: tuple[str, Consumer, str, int]) -> tuple[bool, float]:
+    _, consumer, part, _ = granted_part
     tiers = consumer.bid.wants[part]
     first = consumer.gain(tiers[0]) if tiers else 0.0
     return first is not None, -(first or 0.0)

@@ -33,10 +33,10 @@ Key = tuple[str, str]
 
 
 class Asked(NamedTuple):
-    """A graph as an address has it. told: the entity as it stands there; entity: its id; title:
+    """A graph as an address has it. owner: the entity as it stands there; entity: its id; title:
     what somebody called it, or ''."""
 
-    told: str
+    owner: str
     entity: str
     name: str
     title: str = ""
@@ -121,7 +121,7 @@ def picked(show: str | None, entities: Book) -> list[Asked]:
 def address(graphs: Sequence[Asked]) -> str:
     """The ``show`` of an address for some graphs."""
     titled = ((graph, f"{_TITLE}{graph.title}" if graph.title else "") for graph in graphs)
-    return _GRAPHS.join(f"{graph.told}{_PARTS}{graph.name}{title}" for graph, title in titled)
+    return _GRAPHS.join(f"{graph.owner}{_PARTS}{graph.name}{title}" for graph, title in titled)
 
 
 def build_monitor(
@@ -149,7 +149,7 @@ def _graph(
     about = registry.KNOWN.properties.get(graph.name)
     unit = about.unit if about else ""
     query = entities[graph.entity] if entities.role(graph.entity) == "query" else None
-    known_as = entities.name(graph.entity) if graph.entity in entities else graph.told
+    known_as = entities.name(graph.entity) if graph.entity in entities else graph.owner
     whose = graph.title or known_as.removeprefix(QUERY_NAMED)
     return Picked(
         graph.entity,

@@ -72,7 +72,7 @@ class PhasesView(NamedTuple):
     @property
     def slowest(self) -> list[BatchPhases]:
         """The slowest first."""
-        return sorted(self.batches, key=lambda one: -one.total)[:MOST_SLOW]
+        return sorted(self.batches, key=lambda batch: -batch.total)[:MOST_SLOW]
 
 
 def operator_work(book: Book, values: Mapping[str, Mapping[str, float | None]]) -> list[WorkLine]:
@@ -96,7 +96,7 @@ def build_phases(
     if commits is not None:
         pairs = zip(commits.batch.tolist(), commits.value.tolist(), strict=True)
         recorded = {batch - 1: value for batch, value in pairs}
-    shown = [_phases(one.id, one, recorded) for one in batches if one.id is not None]
+    shown = [_phases(batch.id, batch, recorded) for batch in batches if batch.id is not None]
     return PhasesView(shown, list(operators))
 
 

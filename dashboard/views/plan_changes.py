@@ -20,8 +20,8 @@ _UNKNOWN: Final = "the same parts, set otherwise"
 def network_changes(old: PlanVersion, new: PlanVersion) -> str:
     """'R ⋈ S is cached now, 1 change more'; where nobody can tell, that it is set otherwise."""
     before, after = _nodes(old), _nodes(new)
-    told = [*_queries(before, after), *_of_systems(before, after), *_kept(before, after)]
-    changes = list(dict.fromkeys(told or _operators(before, after)))
+    sentences = [*_queries(before, after), *_of_systems(before, after), *_kept(before, after)]
+    changes = list(dict.fromkeys(sentences or _operators(before, after)))
     more = len(changes) - _MOST
     words = [*changes[:_MOST], *([f"{more} change{'s' * (more > 1)} more"] if more > 0 else [])]
     return ", ".join(words) or _UNKNOWN

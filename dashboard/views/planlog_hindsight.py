@@ -327,7 +327,10 @@ def returned_words(back: Hindsight) -> str:
 
 def _lost_words(back: Hindsight) -> str:
     """' Most was lost after the switch at batch 82.': the fewest with half of what they lost."""
-    lost = sorted((one for one in back.back.switches if one.saved < 0), key=lambda one: one.saved)
+    lost = sorted(
+        (switch for switch in back.back.switches if switch.saved < 0),
+        key=lambda switch: switch.saved,
+    )
     if not lost:
         return ""
     so_far = np.cumsum([each.saved for each in lost])

@@ -95,20 +95,20 @@ def kept_words(kept: PlanBefore) -> list[str]:
     recorded, without = sum(kept.recorded), sum(kept.kept)
     size, unit = unit_for(max(recorded, without), kept.unit)
     saved, n = without - recorded, len(kept.batches)
-    error, much = show(kept.error / size, "si"), show(abs(saved) / size, "si")
+    error, amount = show(kept.error / size, "si"), show(abs(saved) / size, "si")
     end = "the next switch" if kept.is_next else "the last look"
     first, last = kept.since + 1, kept.batches[-1]
     which = f"batches {first} to {last}" if first < last else f"batch {last}"
     stretch = f"in {which}, up to {end}"
-    said = f"{'saved' if saved > 0 else 'cost'} {much} ± {error} {unit}"
+    outcome = f"{'saved' if saved > 0 else 'cost'} {amount} ± {error} {unit}"
     if abs(saved) <= kept.error:
-        said = f"may have saved nothing ({'−' if saved < 0 else ''}{much} ± {error} {unit})"
+        outcome = f"may have saved nothing ({'−' if saved < 0 else ''}{amount} ± {error} {unit})"
     elif saved <= 0:
-        said += " more"
+        outcome += " more"
     looks = f"{n} look{'' if n == 1 else 's'}"
     of = looks if n == kept.n_looks else f"{n} of {kept.n_looks} looks"
     return [
-        f"This switch {said} {stretch}: {show(without / size, 'si')} {unit} without it, "
+        f"This switch {outcome} {stretch}: {show(without / size, 'si')} {unit} without it, "
         f"{show(recorded / size, 'si')} with it.",
         f"Estimated: {of} priced both plans on sampled {kept.of}s; nothing was replayed.",
     ]

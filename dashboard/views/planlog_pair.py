@@ -43,17 +43,17 @@ class PairedLogs(NamedTuple):
 
 def why_unlike(a: Mapping[str, Any], b: Mapping[str, Any]) -> str:
     """Why two logs have no space in common, in a sentence; '' where they have. a, b: schemas."""
-    one, other = (dict(schema["statistics"]) for schema in (a, b))
+    units_a, units_b = (dict(schema["statistics"]) for schema in (a, b))
     units = [a["cost_unit"], b["cost_unit"]]
     parts = [
         f"only {side} has {_listed(sorted(own.keys() - rest.keys()))}"
-        for side, own, rest in (("A", one, other), ("B", other, one))
+        for side, own, rest in (("A", units_a, units_b), ("B", units_b, units_a))
         if own.keys() - rest.keys()
     ]
     parts += [
-        f"{name} is in {with_mu(unit)} in A, in {with_mu(other[name])} in B"
-        for name, unit in one.items()
-        if other.get(name, unit) != unit
+        f"{name} is in {with_mu(unit)} in A, in {with_mu(units_b[name])} in B"
+        for name, unit in units_a.items()
+        if units_b.get(name, unit) != unit
     ]
     if units[0] != units[1]:
         parts.append(f"costs are {with_mu(units[0])} in A, {with_mu(units[1])} in B")
@@ -93,11 +93,11 @@ def _share(row: PlanShare | None) -> float:
 
 def known_share(a: Sequence[PlanLogEntry], b: Sequence[PlanLogEntry]) -> float:
     """Of the looks of B, those under conditions like those of a look of A."""
-    one, other = (
+    of_a, of_b = (
         np.array([list(entry.statistics.values()) for entry in own], dtype=np.float64)
         for own in (a, b)
     )
-    nearest = distances(other, one, usual_moves(one, list(a[-1].units.values()))).min(axis=1)
+    nearest = distances(of_b, of_a, usual_moves(of_a, list(a[-1].units.values()))).min(axis=1)
     return float((nearest <= LIMIT).mean())
 
 

@@ -89,9 +89,9 @@ def tell(
     sentences = [sentence._replace(aside=_aside(sentence, sentences)) for sentence in sentences]
     held = Counter(event.event.title for event in events if event.event.kind == "held back")
     gaps = [_of_gap(gap, (whole or {}).get(gap.batch, "")) for gap in gaps_of(events)]
-    said = [_of_note(note) for note in notes]
+    remarks = [_of_note(note) for note in notes]
     ordered = sorted(
-        [*sentences, *gaps, *said], key=lambda sentence: (sentence.batch, sentence.time)
+        [*sentences, *gaps, *remarks], key=lambda sentence: (sentence.batch, sentence.time)
     )
     return Story(_opening(run, ends, sentences, held, saved, totals), ordered)
 

@@ -57,9 +57,9 @@ def build_spreads(
             values.setdefault(int(batch), {}).setdefault(entity, {})[name] = number
     spreads: Spreads = {}
     for batch in sorted(values):
-        told = [(s.entity, _numbers(s)) for s in steps(plan, nodes, values[batch], entities)]
-        told += _works(_operators(nodes), values[batch])
-        for node, numbers in told:
+        measured = [(s.entity, _numbers(s)) for s in steps(plan, nodes, values[batch], entities)]
+        measured += _works(_operators(nodes), values[batch])
+        for node, numbers in measured:
             own = spreads.setdefault(node, {})
             for name, number in numbers.items():
                 if number is not None:

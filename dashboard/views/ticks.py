@@ -16,5 +16,5 @@ def tick_length_us(book: Book, unit: str, inputs: Sequence[Input]) -> float | No
         if types.get(stream.timestamp) not in ("timestamp", "date"):
             return None
     parts = (book[id] for id in book)
-    told = (one.properties.get("tick_us") for one in parts if one.unit_id == unit)
-    return next((float(tick) for tick in told if tick is not None), None)
+    ticks = (part.properties.get("tick_us") for part in parts if part.unit_id == unit)
+    return next((float(tick) for tick in ticks if tick is not None), None)

@@ -81,7 +81,7 @@ class PlanwatchDash(Dash):
             session = g.new_session = self._guard.new_session("visitor")
         meta = csrf_meta(self._guard, session)
         metas = (meta, {"name": "path-prefix", "content": escape(below(""))})
-        tags = (f'<meta name="{one["name"]}" content="{one["content"]}">' for one in metas)
+        tags = (f'<meta name="{tag["name"]}" content="{tag["content"]}">' for tag in metas)
         parts["metas"] = "\n".join((parts["metas"], *tags))
         with_figures = any(page.path == request.path and page.has_figures for page in self._pages)
         parts["app_entry"] += skeleton(tuple(page.nav_label for page in self._pages))
@@ -192,12 +192,12 @@ def _guard_requests(server: Flask, guard: Guard) -> None:
 
 
 def _answer_errors(server: Flask) -> None:
-    told: set[str] = set()
+    logged: set[str] = set()
 
     @server.errorhandler(RequestRefused)
     def _refused(error: RequestRefused) -> Response:
-        if error.is_setup and error.message not in told and len(told) < _MOST_TOLD:
-            told.add(error.message)
+        if error.is_setup and error.message not in logged and len(logged) < _MOST_TOLD:
+            logged.add(error.message)
             LOGGER.warning("%s", error.message)
         if error.status == 401 and _is_browser_page():
             return login.to_login()

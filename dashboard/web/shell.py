@@ -359,10 +359,10 @@ def read_snapshot(services: Services, context: Context, pages: list[str]) -> Sna
 def _works(reader: Reader, run: str) -> list[tuple[str, str, str]]:
     """Parts that tell the time of one of their tuples: (id, name, property)."""
     book, values = Book(reader.entities(run)), reader.values(run)
-    told = [
+    works = [
         (id, book.name(id), name) for id, own in values.items() for name in prices() if name in own
     ]
-    return told[:MOST_WORKS]
+    return works[:MOST_WORKS]
 
 
 def lay_out(path: str, context: Context, services: Services) -> Component:

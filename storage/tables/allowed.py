@@ -83,7 +83,7 @@ class RowCheck:
     def _rules(self) -> list[tuple[str, Types | None, Callable[[Any], bool] | None]]:
         columns = [c for c in self._table.columns if not self._names or c.name in self._names]
         rules = [allowed_in(column) for column in columns]
-        return [(one.name, one.types, one.shape.fits if one.shape else None) for one in rules]
+        return [(rule.name, rule.types, rule.shape.fits if rule.shape else None) for rule in rules]
 
     def check(self, row: Row[Any], prefix: str = "") -> None:
         """Raise WrongValue where a column holds what it may not. prefix: of the row's names."""
@@ -98,13 +98,13 @@ class RowCheck:
         mapping, column = row._mapping, self._table.columns[name]
         value = mapping[prefix + name]
         of_json = isinstance(column.type, JsonText)
-        found = f"JSON of {_FOUND[type(value)]}" if of_json else _FOUND[type(value)]
+        held = f"JSON of {_FOUND[type(value)]}" if of_json else _FOUND[type(value)]
         key = {
             part.name: mapping[prefix + part.name]
             for part in self._table.primary_key
             if prefix + part.name in mapping
         }
-        return wrong_value(self._table, key, name, found, allowed or allowed_in(column).words)
+        return wrong_value(self._table, key, name, held, allowed or allowed_in(column).words)
 
 
 def hold(rows: Iterable[Sequence[Any]], *types: Types) -> None:
@@ -116,11 +116,11 @@ def hold(rows: Iterable[Sequence[Any]], *types: Types) -> None:
 
 
 def wrong_value(
-    table: FromClause, key: dict[str, Any], column: str, found: str, allowed: str
+    table: FromClause, key: dict[str, Any], column: str, held: str, allowed: str
 ) -> WrongValue:
     """The error that names a column of a row by its key."""
     row = ", ".join(f"{name} = {_shown(value)}" for name, value in key.items())
-    return WrongValue(str(getattr(table, "name", table)), row, column, found, allowed)
+    return WrongValue(str(getattr(table, "name", table)), row, column, held, allowed)
 
 
 def _shown(value: Any) -> str:

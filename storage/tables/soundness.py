@@ -65,9 +65,9 @@ def check_store(engine: Engine, where: str) -> None:
     """Raise as check(), and WrongValue for the first row, of those looked at, that is wrong."""
     check(engine, where)
     with engine.connect() as connection:
-        found = find_wrong(connection, MOST_STEPS)
-    if found is not None:
-        raise found
+        wrong = find_wrong(connection, MOST_STEPS)
+    if wrong is not None:
+        raise wrong
 
 
 @contextmanager
@@ -133,10 +133,10 @@ def _first_wrong(table: Table) -> str:
     """Asks for the key of the first wrong row, and of each column whether it is right and what it
     holds; as text, since an engine would compile it anew for each store that is opened."""
     fits = {column.name: _fits(column) for column in table.columns}
-    told: list[Any] = [fit.label(f"is_right_{name}") for name, fit in fits.items()]
-    told += [_kind(column).label(f"kind_{column.name}") for column in table.columns]
+    marks: list[Any] = [fit.label(f"is_right_{name}") for name, fit in fits.items()]
+    marks += [_kind(column).label(f"kind_{column.name}") for column in table.columns]
     keys = [column.label(f"key_{column.name}") for column in table.primary_key]
-    query = select(*keys, *told).where(not_(and_(*fits.values()))).limit(1)
+    query = select(*keys, *marks).where(not_(and_(*fits.values()))).limit(1)
     return str(query.compile(dialect=dialect(), compile_kwargs={"literal_binds": True}))
 
 
@@ -166,5 +166,5 @@ def _told(table: Table, row: Row[Any]) -> WrongValue:
     column = next(c for c in table.columns if not mapping[f"is_right_{c.name}"])
     key = {part.name: mapping[f"key_{part.name}"] for part in table.primary_key}
     _, mark, kind = str(mapping[f"kind_{column.name}"]).rpartition("JSON ")
-    found = f"JSON of {_FOUND_JSON[kind]}" if mark else _FOUND.get(kind, "a text that is no JSON")
-    return wrong_value(table, key, column.name, found, allowed_in(column).words)
+    held = f"JSON of {_FOUND_JSON[kind]}" if mark else _FOUND.get(kind, "a text that is no JSON")
+    return wrong_value(table, key, column.name, held, allowed_in(column).words)

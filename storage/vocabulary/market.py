@@ -40,12 +40,12 @@ class Consumer(NamedTuple):
 
     def served(self, part: str, n_bytes: int) -> list[tuple[Tier, int]]:
         """The tiers of a part with the bytes that each has, of so many."""
-        found, left = [], n_bytes
+        tiers, left = [], n_bytes
         for tier in self.bid.wants[part]:
             own = min(left, tier.n_pages * self.page_bytes)
-            found.append((tier, own))
+            tiers.append((tier, own))
             left -= own
-        return found
+        return tiers
 
 
 class Market(NamedTuple):
@@ -71,8 +71,10 @@ class Market(NamedTuple):
     def turned(self, knob: str, scope: str, value: float) -> Market:
         """With another limit, or price, of those that a knob of a unit sets."""
         consumers = {
-            name: one._replace(bid=_turned(one.bid, knob, value)) if one.scope == scope else one
-            for name, one in self.consumers.items()
+            name: consumer._replace(bid=_turned(consumer.bid, knob, value))
+            if consumer.scope == scope
+            else consumer
+            for name, consumer in self.consumers.items()
         }
         return self._replace(consumers=consumers)
 
@@ -81,10 +83,12 @@ class Market(NamedTuple):
         before all bids counts nothing."""
         total: dict[str, float] = {}
         for name, parts in self.granted().items():
-            one = self.consumers[name]
-            tiers = [tier for part, n_bytes in parts.items() for tier in one.served(part, n_bytes)]
-            gains = sum((one.gain(tier) or 0.0) * n / _KIB for tier, n in tiers)
-            total[one.bid.unit] = total.get(one.bid.unit, 0.0) + gains
+            consumer = self.consumers[name]
+            tiers = [
+                tier for part, n_bytes in parts.items() for tier in consumer.served(part, n_bytes)
+            ]
+            gains = sum((consumer.gain(tier) or 0.0) * n / _KIB for tier, n in tiers)
+            total[consumer.bid.unit] = total.get(consumer.bid.unit, 0.0) + gains
         return total
 
     def price(self) -> float | None:
@@ -92,10 +96,10 @@ class Market(NamedTuple):
         nobody is short, or nothing but what comes before all bids is served."""
         gains, is_short = [], False
         for name, parts in self.granted().items():
-            one = self.consumers[name]
+            consumer = self.consumers[name]
             for part, n_bytes in parts.items():
-                is_short = is_short or n_bytes < asked(one, part)
-                gains += [one.gain(tier) for tier, n in one.served(part, n_bytes) if n]
+                is_short = is_short or n_bytes < asked(consumer, part)
+                gains += [consumer.gain(tier) for tier, n in consumer.served(part, n_bytes) if n]
         return min((gain for gain in gains if gain is not None), default=None) if is_short else None
 
 
@@ -113,14 +117,18 @@ def asked(consumer: Consumer, part: str) -> int:
 def bids_matrix(market: Market, used: Bytes) -> Matrix:
     """A row for each part: what it asked for, has from the next batch on, and used in the last."""
     given = market.granted()
-    parts = [(name, one, part) for name, one in market.consumers.items() for part in one.bid.wants]
-    cells = [
-        [asked(one, part), given[name][part], used.get(name, {}).get(part)]
-        for name, one, part in parts
+    parts = [
+        (name, consumer, part)
+        for name, consumer in market.consumers.items()
+        for part in consumer.bid.wants
     ]
-    rows = tuple(one.bid.parts.get(part, one.bid.entity) for _, one, part in parts)
-    told = [_told(name, one, part) for name, one, part in parts]
-    stats = {key: [row[key] for row in told] for key in (told[0] if told else ())}
+    cells = [
+        [asked(consumer, part), given[name][part], used.get(name, {}).get(part)]
+        for name, consumer, part in parts
+    ]
+    rows = tuple(consumer.bid.parts.get(part, consumer.bid.entity) for _, consumer, part in parts)
+    facts = [_told(name, consumer, part) for name, consumer, part in parts]
+    stats = {key: [row[key] for row in facts] for key in (facts[0] if facts else ())}
     return Matrix(BIDS, BIDS, rows, _COLUMNS, cells, "bytes", row_stats=stats)
 
 

@@ -50,12 +50,12 @@ class LastResults:
     def of_links(cls, links: Iterable[tuple[str, int, int]]) -> LastResults:
         """What stored (query, number, batch) links say, in any order."""
         last = cls()
-        found: dict[str, list[KeptResult]] = {}
+        kept: dict[str, list[KeptResult]] = {}
         for query, number, batch in sorted(links, key=lambda link: link[1]):
-            found.setdefault(query, []).append(KeptResult(number, batch))
+            kept.setdefault(query, []).append(KeptResult(number, batch))
             last.uses[number] += 1
             last.n = number
-        last.kept = {query: tuple(results) for query, results in found.items()}
+        last.kept = {query: tuple(results) for query, results in kept.items()}
         return last
 
     def copy(self) -> LastResults:
@@ -75,8 +75,8 @@ class LastResults:
             own = (*self.kept.get(query, ()), *fresh)
             self.kept[query] = still_kept(own, batch)
             stay = set(self.kept[query])
-            pushed_out += [(query, one.number) for one in own if one not in stay]
-            self.uses.update(one.number for one in fresh)
+            pushed_out += [(query, result.number) for result in own if result not in stay]
+            self.uses.update(result.number for result in fresh)
         return self._turnover(results, before, sorted(came), pushed_out)
 
     def _turnover(
@@ -95,10 +95,10 @@ class LastResults:
         fresh = enumerate(results, start=before + 1)
         added = [(number, result) for number, result in fresh if number in self.uses]
         links = [
-            (query, one.number)
+            (query, kept.number)
             for query in queries
-            for one in self.kept[query]
-            if one.number > before
+            for kept in self.kept[query]
+            if kept.number > before
         ]
         lost_links = [(query, number) for query, number in pushed_out if number <= before]
         return Turnover(added, links, lost_links, sorted(n for n in gone if n <= before))
@@ -110,9 +110,9 @@ def still_kept(results: Sequence[KeptResult], batch: int) -> tuple[KeptResult, .
     since = batch - RECENT_BATCHES + 1
     newer_in: Counter[int] = Counter()
     kept = []
-    for one in reversed(results):
-        place = max(one.batch, since - 1)
+    for result in reversed(results):
+        place = max(result.batch, since - 1)
         newer_in[place] += 1
         if newer_in[place] <= RESULTS_PER_QUERY:
-            kept.append(one)
+            kept.append(result)
     return tuple(reversed(kept))

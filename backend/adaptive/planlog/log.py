@@ -132,9 +132,9 @@ class PlanLog:
         region = self._region(self.schema.checked(statistics), plan)
         return None if region is None else region.id
 
-    def is_apart(self, one: Sequence[float], other: Sequence[float]) -> bool:
+    def is_apart(self, point: Sequence[float], other: Sequence[float]) -> bool:
         """Whether two vectors of statistics are further apart than the limit."""
-        (apart,) = self._distances(np.array([one], dtype=np.float64), other)
+        (apart,) = self._distances(np.array([point], dtype=np.float64), other)
         return bool(apart > self.options.limit)
 
     def state(self) -> dict[str, LogJson]:

@@ -232,7 +232,7 @@ class PlanLogger:
         """Go on from the evaluations on record, of each log oldest first; a log that cannot be read
         begins anew, and that is said. records: those of autopilots, too."""
         own = [record for record in records if not is_piloted(subject_of(record))]
-        said = list[Event]()
+        events = list[Event]()
         self._begins.note(records)
         self._t = max(int(state.get("t", 0)), newest_time(own))
         for subject, of_subject in groupby(sorted(own, key=subject_of), subject_of):
@@ -243,8 +243,8 @@ class PlanLogger:
                 log.take_again(newest_log(looks, schema))
             except PlanLogRefused as refused:
                 title = f"the plan log of {subject} begins anew"
-                said.append(Event("run", title, str(refused), "warning"))
+                events.append(Event("run", title, str(refused), "warning"))
                 continue
             n, cost = state.get("ran", {}).get(subject, (0, 0.0))
             log.ran, self._logs[subject] = (n, cost), log
-        return said
+        return events

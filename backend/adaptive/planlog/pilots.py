@@ -21,10 +21,10 @@ def times(pilots: Pilots) -> dict[str, int]:
 
 def resume(pilots: Pilots, records: Sequence[LookRecord], known: Mapping[str, int]) -> list[Event]:
     """Each goes on from the looks on record of its subject. known: as of ``times``."""
-    said = []
+    events = []
     for subject, pilot in pilots.items():
-        said += pilot.resume(_of(records, subject), known.get(subject, 0))
-    return said
+        events += pilot.resume(_of(records, subject), known.get(subject, 0))
+    return events
 
 
 def learn(pilots: Pilots, records: Sequence[LookRecord]) -> list[Event]:
@@ -32,16 +32,16 @@ def learn(pilots: Pilots, records: Sequence[LookRecord]) -> list[Event]:
 
     Raises PlanLogRefused where there is none for any of them, and as ``Steering.learn``.
     """
-    said = []
+    events = []
     for subject, pilot in pilots.items():
-        said += pilot.learn(_of(records, subject))
-    if records and not said:
+        events += pilot.learn(_of(records, subject))
+    if records and not events:
         logs, own = (
             ", ".join(sorted(names)) or "none"
             for names in ({subject_of(record) or "autopilot" for record in records}, set(pilots))
         )
         raise PlanLogRefused(f"its logs are of {logs}; this unit's autopilots are of {own}")
-    return said
+    return events
 
 
 def _of(records: Sequence[LookRecord], subject: str) -> list[LookRecord]:

@@ -174,14 +174,14 @@ class Steering:
         if records:
             began = unused_begin(records, t) if self._begins is None else None
         self._begin(began)
-        said = []
+        events = []
         try:
             self.take_again(records)
         except PlanLogRefused as exc:
             self._begin(began)
-            said = [Event("run", "the plan log begins anew", str(exc), "warning")]
+            events = [Event("run", "the plan log begins anew", str(exc), "warning")]
         self._t = max(self._t, t)
-        return said
+        return events
 
     def learn(self, records: Sequence[Mapping[str, LogJson]]) -> list[Event]:
         """Begin with the log of another run's looks: its regions, plans and dwells; what was known

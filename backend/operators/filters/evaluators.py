@@ -112,15 +112,15 @@ class CallEvaluator:
 
     def _settle(self, place: int, answer: Any, verdicts: Verdicts) -> None:
         try:
-            said = answer.again() if isinstance(answer, _Raised) else answer
-            if said is not None and not isinstance(said, bool | np.bool_):
-                raise TypeError(f"it returned {said!r}; expected True, False or None")
+            returned = answer.again() if isinstance(answer, _Raised) else answer
+            if returned is not None and not isinstance(returned, bool | np.bool_):
+                raise TypeError(f"it returned {returned!r}; expected True, False or None")
         except Exception as error:
             text = f"{type(error).__name__}: {error}"[:_TEXT]
             verdicts.values[place], verdicts.errors[place] = ERROR, text
             return
-        if said is not None:
-            verdicts.values[place] = PASSED if said != self.negated else DROPPED
+        if returned is not None:
+            verdicts.values[place] = PASSED if returned != self.negated else DROPPED
 
     def one(self, values: tuple[Any, ...]) -> Any:
         """The answer for one tuple. Raises what the function does."""

@@ -31,10 +31,10 @@ def finding_sentence(finding: Finding, names: Sequence[str], rule: Rule) -> str:
 
 def cost_sentence(old_us: float | None, new_us: float | None, order: Sequence[str]) -> str:
     """``new order a → b predicted at 2.10 µs per tuple against 2.90``."""
-    said = f"new order {arrows(order)}"
+    words = f"new order {arrows(order)}"
     if old_us is None or new_us is None:
-        return said
-    return f"{said}, predicted at {significant(new_us)} µs per tuple against {significant(old_us)}"
+        return words
+    return f"{words}, predicted at {significant(new_us)} µs per tuple against {significant(old_us)}"
 
 
 def change_words(change: DropProbChange) -> str:

@@ -215,16 +215,16 @@ class FiltersReOptimizer:
         """Go on with an order that was in force when the run was ended from outside; what was
         profiled is gone. n_decisions: checks so far; looks: of the autopilot, as recorded;
         n_tuples: of input so far, 0 = not known."""
-        said = [REFILLED, *self.pilot.resume(looks, n_tuples)]
+        instructions = [REFILLED, *self.pilot.resume(looks, n_tuples)]
         profiler = self._profiler
         profiler.adopt(profiler.ordered_like(order))
         self._evaluations.seq, self._version = n_decisions, version
         self._line_up()
         if profiler.order == tuple(order):
-            return list[FilterInstruction](said)
+            return list[FilterInstruction](instructions)
         self._version += 1
         reason = f"the run went on with other filters; order {arrows(profiler.order)}"
-        return [AdoptFilters(self.plan, batch_id, reason), *said]
+        return [AdoptFilters(self.plan, batch_id, reason), *instructions]
 
     def handle(self, event: FilterEvent) -> list[FilterInstruction]:
         """The instructions an event calls for."""
@@ -293,14 +293,14 @@ class FiltersReOptimizer:
         if change is None:
             return []
         self.pilot.settle(self.knobs.settling_tuples)
-        said = change_words(change)
+        sentence = change_words(change)
         policy = self.knobs.profile_policy
         if policy != "fixed":
             self._boost.begin(self.knobs)
-            said += f"; profile probability {self.profile_prob:g} until the window is new"
+            sentence += f"; profile probability {self.profile_prob:g} until the window is new"
         if policy == "boost and flush":
-            said += f"; {self._profiler.empty()} profile tuples flushed"
-        return [Event("change", "stream changed", said)]
+            sentence += f"; {self._profiler.empty()} profile tuples flushed"
+        return [Event("change", "stream changed", sentence)]
 
     # ------------------------------------------------------------------ the check
 
@@ -371,12 +371,12 @@ class FiltersReOptimizer:
         gone = self._profiler.keep_complete()
         self._line_up()
         kept = len(self._profiler.window)
-        said = (
+        sentence = (
             f"order {arrows(self.plan.order)} and costs kept; {kept} profile tuples kept, {gone} "
             "flushed because not every filter was asked about them"
         )
         title = f"algorithm {before.filter_algorithm} → {self.knobs.filter_algorithm}"
-        return [Event("algorithm", title, said)]
+        return [Event("algorithm", title, sentence)]
 
     def _on_queries(self, event: QueriesChanged) -> list[FilterInstruction]:
         """Another set of filters: common ones keep their order; the window stays if it can."""

@@ -67,8 +67,8 @@ class FilterUnit(PublishedUnit[AdoptFilters]):
     def start(self, state: UnitState | None) -> Recorded:
         batch = self._job.batch
         if state is None:
-            said = self.core.pilot.learn(self._job.learned)
-            return self._recorded([*self.core.start(batch), *said])
+            events = self.core.pilot.learn(self._job.learned)
+            return self._recorded([*self.core.start(batch), *events])
         plan = state.plan
         for f in self.core.filters:
             n_raised = state.total(entity_id(self._job.id, "filter", f.name), "raised_total")
@@ -76,8 +76,8 @@ class FilterUnit(PublishedUnit[AdoptFilters]):
         order, n_decisions = order_of(plan), state.n_decisions
         n_tuples = int(state.total(unit_entity(self._job.id), "tuples_total"))
         resumed = self.core.resume(order, plan.version, n_decisions, batch, state.looks, n_tuples)
-        said = self._logger.resume(state.looks, {"t": n_tuples})
-        return self._recorded([*resumed, *said])
+        events = self._logger.resume(state.looks, {"t": n_tuples})
+        return self._recorded([*resumed, *events])
 
     def operator(self, batch_id: int) -> PipelineOperator:
         core, job, known = self.core, self._job, self._operator

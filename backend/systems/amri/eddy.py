@@ -47,7 +47,7 @@ FORM: Final = 7
 
 
 class AdaptedEddy:
-    """An eddy with its decisions. name: what people call it; n_shards: that it runs in; told: of
+    """An eddy with its decisions. name: what people call it; n_shards: that it runs in; profile: of
     the last batch; taken: by origin and route, the one in force first, what was counted in it."""
 
     def __init__(self, view: EddyView, evaluations: Evaluations) -> None:
@@ -63,7 +63,7 @@ class AdaptedEddy:
         self.orders: list[Order] = [view.graph.orders(port)[0] for port in range(view.n)]
         self.routes: list[RouteChoice | None] = [None] * view.n
         self.pinned_routes: Mapping[int, Order] = {}
-        self.told: EddyProfile | None = None
+        self.profile: EddyProfile | None = None
         self.taken: list[dict[Order, list[int]]] = [{} for _ in view.names]
         self._following = FollowedChanges([state.in_force for state in self.states])
         self.pool = IndexPool()
@@ -179,7 +179,7 @@ class AdaptedEddy:
 
     def observe(self, batch: int, profile: EddyProfile) -> list[Decision | DecisionOutcome]:
         """What a batch led to."""
-        self.told, self._arrivals = profile, int(profile.came[:, 0].sum())
+        self.profile, self._arrivals = profile, int(profile.came[:, 0].sum())
         self.taken = [
             dict(zip(self._routes_of(port), of, strict=False))
             for port, of in enumerate(profile.routes.tolist())
@@ -339,8 +339,8 @@ class AdaptedEddy:
 
     def _changing(self, choices: Sequence[RouteChoice]) -> int | None:
         """The origin that takes another order."""
-        assert self.told is not None
-        came = self.told.came.sum(axis=1).tolist()
+        assert self.profile is not None
+        came = self.profile.came.sum(axis=1).tolist()
         saved = {
             port: came[port] * (dict(choice.prices)[self.orders[port]] - choice.prices[0][1])
             for port, choice in enumerate(choices)

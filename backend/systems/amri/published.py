@@ -107,9 +107,9 @@ class PublishedEddy:
     def samples(self) -> list[Sample]:
         """Of the last batch."""
         eddy = self._eddy
-        if eddy.told is None:
+        if eddy.profile is None:
             return []
-        every = eddy.told.requests.sum(axis=(0, 1)).tolist()
+        every = eddy.profile.requests.sum(axis=(0, 1)).tolist()
         values: dict[str, float | None] = {
             "search_requests": every[PROBES],
             "compared_per_request": _ratio(every[SCANNED], every[PROBES]),
@@ -155,7 +155,7 @@ class PublishedEddy:
     def matrices(self) -> list[Matrix]:
         """Access patterns, bits by partition, routes and the best configurations."""
         eddy = self._eddy
-        if eddy.told is None:
+        if eddy.profile is None:
             return []
         matrices = [self._routes()]
         for port in range(eddy.view.n):
@@ -174,9 +174,9 @@ class PublishedEddy:
         """By state the share of each pattern that the routes in force lead to, by the fan-outs seen
         (card A14.6)."""
         eddy = self._eddy
-        if eddy.told is None:
+        if eddy.profile is None:
             return {}
-        came = eddy.told.came[:, 0].tolist()
+        came = eddy.profile.came[:, 0].tolist()
         routes = [(port, order, came[port]) for port, order in enumerate(eddy.orders)]
         return predicted_frequencies(eddy.view.graph, eddy.fan_outs, routes)
 
@@ -247,7 +247,7 @@ class PublishedEddy:
 
     def _routes(self) -> Matrix:
         eddy, view = self._eddy, self._eddy.view
-        assert eddy.told is not None
+        assert eddy.profile is not None
         rows, values = [], []
         for port, choice in enumerate(eddy.routes):
             prices = dict(choice.prices) if choice is not None else {}
@@ -268,7 +268,7 @@ class PublishedEddy:
         fan_outs = (f"fan-out {place}" for place in range(1, view.n))
         columns = ("price", "share", "compared", "work", "in force", "elements", *fan_outs)
         return self._matrix(
-            "routes by origin", eddy.name, rows, columns, values, int(eddy.told.came.sum())
+            "routes by origin", eddy.name, rows, columns, values, int(eddy.profile.came.sum())
         )
 
 

@@ -271,7 +271,7 @@ def mix_decision(look: EddyLook, state: int, chosen: ChosenMix) -> Decision:
     """The bits and hash indexes of a state after an assessment."""
     view, old, new = look.view, chosen.old, chosen.new
     names = view.attributes[state]
-    said = {
+    outcome = {
         "switched": f"takes {_mix_text(look, state, new)} instead of {_mix_text(look, state, old)}",
         "kept": f"keeps {_mix_text(look, state, old)}, the cheapest mix",
     }.get(
@@ -292,7 +292,7 @@ def mix_decision(look: EddyLook, state: int, chosen: ChosenMix) -> Decision:
     return look.decision(
         MIX,
         chosen.sides,
-        f"{view.names[state]} {said}; {count(report.total)} requests were assessed",
+        f"{view.names[state]} {outcome}; {count(report.total)} requests were assessed",
         detail,
         old=plan_detail(None, "bits", list(names), bits=list(old.bits), modules=list(old.modules)),
         new=plan_detail(None, "bits", list(names), bits=list(new.bits), modules=list(new.modules)),

@@ -95,8 +95,8 @@ def choice_detail(moment: EvaluationMoment, rearrangement: Rearrangement) -> dic
         detail["n_periods"] = rearrangement.n_periods
     if model.weights:
         detail |= {"cost_unit": WEIGHTED_UNIT, "weights": dict(model.weights)}
-    if proposal.found:
-        search = proposal.found
+    if proposal.search:
+        search = proposal.search
         detail["search"] = {"exact": search.exact, "cost": search.cost, "n": search.n}
     if proposal.hybrid:
         detail["arrows"] = _arrows_detail(proposal.hybrid, moment.constructs)

@@ -30,26 +30,26 @@ def change_sentence(moment: EvaluationMoment, watched: Watched) -> str:
     else:
         shown = math.copysign(watched.change, now - init)
         size = f"{percent(shown, signed=True)} {sign} μ = {100 * mu:g} %"
-    said = f"{watched.metric} {verb} {moved} ({size}) over {count(n_tuples)} tuples"
+    sentence = f"{watched.metric} {verb} {moved} ({size}) over {count(n_tuples)} tuples"
     if moment.plan.kind != "no early drop" or watched.metric != VISITS:
-        return said
-    return f"{said}, as its order would need with early drop"
+        return sentence
+    return f"{sentence}, as its order would need with early drop"
 
 
 def rearrangement_sentence(moment: EvaluationMoment, rearrangement: Rearrangement) -> str:
     """Why plans were compared, and which won."""
     knobs, kind, watched = moment.knobs, moment.kind, moment.watched
-    said = choice_sentence(rearrangement.choice, moment.model.no_drop_visit_cost)
+    sentence = choice_sentence(rearrangement.choice, moment.model.no_drop_visit_cost)
     if rearrangement.n_periods:
         tau = count(knobs.tau_tuples)
         periods = f"{rearrangement.n_periods} monitoring periods of τ = {tau} sampled tuples"
-        said = f"after {periods}, {said}"
+        sentence = f"after {periods}, {sentence}"
     if watched is not None:
-        return f"{change_sentence(moment, watched)}; {said}"
+        return f"{change_sentence(moment, watched)}; {sentence}"
     if kind != "ordering changed" or moment.built_by == knobs.ordering:
-        return f"{UNTRIGGERED[kind]}: {said}"
+        return f"{UNTRIGGERED[kind]}: {sentence}"
     change = f"from {NAMES[moment.built_by]} to {NAMES[knobs.ordering]}"
-    return f"{UNTRIGGERED[kind]} {change}: {said}"
+    return f"{UNTRIGGERED[kind]} {change}: {sentence}"
 
 
 def choice_sentence(choice: PlanChoice, no_drop_visit_cost: float) -> str:
@@ -71,8 +71,8 @@ def choice_sentence(choice: PlanChoice, no_drop_visit_cost: float) -> str:
         return f"{_kept(old)}, predicted cheapest at {old_price} against {against} {n_sample}"
     same_kind = best.kind == old.kind == "early drop"
     new = f"new {'order' if same_kind else 'plan:'} {plan_text(best.shape)}"
-    said = f"{new} predicted {other_price} against {old_price} for the old {n_sample}"
-    return f"{said}, as asked for" if choice.asked_for else said
+    sentence = f"{new} predicted {other_price} against {old_price} for the old {n_sample}"
+    return f"{sentence}, as asked for" if choice.asked_for else sentence
 
 
 def _withheld_sentence(

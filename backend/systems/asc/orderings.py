@@ -46,7 +46,7 @@ class ProposedPlan:
     """A plan an ordering proposes, and how it came about.
 
     built: the fixed order with its steps (none for MACS, best and worst). hybrid: decisions on
-    micro-arrows. found: the search behind best and worst.
+    micro-arrows. search: that behind best and worst.
     """
 
     ordering: Ordering
@@ -54,7 +54,7 @@ class ProposedPlan:
     built: MacroSequence
     cover_prefix: tuple[str, ...]
     hybrid: HybridSequence | None = None
-    found: OrderFound | None = None
+    search: OrderFound | None = None
 
     @property
     def steps(self) -> tuple[MacroStep, ...]:
@@ -106,7 +106,7 @@ def _extreme(
         PlanShape("early drop", extreme.order),
         MacroSequence(extreme.order, ()),
         cover_prefix(constructs, extreme.order),
-        found=extreme,
+        search=extreme,
     )
 
 

@@ -139,7 +139,7 @@ class SelectionReOptimizer:
         """Go on with a plan that was in force when the run was ended from outside; everything that
         was sampled is gone. n_decisions: evaluations so far. saved: what the ledger had come to.
         looks: of the autopilot, as recorded; n_tuples: of input so far, 0 = not known."""
-        said = [REFILLED, *self.pilot.resume(looks, n_tuples)]
+        instructions = [REFILLED, *self.pilot.resume(looks, n_tuples)]
         fitted = fitted_plan(shape, self._constructs)
         first = fitted_plan(saved.first, self._constructs)
         self._evaluations.seq, self._built_by = n_decisions, self.knobs.ordering
@@ -148,10 +148,10 @@ class SelectionReOptimizer:
         self._ledger = RegretLedger(first, saved.total, saved.se)
         self._plan = fitted.versioned(version)
         if fitted == shape:
-            return list[Instruction](said)
+            return list[Instruction](instructions)
         self._plan = fitted.versioned(version + 1)
         reason = f"the run went on with other queries; {plan_text(fitted)}"
-        return [AdoptPlan(self._plan, batch_id, reason), *said]
+        return [AdoptPlan(self._plan, batch_id, reason), *instructions]
 
     def handle(self, event: SelectionEvent) -> list[Instruction]:
         """The instructions an event calls for. Raises QueryError for queries that cannot be."""
@@ -265,8 +265,8 @@ class SelectionReOptimizer:
         detail |= self.trials.taken() | self._others.at(moment)
         detail |= recorded(rejection_headroom(moment, verdict, len(self._watch.profile), SAMPLED))
         watched = moment.watched
-        said = why if watched is None else f"{change_sentence(moment, watched)}; {why}"
-        return [decision_record(moment, verdict, said, detail)]
+        sentence = why if watched is None else f"{change_sentence(moment, watched)}; {why}"
+        return [decision_record(moment, verdict, sentence, detail)]
 
     def _moment(self, kind: str, batch_id: int, reading: Reading | None) -> EvaluationMoment:
         """One more evaluation, before anything changes."""
@@ -314,11 +314,11 @@ class SelectionReOptimizer:
         rearrangement = rearrange(moment, periods)
         choice = rearrangement.choice
         self.trials.rebuilt(moment, rearrangement.proposal.shape, choice)
-        said = rearrangement_sentence(moment, rearrangement)
+        sentence = rearrangement_sentence(moment, rearrangement)
         detail = {**choice_detail(moment, rearrangement), "paths": paths, **self.trials.taken()}
         detail |= self._others.at(moment) | recorded(choice_headroom(moment, choice))
         verdict: Verdict = "switched" if choice.switches else "kept"
-        decision = decision_record(moment, verdict, said, detail, choice)
+        decision = decision_record(moment, verdict, sentence, detail, choice)
         self._built_by = self.knobs.ordering
         self._watch.baseline = Baseline(choice.d_init, choice.visits_init)
         if not choice.switches:

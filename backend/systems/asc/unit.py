@@ -80,8 +80,8 @@ class SelectionUnit(PublishedUnit[AdoptPlan]):
     def start(self, state: UnitState | None) -> Recorded:
         batch = self._job.batch
         if state is None:
-            said = self.core.pilot.learn(self._job.learned)
-            return self._recorded([*self.core.start(batch), *said])
+            events = self.core.pilot.learn(self._job.learned)
+            return self._recorded([*self.core.start(batch), *events])
         plan, of_unit = state.plan, unit_entity(self._job.id)
         saved = Saved(
             shape_of(state.first or plan),
@@ -93,8 +93,8 @@ class SelectionUnit(PublishedUnit[AdoptPlan]):
         resumed = self.core.resume(
             shape, plan.version, n_decisions, batch, saved, state.looks, n_tuples
         )
-        said = self._logger.resume(state.looks, {"t": n_tuples})
-        return self._recorded([*resumed, *said])
+        events = self._logger.resume(state.looks, {"t": n_tuples})
+        return self._recorded([*resumed, *events])
 
     def operator(self, batch_id: int) -> SelectionOperator:
         core = self.core

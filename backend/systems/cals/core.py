@@ -47,7 +47,7 @@ _STATE: Final = "cals"
 
 def shedding(plan: NetworkPlan) -> list[PlannedOperator]:
     """The operators of a plan that may shed."""
-    return [one for one in plan.operators if isinstance(one.work, ShedOp | SampleOp)]
+    return [operator for operator in plan.operators if isinstance(operator.work, ShedOp | SampleOp)]
 
 
 def _turn(
@@ -211,7 +211,7 @@ class CalsCores:
         names: tuple[ShedAlgorithm, ...] = ("cals", "cals-m")
         limits = [ShedOptions(name, 5, audit="exact") for name in names]
         shed = [operator.id for operator in shedding(plan)]
-        return [dict.fromkeys(shed, ShedTuning(one)) for one in limits] if shed else []
+        return [dict.fromkeys(shed, ShedTuning(limit)) for limit in limits] if shed else []
 
 
 CALS: Final[CoreKind] = CalsCores()

@@ -141,11 +141,11 @@ def _looks(node: str, window: AdaptedWindow, curve: AccuracyCurve) -> Iterator[M
     yield _curve(node, window, curve)
     race = window.profile.race
     if race:
-        rows = tuple(one.algorithm for one in race)
-        values = [[one.accuracy, one.half, one.gain, one.gain_half] for one in race]
+        rows = tuple(raced.algorithm for raced in race)
+        values = [[raced.accuracy, raced.half, raced.gain, raced.gain_half] for raced in race]
         stats = {
-            "in_force": [one.algorithm == window.options.shed_algorithm for one in race],
-            "n": [one.n for one in race],
+            "in_force": [raced.algorithm == window.options.shed_algorithm for raced in race],
+            "n": [raced.n for raced in race],
         }
         yield _matrix("race of the algorithms", node, window, rows, RACE_COLUMNS, values, stats)
 

@@ -73,15 +73,15 @@ class AdaptiveJoin:
     def cache_name(self, candidate: CacheCandidate) -> str:
         """What people call a cache: the same whatever the orders. Where several joins have some it
         ends with the query."""
-        said = self.short_name(candidate)
-        return f"{said} of {self.query}" if self.is_one_of_many else said
+        name = self.short_name(candidate)
+        return f"{name} of {self.query}" if self.is_one_of_many else name
 
     def short_name(self, candidate: CacheCandidate) -> str:
         """Its inputs; its key, too, where they may be cached by several."""
-        said = candidate.said(self.shape)
+        name = candidate.said(self.shape)
         if not self._is_ambiguous(candidate):
-            return said
-        return f"{said} by {', '.join(self.key_of(candidate))}"
+            return name
+        return f"{name} by {', '.join(self.key_of(candidate))}"
 
     def key_of(self, candidate: CacheCandidate) -> tuple[str, ...]:
         """The attributes of its key."""

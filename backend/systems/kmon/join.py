@@ -92,8 +92,8 @@ class AdaptedKMon:
             [candidate.name for key, candidate in self.view.candidates.items() if key in keys]
             for keys in (before - self.used, self.used - before)
         )
-        said = {"used from now on": come, "no longer used": gone}
-        return "; ".join(f"{words}: {', '.join(names)}" for words, names in said.items() if names)
+        uses = {"used from now on": come, "no longer used": gone}
+        return "; ".join(f"{words}: {', '.join(names)}" for words, names in uses.items() if names)
 
     def _settle_choice(self) -> list[str]:
         """What settings say about each constraint, whatever it saves; those taken up by that."""

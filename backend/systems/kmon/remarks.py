@@ -54,8 +54,8 @@ class Remarks:
     def _beyond(self, candidate: ConstraintCandidate, profile: ConstraintProfile) -> str:
         window, name = self._view.work.inputs[candidate.input], self._view.names[candidate.input]
         unit = "ticks" if window.window == "range" else "tuples"
-        said = f"{candidate.name}: k {count(profile.k)} takes no less time than a tuple of {name}"
-        return f"{said} is in its window of {count(window.size)} {unit}; it lets nothing go"
+        words = f"{candidate.name}: k {count(profile.k)} takes no less time than a tuple of {name}"
+        return f"{words} is in its window of {count(window.size)} {unit}; it lets nothing go"
 
     def to_json(self) -> dict[str, str]:
         """As JSON-typed data."""

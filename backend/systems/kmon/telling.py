@@ -101,25 +101,25 @@ def k_decision(look: Look, key: str, change: KChange, n_left: int) -> Decision:
     """A change of k that the estimator made: the plan is another where it is found or lost. n_left:
     further ones of the batch, told together."""
     name, before, after = look.name(key), _finite(change.before), _finite(change.after)
-    said = f"{name}: {k_said(change.before)} becomes {k_said(change.after)}"
+    sentence = f"{name}: {k_said(change.before)} becomes {k_said(change.after)}"
     sides: tuple[float | None, str, float | None]
     if change.before != UNKNOWN_K and change.distance > change.before:
         metric, sides = "distance", (change.distance, ">", before)
-        said += f", a distance of {count(change.distance)} was observed"
+        sentence += f", a distance of {count(change.distance)} was observed"
     else:
         grows = after is None or (before is not None and after > before)
         metric, sides = "k", (after, ">" if grows else "<", before)
-        said += f", as {count(change.n)} observations say"
+        sentence += f", as {count(change.n)} observations say"
     limit = look.knobs.k_threshold
     if change.after > limit != UNKNOWN_K:
-        said += f"; above {count(limit)} it is not used"
+        sentence += f"; above {count(limit)} it is not used"
     stays = UNKNOWN_K not in (change.before, change.after)
     return look.decision(
         K,
         "kept" if stays else "switched",
         metric,
         sides,
-        said,
+        sentence,
         key,
         change.n,
         {
@@ -136,13 +136,13 @@ def k_decision(look: Look, key: str, change: KChange, n_left: int) -> Decision:
 def refuted_decision(look: Look, key: str, declared: int, largest: int, then: str) -> Decision:
     """A declared k that the data refutes. then: what is made of it."""
     name = look.name(key)
-    said = f"{name}: k {count(declared)} was declared, and a distance of {count(largest)} came"
+    sentence = f"{name}: k {count(declared)} was declared, and a distance of {count(largest)} came"
     return look.decision(
         REFUTED,
         "switched",
         "distance",
         (largest, ">", declared),
-        f"{said}; {then}",
+        f"{sentence}; {then}",
         key,
         1,
         {"declared": declared, "largest": largest, "cost_unit": BYTES},
@@ -152,13 +152,13 @@ def refuted_decision(look: Look, key: str, declared: int, largest: int, then: st
 def thrash_decision(look: Look, key: str, n_lost: int, least: int, wait: int) -> Decision:
     """A constraint waits because its k was lost too often."""
     span = SPAN * look.knobs.window_arrivals
-    said = f"{look.name(key)}: k was lost {n_lost} times within {count(span)} arrivals"
+    sentence = f"{look.name(key)}: k was lost {n_lost} times within {count(span)} arrivals"
     return look.decision(
         THRASH,
         "switched",
         "times that k was lost",
         (n_lost, ">=", least),
-        f"{said}; it is not used for {count(wait)} arrivals",
+        f"{sentence}; it is not used for {count(wait)} arrivals",
         key,
         n_lost,
         {"n_lost": n_lost, "least": least, "span": span, "wait": wait, "cost_unit": BYTES},
@@ -168,13 +168,13 @@ def thrash_decision(look: Look, key: str, n_lost: int, least: int, wait: int) ->
 def budget_decision(look: Look, key: str, lost: float, results: float, wait: int) -> Decision:
     """A constraint waits because results beyond the budget were lost."""
     share, budget = lost / results if results else 1.0, look.knobs.loss_budget
-    said = f"{percent(share)} of the results so far may be lost, {percent(budget)} are allowed"
+    sentence = f"{percent(share)} of the results so far may be lost, {percent(budget)} are allowed"
     return look.decision(
         BUDGET,
         "switched",
         "share of results lost",
         (share, ">", budget),
-        f"{said}; {look.name(key)} is not used for {count(wait)} arrivals",
+        f"{sentence}; {look.name(key)} is not used for {count(wait)} arrivals",
         key,
         round(results),
         {"lost": lost, "results": results, "budget": budget, "wait": wait, "cost_unit": BYTES},
@@ -223,17 +223,17 @@ def changed_decision(look: Look, choice: Choice, key: str, wait: int) -> Decisio
     """A constraint is taken up, or dropped for ``wait`` arrivals."""
     is_new, held = key in choice.after, choice.held
     (saved, cost), plain = choice.margin(key), choice.problem.costs[key]
-    said = f"{look.name(key)} is {'taken up' if is_new else 'dropped'}: it saves "
-    said += f"{size(saved)} and costs {size(plain)}"
+    sentence = f"{look.name(key)} is {'taken up' if is_new else 'dropped'}: it saves "
+    sentence += f"{size(saved)} and costs {size(plain)}"
     if wait:
-        said += f"; it is not used for {count(wait)} arrivals"
+        sentence += f"; it is not used for {count(wait)} arrivals"
     gain = saved - plain if is_new else plain - saved
     return look.decision(
         CHOICE,
         "switched",
         SAVING,
         (saved, ">" if is_new else "<=", cost),
-        said,
+        sentence,
         key,
         look.arrival,
         _choice_detail(look, choice) | {"wait": wait},
@@ -255,8 +255,8 @@ def kept_decision(look: Look, choice: Choice, resting: Mapping[str, int] | None 
     if is_used and saved <= cost:
         verdict = "thin" if key in choice.unsettled else "pinned"
     sides = f"it saves {size(saved)} and costs {size(choice.problem.costs[key])}"
-    said = [f"{look.name(other)} for {count(rest)}" for other, rest in resting.items()]
-    rests = f"; not watched for some arrivals: {', '.join(said)}" if said else ""
+    pauses = [f"{look.name(other)} for {count(rest)}" for other, rest in resting.items()]
+    rests = f"; not watched for some arrivals: {', '.join(pauses)}" if pauses else ""
     then = "dropped" if is_used else "taken up"
     words = f"{look.name(key)} would be {then} if it saved {'less' if is_used else 'more'} than "
     words += f"{size(cost)} ({size(saved)} now)"
@@ -317,13 +317,13 @@ def resumed_decision(look: Look, key: str, until: int) -> Decision:
 def cooldown_decision(look: Look, choice: Choice, key: str, left: int) -> Decision:
     """A constraint would be used if it did not wait. left: arrivals."""
     saved, cost = choice.margin(key)
-    said = f"{look.name(key)} would save {size(saved)}; it was given up, and is not "
+    sentence = f"{look.name(key)} would save {size(saved)}; it was given up, and is not "
     return look.decision(
         CHOICE,
         "cooldown",
         SAVING,
         (saved, ">", cost),
-        f"{said}used for {count(left)} more arrivals",
+        f"{sentence}used for {count(left)} more arrivals",
         key,
         look.arrival,
         _choice_detail(look, choice) | {"left": left},

@@ -97,10 +97,10 @@ class _Making:
         """Make the operators of a tree that are not there yet; the id of the topmost one. clock:
         all streams that its query reads."""
         inputs = tuple(self.made(input, clock, since, why) for input in tree.inputs)
-        said = repr((tree.work, tree.fields, tree.key, inputs))
+        identity = repr((tree.work, tree.fields, tree.key, inputs))
         if not inputs and clock != read_by(tree):
-            said += f" beside {sorted(clock)}"
-        digest = hashlib.sha256(said.encode()).hexdigest()[:_DIGITS]
+            identity += f" beside {sorted(clock)}"
+        digest = hashlib.sha256(identity.encode()).hexdigest()[:_DIGITS]
         id = f"{tree.work.named(len(inputs))}-{digest}-{since}"
         if id not in self.operators:
             self.operators[id] = PlannedOperator(id, tree.work, inputs, tree.fields, tree.fifo)

@@ -46,5 +46,5 @@ class NetworkLogs:
 
     def resume(self, state: UnitState) -> list[Event]:
         """Go on from what is on record, once the cores have taken up theirs."""
-        said = self._logger.resume(state.looks, state.facts.get(LOGS, {}))
-        return said + pilots.resume(self._pilots, state.looks, state.facts.get(PILOTS, {}))
+        events = self._logger.resume(state.looks, state.facts.get(LOGS, {}))
+        return events + pilots.resume(self._pilots, state.looks, state.facts.get(PILOTS, {}))

@@ -67,7 +67,7 @@ def query_times(
     layout: NetworkLayout, report: NetworkReport, waits: Mapping[Streams, Wait]
 ) -> list[Sample]:
     """How far the time of each query is behind, and how long it has waited for a stream."""
-    found: list[Sample] = []
+    recorded: list[Sample] = []
     for query, clock in layout.clocks.items():
         if clock in report.clocks:
             wait = waits.get(clock)
@@ -75,8 +75,8 @@ def query_times(
                 "heartbeat_lag": (_lag(report.clocks[clock]), "ticks"),
                 "waits_s": (0.0 if wait is None else wait.seconds, "s"),
             }
-            found += samples_of(entity_id(layout.unit_id, "query", query), times)
-    return found
+            recorded += samples_of(entity_id(layout.unit_id, "query", query), times)
+    return recorded
 
 
 def _lag(clock: ClockReport) -> int | None:

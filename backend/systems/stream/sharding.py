@@ -42,7 +42,7 @@ def _why(tree: OperatorTree) -> str:
             whole.append(input.work.reads)
         else:
             keyed.append(f"{input.work.reads}.{input.fields[input.key].name}")
-    said = f"Tuples with equal values of {' = '.join(dict.fromkeys(keyed))} go to one shard"
+    sentence = f"Tuples with equal values of {' = '.join(dict.fromkeys(keyed))} go to one shard"
     if whole:
-        said += f"; every shard has all of {', '.join(dict.fromkeys(whole))}"
-    return f"{said}."
+        sentence += f"; every shard has all of {', '.join(dict.fromkeys(whole))}"
+    return f"{sentence}."

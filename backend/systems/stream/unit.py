@@ -111,23 +111,23 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             return self._recorded([self._adopt(batch, "the queries the run begins with"), *learned])
         evidence = state.plan.evidence
         _check_fixed(evidence["shards"], evidence.get("join_trees", "mjoin"), self._knobs)
-        known, said = evidence["registered"], list[Any]()
+        known, instructions = evidence["registered"], list[Any]()
         for name, query in self._queries.items():
             since, meaning = known.get(name, (batch, ""))
             if meaning == query.meaning:
                 self._queries[name] = query._replace(since=since)
             else:
-                said.append(query.begins)
+                instructions.append(query.begins)
         self.layout, self._claims = self._laid_out(self._queries, self._knobs)
         self._version, self._evaluations.seq = state.plan.version, state.n_decisions
         self._lay_out_cores()
-        said += self._restore(state)
+        instructions += self._restore(state)
         refills = not state.facts or any(core.refills for core in self.cores)
-        said += [REFILLED] if refills else []
+        instructions += [REFILLED] if refills else []
         if self._graph().digest == state.facts.get("drawn", state.plan.hash):
-            return self._recorded(said)
+            return self._recorded(instructions)
         reason = "the queries are others" if state.facts else "what had been learnt is gone"
-        return self._recorded([*said, self._adopt(batch, reason)])
+        return self._recorded([*instructions, self._adopt(batch, reason)])
 
     def _restore(self, state: UnitState) -> list[Event]:
         """Take up what was known when the last batch was over."""
@@ -249,8 +249,8 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         return tapped(self.layout, entity)
 
     def entities(self, paused: Mapping[str, ContinuousQuery]) -> Sequence[Entity]:
-        told = {clock: wait._replace(seconds=0) for clock, wait in self._waits.told.items()}
-        key = (self._version, self._knobs, self._capacities, told, *paused)
+        waits = {clock: wait._replace(seconds=0) for clock, wait in self._waits.reported.items()}
+        key = (self._version, self._knobs, self._capacities, waits, *paused)
         if self._shown is None or self._shown[0] != key:
             self._shown = (key, self._entities(paused))
         return self._shown[1]
@@ -352,7 +352,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         entities = layout.entities("Operator network", self._capacities, facts)
         entities += [entity for core in self.cores for entity in core.entities()]
         for query in self._queries.values():
-            wait = self._waits.told.get(layout.clocks[query.query.name])
+            wait = self._waits.reported.get(layout.clocks[query.query.name])
             entities.append(layout.query(query.query, query.since, wait))
         return [*entities, *(query_entity(id, query, "paused") for query in paused.values())]
 

@@ -34,10 +34,10 @@ class _Ahead(NamedTuple):
 
 @dataclass
 class Waits:
-    """What waits, by the streams that queries read. told: what people know of."""
+    """What waits, by the streams that queries read. reported: what people know of."""
 
     waits: dict[Streams, Wait] = field(default_factory=dict)
-    told: dict[Streams, Wait] = field(default_factory=dict)
+    reported: dict[Streams, Wait] = field(default_factory=dict)
     _ahead: dict[Streams, deque[_Ahead]] = field(default_factory=dict)
 
     def ran(
@@ -62,7 +62,7 @@ class Waits:
                 streams = tuple(sorted(report.slowest))
                 self.waits[clock] = Wait(streams, since.batch, (ms - since.ms) / 1e3)
         long = {clock: wait for clock, wait in self.waits.items() if wait.seconds >= TOLD_S}
-        before, self.told = self.told, long
+        before, self.reported = self.reported, long
         began = [_began(long[c], _names(c, queries)) for c in long.keys() - before.keys()]
         ended = [_ended(before[c], _names(c, queries)) for c in before.keys() - long.keys()]
         return [*began, *ended]

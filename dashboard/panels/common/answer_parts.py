@@ -39,14 +39,14 @@ def draw_answer(view: AnswerView, intervals: Sequence[str] = ()) -> list[Compone
 def _relation(view: RelationView, intervals: Sequence[str]) -> Component:
     size = "an unknown number of" if view.size is None else show(view.size, "int")
     head = f"The relation at this moment: {size} tuple{'' if view.size == 1 else 's'}"
-    said = "" if view.whole else _what_is_missing(view)
+    missing = "" if view.whole else _what_is_missing(view)
     kept = told_columns(view.columns, intervals)
     numbers = {k for k, _ in kept if all(_is_number(row[k]) for row, _ in view.rows)}
     columns = [*_named(view.columns, kept, numbers), TableColumn("count", "int")]
     rows: list[list[CellData]] = [[*_cells(row, kept, numbers), n] for row, n in view.rows]
     parts: list[Any] = [html.H3(head)]
-    if said:
-        parts.append(html.P(said, className="pw-dim"))
+    if missing:
+        parts.append(html.P(missing, className="pw-dim"))
     if rows:
         caption = "All of it" if view.whole else "Rows known to be in it"
         parts.append(RowTable(caption, columns, rows, className="pw-tuples pw-relation"))
@@ -68,8 +68,8 @@ def draw_tuples(
     """The last tuples, newest first; elements of an answer with sign and timestamp. intervals: as
     above; tick_us: where ticks are times."""
     if not view.rows:
-        said = "Only the newest changes of a query are stored, and all of them are later."
-        return html.P(said, className="pw-dim")
+        reason = "Only the newest changes of a query are stored, and all of them are later."
+        return html.P(reason, className="pw-dim")
     kept = told_columns(view.columns, intervals)
     numbers = {k for k, number in enumerate(view.numeric) if number}
     cells = [_cells(row, kept, numbers) for row in view.rows]
@@ -138,13 +138,13 @@ def _estimate(value: str | None, low: str | None, high: str | None) -> CellData:
     if value is None:
         return _text(value)
     number = float(value)
-    told = f"{number:.5g}" if "." in value else value
+    rounded = f"{number:.5g}" if "." in value else value
     if low is None or high is None:
-        return {"text": f"≈ {told}", "sort": number, "title": "too few tuples for an interval"}
+        return {"text": f"≈ {rounded}", "sort": number, "title": "too few tuples for an interval"}
     if float(low) == float(high):
         return {"text": value, "sort": number, "title": "exact"}
     ends = f"[{float(low):.4g}, {float(high):.4g}]"
-    return {"text": f"≈ {told} {ends}", "sort": number, "title": "with its 95 % interval"}
+    return {"text": f"≈ {rounded} {ends}", "sort": number, "title": "with its 95 % interval"}
 
 
 def _text(cell: str | None) -> CellData:

@@ -38,7 +38,7 @@ class BranchView(NamedTuple):
     """Two futures of the batch ``at``. knobs: of the unit; knob, value: tried.
 
     estimated: names of knobs whose rule can be decided again from the record. ghost: what does
-    that; found: what it made of the evaluations from there on, None before something was tried.
+    that; decided: what it made of the evaluations from there on, None before something was tried.
     made: branches of the run that were computed. line: what computes one from a terminal;
     has_engine: one that is at work can be asked.
     """
@@ -50,7 +50,7 @@ class BranchView(NamedTuple):
     value: Any
     pair: str
     ghost: Ghost | None
-    found: Any
+    decided: Any
     made: list[tuple[Run, BranchOf]]
     line: str
     has_engine: bool
@@ -122,10 +122,10 @@ def draw(view: BranchView, sheet: Sheet) -> Drawing:
     """The form, and both futures."""
     asks = view.has_engine and not sheet.read_only
     form = html.Div([BranchForm(view, sheet.context.run_id, asks), *_made(view, sheet.context)])
-    if view.ghost is None or view.found is None:
+    if view.ghost is None or view.decided is None:
         return Drawing([form, html.P(_why_none(view), className="pw-dim")])
     tried = f"{words_of(view.knob.name)} = {value_words(view.value, view.knob.unit)}"
-    drawn = view.ghost.drawn(view.found, tried, sheet)
+    drawn = view.ghost.drawn(view.decided, tried, sheet)
     return drawn._replace(body=[form, *drawn.body])
 
 

@@ -62,8 +62,8 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> LogsShown | No
         return None
     both = [name for name in logs[0] if name in logs[1]]
     if not both:
-        one, other = (", ".join(own) or "nothing" for own in logs)
-        return LogsShown(None, f"A logged {one}; B logged {other}: no log is of both.")
+        logged_a, logged_b = (", ".join(own) or "nothing" for own in logs)
+        return LogsShown(None, f"A logged {logged_a}; B logged {logged_b}: no log is of both.")
     name = subject_shown(asked.log, both)
     shown = LogsShown(None, "", name, tuple(both), before_log(asked))
     a, b = _read(reader, asked.a, *logs[0][name]), _read(reader, asked.b, *logs[1][name])

@@ -54,10 +54,10 @@ def draw_card(card: DecisionCard, context: Context) -> Component:
 
 
 def _head(card: DecisionCard, context: Context) -> Component:
-    said = f"after batch {card.batch}"
+    moment = f"after batch {card.batch}"
     if card.verdict == "switched":
-        said += f", in force from batch {card.batch + 1}"
-    at = jump(context, said, at=card.batch, title="show this moment everywhere")
+        moment += f", in force from batch {card.batch + 1}"
+    at = jump(context, moment, at=card.batch, title="show this moment everywhere")
     words = [
         html.H2(f"Decision {card.seq}", className="pw-dcard-title"),
         html.Span(

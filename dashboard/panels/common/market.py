@@ -166,10 +166,10 @@ def _sent(record: MarketRecord, context: Context) -> dict[str, Any]:
     }
 
 
-def _shown(one: MemoryBid | NoBid, context: Context) -> dict[str, Any]:
-    kind = _kind(one) if isinstance(one, NoBid) else _word(one.role)
-    words = {"role": kind, "jump": jump_to(context, "/plan", node=one.entity)}
-    return {**one._asdict(), **words}
+def _shown(bid: MemoryBid | NoBid, context: Context) -> dict[str, Any]:
+    kind = _kind(bid) if isinstance(bid, NoBid) else _word(bid.role)
+    words = {"role": kind, "jump": jump_to(context, "/plan", node=bid.entity)}
+    return {**bid._asdict(), **words}
 
 
 def _kind(other: NoBid) -> str:

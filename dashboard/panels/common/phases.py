@@ -30,7 +30,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> PhasesView | N
     """The last batches up to the moment."""
     run, at = context.run_id, context.batch
     batches = reader.batches(run, until=at, limit=N_BATCHES)
-    numbers = [one.id for one in batches if one.id is not None]
+    numbers = [batch.id for batch in batches if batch.id is not None]
     if not numbers:
         return None
     first, last = numbers[0], numbers[-1]
@@ -83,15 +83,15 @@ def _table(view: PhasesView, context: Context) -> Component:
     rows: list[list[CellData]] = [
         [
             {
-                "text": show(one.batch, "int"),
-                "sort": one.batch,
-                "jump": jump_to(context, "/monitor", at=one.batch),
+                "text": show(batch.batch, "int"),
+                "sort": batch.batch,
+                "jump": jump_to(context, "/monitor", at=batch.batch),
             },
-            one.total,
-            *one.ms,
-            one.tuples,
+            batch.total,
+            *batch.ms,
+            batch.tuples,
         ]
-        for one in view.slowest
+        for batch in view.slowest
     ]
     return RowTable("The slowest batches", _COLUMNS, rows)
 

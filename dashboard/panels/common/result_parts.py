@@ -75,8 +75,8 @@ def draw_query(
     """The chosen query: its text, what can be done with it, its answer and its last tuples.
     tick_us: where ticks are times."""
     if row is None or tuples is None or answer is None:
-        said = "No such query at this moment. See the list."
-        return panel("Last tuples", empty("No query", said))
+        hint = "No such query at this moment. See the list."
+        return panel("Last tuples", empty("No query", hint))
     body = [
         html.Pre(
             row.text, className="pw-cql", tabIndex=0, role="region", **attrs(aria_label="Its text")
@@ -151,8 +151,8 @@ def draw_requests(view: ResultsView, reason: str) -> Component:
         disabled=bool(reason),
         title=reason or "Asks the engine to register it",
     )
-    said = html.Span(reason, id="pw-query-said", className="pw-dim", role="status")
-    head = html.Div([button, said], className="pw-query-send")
+    answer = html.Span(reason, id="pw-query-said", className="pw-dim", role="status")
+    head = html.Div([button, answer], className="pw-query-send")
     items = [html.Li(_request(request)) for request in view.requests[:SHOWN_REQUESTS]]
     more = html.Ul(items, className="pw-requests", **attrs(aria_label="Last requests"))
     return html.Div([head, more if items else html.Div()])
@@ -167,8 +167,8 @@ def draw_misfits(view: ResultsView) -> Component:
         return html.P(words, className="pw-dim")
     groups = grouped(view.misfits)
     rows: list[list[CellData]] = [
-        [one.batch, one.stream, _where(one), one.n, {"text": one.raw, "code": True}, one.error]
-        for one in groups
+        [row.batch, row.stream, _where(row), row.n, {"text": row.raw, "code": True}, row.error]
+        for row in groups
     ]
     columns = [
         TableColumn("Batch", "int", "", "the newest"),
@@ -178,7 +178,7 @@ def draw_misfits(view: ResultsView) -> Component:
         *_MISFIT_COLUMNS,
     ]
     hidden = {1} if len(view.streams) < 2 else set()
-    hidden |= set() if any(one.file for one in groups) else {2}
+    hidden |= set() if any(row.file for row in groups) else {2}
     shown = [place for place in range(len(columns)) if place not in hidden]
     words = f"The last {len(view.misfits)} of {count}, by file and reason"
     return RowTable(words, [columns[n] for n in shown], [[row[n] for n in shown] for row in rows])

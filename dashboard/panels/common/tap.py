@@ -70,8 +70,8 @@ def draw(view: TapView, sheet: Sheet) -> Drawing:
 def _untapped(view: TapView, sheet: Sheet, asks: bool) -> list[Any]:
     """Why there is nothing to see, and where there is something."""
     if asks:
-        said = html.P("Tapped from the next batch on.", className="pw-dim", role="status")
-        return [said]
+        hint = html.P("Tapped from the next batch on.", className="pw-dim", role="status")
+        return [hint]
     words: list[Any] = [f"Not tapped in batch {show(view.batch, 'int')}."]
     if view.nearest is not None:
         batch = f"batch {show(view.nearest, 'int')}"
@@ -138,11 +138,11 @@ def _way(view: TapView, context: Context) -> Component:
 
 def _step(step: FollowedStep, context: Context) -> Component:
     sign, mark, words = _FATES[step.fate]
-    said: list[Any] = [html.B(sign), " ", jump(context, step.name, node=step.entity), f": {words}"]
+    parts: list[Any] = [html.B(sign), " ", jump(context, step.name, node=step.entity), f": {words}"]
     if step.why:
-        said.append(f" ({step.why})" if step.fate == "held" else f": {step.why}")
+        parts.append(f" ({step.why})" if step.fate == "held" else f": {step.why}")
     rows = [html.Li(_element(step.columns, row)) for row in step.rows]
-    return html.Li([*said, *([html.Ul(rows)] if rows else [])], className=f"pw-tap-{mark}")
+    return html.Li([*parts, *([html.Ul(rows)] if rows else [])], className=f"pw-tap-{mark}")
 
 
 def _element(columns: Sequence[str], row: Sequence[Any]) -> str:

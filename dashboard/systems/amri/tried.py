@@ -92,8 +92,8 @@ def draw(view: TriedState, sheet: Sheet) -> Drawing:
     row for a window."""
     tried, words = view.tried, index_words(view.tried, view.state.attributes)
     work = html.Span(f" Work: {WORK}.", className="pw-dim")
-    said = html.P([_sentence(view, words), work], className="pw-tried-words")
-    body = html.Div([said, _bars(view)], className="pw-tried")
+    sentence = html.P([_sentence(view, words), work], className="pw-tried-words")
+    body = html.Div([sentence, _bars(view)], className="pw-tried")
     first, last = tried.windows[0].first, tried.windows[-1].last
     n = show(tried.requests, "si")
     return Drawing(

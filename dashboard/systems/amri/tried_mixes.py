@@ -71,18 +71,18 @@ def retuned(
     in force, or the first candidate if they are none. costs: by window, of the candidates."""
     first = (candidates == windows[0].window.bits).all(axis=1).argmax()
     at, since, n_requests = int(first), np.zeros(len(candidates)), 0
-    found = Retuned([], [], 0)
+    tuned = Retuned([], [], 0)
     for recorded, own in zip(windows, costs, strict=True):
         window = recorded.window
-        found.bits.append(tuple(candidates[at].tolist()))
-        found.costs.append(float(own[at]))
+        tuned.bits.append(tuple(candidates[at].tolist()))
+        tuned.costs.append(float(own[at]))
         since, n_requests = since + own, n_requests + window.counts.requests
         if n_requests < every:
             continue
         best = cheapest(since, candidates)
         if best != at and since[best] < (1 - min_gain) * since[at]:
             hashed = int(np.count_nonzero(candidates[[at, best]]))
-            found.costs[-1] += window.n_tuples * (hashed + 2)
-            at, found = best, found._replace(n_changes=found.n_changes + 1)
+            tuned.costs[-1] += window.n_tuples * (hashed + 2)
+            at, tuned = best, tuned._replace(n_changes=tuned.n_changes + 1)
         since, n_requests = np.zeros(len(candidates)), 0
-    return found
+    return tuned

@@ -57,7 +57,7 @@ def build_curves(
     windows: list[WindowShed], curves: Mapping[str, StoredMatrix], knob: Knob | None
 ) -> MemoryCurves | None:
     """None before a window has a curve. curves: the newest by window."""
-    own = [_curve(one, curves[one.id], knob) for one in windows if one.id in curves]
+    own = [_curve(window, curves[window.id], knob) for window in windows if window.id in curves]
     return MemoryCurves(tuple(own), knob) if own else None
 
 
@@ -91,7 +91,7 @@ def _points(stored: StoredMatrix) -> tuple[MemoryPoint, ...]:
     for row, gone in zip(matrix.values, going, strict=True):
         own = dict(zip(matrix.columns, row, strict=True))
         tuples, limit, n_bytes, accuracy, at_once = (own[name] for name in CURVE_COLUMNS)
-        most = tuple((str(value), int(n)) for value, n in sorted(gone, key=lambda one: -one[1]))
+        most = tuple((str(value), int(n)) for value, n in sorted(gone, key=lambda pair: -pair[1]))
         now = at_once if known(at_once) else None
         points.append(MemoryPoint(limit, tuples, n_bytes, accuracy, now, most))
     return tuple(points)

@@ -119,7 +119,7 @@ def build_caches(
                 sum(bid.entries or 0.0 for bid in bids if bid.state == "used"),
             )
         )
-    return sorted(joins, key=lambda one: (-len(one.bids), one.name))
+    return sorted(joins, key=lambda view: (-len(view.bids), view.name))
 
 
 def _average(course: Sequence[float], now: float | None) -> float | None:
@@ -128,8 +128,8 @@ def _average(course: Sequence[float], now: float | None) -> float | None:
 
 def _saving(plain: Sequence[float], cached: Sequence[float]) -> SavedShare | None:
     """Of costs of the same batches; None without two of them."""
-    found = saved(cached, plain, last_batches(min(len(plain), len(cached))))
-    return found if found is not None and found.low is not None else None
+    saving = saved(cached, plain, last_batches(min(len(plain), len(cached))))
+    return saving if saving is not None and saving.low is not None else None
 
 
 def cost_unit(knobs: Mapping[str, Knob]) -> str:

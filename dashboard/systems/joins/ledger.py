@@ -50,8 +50,8 @@ def draw(joins: list[CachingView], sheet: Sheet) -> Drawing:
 def _note(joins: list[CachingView]) -> list[Any]:
     words: list[Any] = []
     for join in joins:
-        said, tone = join.verdict
-        words += [badge(f"{join.name}: {said}" if len(joins) > 1 else said, tone), " "]
+        verdict, tone = join.verdict
+        words += [badge(f"{join.name}: {verdict}" if len(joins) > 1 else verdict, tone), " "]
     return [*words, "by the estimates of each batch"]
 
 

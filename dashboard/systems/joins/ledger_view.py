@@ -65,14 +65,14 @@ class CachingView(NamedTuple):
 def caching_words(spent: float, plain: float) -> tuple[str, str]:
     """What totals come to, and its tone: ('saved 62 % of the cost without caches since the run
     began', 'ok'); ('', 'quiet') where nothing was to spend."""
-    found = saved([spent], [plain], WHOLE)
-    if found is None:
+    saving = saved([spent], [plain], WHOLE)
+    if saving is None:
         return "", "quiet"
-    tone, share = _TONES[found.effect], percent(abs(found.share))
-    if found.effect == "nothing":
-        return f"neither saved nor lost {found.stretch}", tone
-    verb = "saved" if found.effect == "saved" else "lost"
-    return f"{verb} {share} of the cost without caches {found.stretch}", tone
+    tone, share = _TONES[saving.effect], percent(abs(saving.share))
+    if saving.effect == "nothing":
+        return f"neither saved nor lost {saving.stretch}", tone
+    verb = "saved" if saving.effect == "saved" else "lost"
+    return f"{verb} {share} of the cost without caches {saving.stretch}", tone
 
 
 def caching_verdict(series: Mapping[str, SeriesData]) -> str:

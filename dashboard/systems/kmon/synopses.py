@@ -138,8 +138,8 @@ def _bracketed(
         className="pw-ks-axis",
         **attrs(aria_hidden=True),
     )
-    said = html.Span(words, className="pw-ks-words")
-    return html.Li([html.Span(name, className="pw-ks-name"), bracket, said], **attrs(data_k=k))
+    text = html.Span(words, className="pw-ks-words")
+    return html.Li([html.Span(name, className="pw-ks-name"), bracket, text], **attrs(data_k=k))
 
 
 def _legend() -> Component:

@@ -36,7 +36,7 @@ def compared(knobs: Mapping[str, object]) -> list[float]:
     orders = JoinTuning(orders=((1, 2), (0, 2), (1, 0)))
     lanes: dict[str, JoinLane] = {"": FixedLane(work, arrivals.widths, orders), "eddy": eddy}
     took = join_turns(lanes, arrivals, 2000)["eddy"]
-    assert sum(one.found.n for one in took) > 40
+    assert sum(one.answered.n for one in took) > 40
     return [one.operations.scans / one.operations.n_arrivals for one in took]
 
 

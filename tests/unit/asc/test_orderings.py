@@ -43,7 +43,7 @@ def test_every_ordering_orders_every_construct(ordering: Ordering) -> None:
     kinds = {"hybrid": "hybrid", "ticket": "ticket"}
     assert found.shape.kind == kinds.get(ordering, "early drop")
     assert found.shape.order[: len(found.cover_prefix)] == found.cover_prefix
-    assert (found.found is not None) == (ordering in ("best", "worst"))
+    assert (found.search is not None) == (ordering in ("best", "worst"))
     by_period = propose(ordering, l12(), [regions] * 3, MODEL, RULES)
     assert by_period.shape == found.shape
 

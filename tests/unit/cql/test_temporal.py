@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from lark import Token
 
 from backend.cql import CqlError
 from backend.cql.logical import Coalesce, Project, Select, Window, WithValidTimes, walk
@@ -116,6 +117,14 @@ def test_what_is_refused_is_told_with_its_place(text: str, place: str, sentence:
     assert text[error.column - 1 :].startswith(place)
 
 
+AT = Token("NUMBER", "1")
+
+
+def span(type_name: str, over: int = 1) -> ColumnSpan:
+    start, end = (ColumnReference(AT, "", name, type_name) for name in ("valid_from", "valid_to"))
+    return ColumnSpan(AT, start, end, over=over)
+
+
 @pytest.mark.parametrize(
     ("type_name", "number", "written"),
     [
@@ -129,13 +138,11 @@ def test_what_is_refused_is_told_with_its_place(text: str, place: str, sentence:
 def test_a_length_of_columns_is_written_in_its_largest_unit(
     type_name: str, number: int, written: str
 ) -> None:
-    ends = [ColumnReference(0, "", name, type_name) for name in ("valid_from", "valid_to")]
-    compared = Compare(0, ">=", ColumnSpan(0, *ends), Literal(0, number))
+    compared = Compare(AT, ">=", span(type_name), Literal(AT, number))
     assert format_expression(compared) == f"valid_to - valid_from >= {written}"
 
 
 def test_a_cast_of_columns_says_its_unit() -> None:
-    ends = [ColumnReference(0, "", name, "timestamp") for name in ("valid_from", "valid_to")]
-    span = ColumnSpan(0, *ends, times=1, over=60_000_000)
+    compared = Compare(AT, ">", span("timestamp", 60_000_000), Literal(AT, 6))
     written = "Cast(valid_to - valid_from As Interval Minute) > 6"
-    assert format_expression(Compare(0, ">", span, Literal(0, 6))) == written
+    assert format_expression(compared) == written

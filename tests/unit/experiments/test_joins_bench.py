@@ -48,7 +48,7 @@ def test_all_plans_and_trees_find_the_same_in_every_stretch() -> None:
     lanes["tree"] = TreeLane(work, arrivals.widths, (0, (1, 2)))
     took = join_turns(lanes, arrivals, 1_000)
     assert {len(of) for of in took.values()} == {3}
-    assert all(of[-1].found.n > 1_000 for of in took.values())
+    assert all(of[-1].answered.n > 1_000 for of in took.values())
 
 
 def test_a_lane_that_finds_something_else_stops_the_bench() -> None:

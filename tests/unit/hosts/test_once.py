@@ -20,16 +20,16 @@ NO_LOOP = "with --once a stream ends with its last tuple, whatever at_end says"
 
 
 def test_a_rate_is_kept_where_it_was_asked_for() -> None:
-    assert taken_once({}, frozenset(), streams(None)).said == ()
-    assert taken_once({}, frozenset(), streams(0.0)).said == ()
+    assert taken_once({}, frozenset(), streams(None)).warnings == ()
+    assert taken_once({}, frozenset(), streams(0.0)).warnings == ()
     found = taken_once({"mu": 0.2}, frozenset({"mu"}), streams(200.0))
-    assert (found.keeps_rate, found.said) == (False, (NO_RATE,))
+    assert (found.keeps_rate, found.warnings) == (False, (NO_RATE,))
     found = taken_once({"rate": 100}, frozenset({"rate"}), streams(200.0))
-    assert (found.keeps_rate, found.said) == (True, ())
+    assert (found.keeps_rate, found.warnings) == (True, ())
     found = taken_once({"source:S/rate": 9}, frozenset({"source:S/rate"}), streams(None))
-    assert (found.keeps_rate, found.said) == (True, ())
+    assert (found.keeps_rate, found.warnings) == (True, ())
     found = taken_once({"at_end": "loop", "rate": 5}, frozenset(), streams(None))
-    assert found.said == (NO_RATE, NO_LOOP)
+    assert found.warnings == (NO_RATE, NO_LOOP)
 
 
 def test_knobs_without_an_occasion_are_told_of_at_the_end() -> None:
@@ -45,7 +45,7 @@ def test_streams_that_spark_reads_wait_for_no_rate() -> None:
     both = [*streams(None), *streams(None, "kafka")]
     found = taken_once({"rate": 100}, frozenset({"rate"}), both)
     assert not found.keeps_rate
-    assert found.said == (NO_RATE.replace("--set rate=… keeps one", "Spark reads S"),)
+    assert found.warnings == (NO_RATE.replace("--set rate=… keeps one", "Spark reads S"),)
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,11 @@ def test_a_wait_is_told_once_with_its_stream_and_when_it_is_over() -> None:
     (told,) = waits.ran(2, 12_000.0, clocks(0, 20, "B"), QUERIES)
     assert (told.kind, told.title, told.severity) == ("input", "queries wait for B", "warning")
     assert told.detail.startswith("both, join: since batch 0, for 12 s")
-    assert waits.told == {BOTH: Wait(("B",), 0, 12.0)}
+    assert waits.reported == {BOTH: Wait(("B",), 0, 12.0)}
     assert not waits.ran(3, 13_000.0, clocks(0, 21, "B"), QUERIES)
     (over,) = waits.ran(4, 14_000.0, clocks(21, 30, "A"), QUERIES)
     assert (over.title, over.detail) == ("queries wait no more for B", "both, join")
-    assert not waits.told
+    assert not waits.reported
 
 
 def test_a_stream_that_speaks_but_lags_is_waited_for_as_long_as_it_is_behind() -> None:

@@ -151,7 +151,7 @@ class Launch:
             return True
         streams = (self._streams[name] for name in self._inputs)
         once = taken_once(self.workload.knobs, self.settings.asked, streams)
-        for sentence in once.said:
+        for sentence in once.warnings:
             log.warning("%s", sentence)
         return once.keeps_rate
 

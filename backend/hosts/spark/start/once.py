@@ -13,10 +13,10 @@ from backend.workloads.spec import StreamSpec
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """keeps_rate: streams come at their rates. said: of knobs that do not act, in sentences."""
+    """keeps_rate: streams come at their rates. warnings: of knobs that do not act, in sentences."""
 
     keeps_rate: bool
-    said: tuple[str, ...]
+    warnings: tuple[str, ...]
 
 
 def taken_once(
@@ -24,16 +24,16 @@ def taken_once(
 ) -> Once:
     """What a workload's knobs come to. asked: those given for this start: a rate is kept when it
     was asked for, and Spark reads no stream itself, which would wait for the end of the others."""
-    read, said = tuple(streams), []
+    read, warnings = tuple(streams), []
     theirs = [stream.name for stream in read if not is_replayed(stream)]
     keeps_rate = not theirs and any(_name(key) == RATE.name for key in asked)
     rates = [stream.rate for stream in read]
     if not keeps_rate and (any(rates) or any(_turned(knobs, RATE))):
         why = f"Spark reads {theirs[0]}" if theirs else "--set rate=… keeps one"
-        said.append(f"with --once tuples come as fast as they can, at no rate ({why})")
+        warnings.append(f"with --once tuples come as fast as they can, at no rate ({why})")
     if any(value != AT_END.default for value in _turned(knobs, AT_END)):
-        said.append("with --once a stream ends with its last tuple, whatever at_end says")
-    return Once(keeps_rate, tuple(said))
+        warnings.append("with --once a stream ends with its last tuple, whatever at_end says")
+    return Once(keeps_rate, tuple(warnings))
 
 
 def nothing_decided(asked: frozenset[str], n_decisions: int, n_tuples: int) -> str | None:

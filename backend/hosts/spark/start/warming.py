@@ -84,7 +84,7 @@ def _small_job() -> HostJob:
     """Of the system that selections without functions go to."""
     schema = Schema.parse("a int, x double")
     both = (Comparison("a", "<", 1), Comparison("x", "<", 1.5))
-    queries = tuple(ContinuousQuery(one.attribute, "S", "", one) for one in both)
+    queries = tuple(ContinuousQuery(where.attribute, "S", "", where) for where in both)
     system = place(queries[0], SYSTEMS).system
     job = UnitJob("u", ("S",), {"S": schema}, queries)
     unit = system.unit(job, KnobSettings.defaults(system.knobs))

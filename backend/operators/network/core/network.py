@@ -211,14 +211,14 @@ _FIRST_TAKEN: Final = 1024
 
 @dataclass
 class _Running:
-    """An operator with its queues. told: up to where it has told all there is to tell. most:
-    elements that it takes at once; fewer where a join comes to more than a block."""
+    """An operator with its queues. heartbeat_out: up to where it has told all there is to tell.
+    most: elements that it takes at once; fewer where a join comes to more than a block."""
 
     place: int
     operator: NetworkOperator
     inputs: Sequence[Queue]
     exit: _Exit
-    told: int = NEVER
+    heartbeat_out: int = NEVER
     n_in: int = 0
     busy_ns: int = 0
     n_runs: int = 0
@@ -241,7 +241,7 @@ class _Running:
         heartbeat = self.heartbeat
         head = min([queue.head for queue in self.inputs])
         is_due = head < heartbeat + (len(self.inputs) == 1)
-        if not is_due and heartbeat <= self.told:
+        if not is_due and heartbeat <= self.heartbeat_out:
             return None
         return Ready(self.place, min(heartbeat, head))
 
@@ -253,11 +253,11 @@ class _Running:
         else:
             until = self._until(heartbeat, min(self.most, block_tuples))
             blocks = [queue.take_until(until) for queue in self.inputs]
-        self.told = min(heartbeat, *(queue.head for queue in self.inputs))
+        self.heartbeat_out = min(heartbeat, *(queue.head for queue in self.inputs))
         started = time.perf_counter_ns()
-        results = self.operator.run(blocks, self.told)
+        results = self.operator.run(blocks, self.heartbeat_out)
         self.busy_ns += time.perf_counter_ns() - started
-        self.exit.put(results, self.told)
+        self.exit.put(results, self.heartbeat_out)
         n_taken = sum(map(len, blocks))
         self.n_in += n_taken
         self.n_runs += 1

@@ -75,6 +75,6 @@ def _read(operand: Column64, wanted: str, strings: Strings) -> Column64:
 def _written(operand: Column64, given: str, strings: Strings) -> Column64:
     """Each value once."""
     numbers, which = np.unique(operand.values, return_inverse=True)
-    told = texts(arrow_column(Column64(numbers), given, strings))
-    codes, _ = strings.encode(pc.cast(told, pa.string()))
+    written = texts(arrow_column(Column64(numbers), given, strings))
+    codes, _ = strings.encode(pc.cast(written, pa.string()))
     return column(codes[which], operand.valid)

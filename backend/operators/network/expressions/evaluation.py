@@ -301,5 +301,5 @@ def _answer(function: CallEvaluator, values: tuple[Any, ...]) -> int:
         return -1
 
 
-def _truth_of(said: Any) -> int:
-    return int(said) if isinstance(said, bool | np.bool_) else -1
+def _truth_of(returned: Any) -> int:
+    return int(returned) if isinstance(returned, bool | np.bool_) else -1

@@ -38,20 +38,20 @@ class NotedScopes:
         self._regions.drop(f"of {name}")
 
     @property
-    def said(self) -> dict[str, str]:
+    def notes(self) -> dict[str, str]:
         """Name -> what is said of it."""
         note = self._regions.array(_NOTE, "uint8", 2)
         facts: dict[str, str] = json.loads(note.tobytes()) if note.any() else {}
         return facts
 
-    def say(self, said: Mapping[str, str]) -> None:
+    def say(self, notes: Mapping[str, str]) -> None:
         """Note the scopes there are; those that are not among them are forgotten."""
-        before = self.said
-        if before == said:
+        before = self.notes
+        if before == notes:
             return
-        for name in before.keys() - said.keys():
+        for name in before.keys() - notes.keys():
             self.drop(name)
-        text = json.dumps(said).encode()
+        text = json.dumps(notes).encode()
         self._regions.drop(_NOTE)
         self._regions.array(_NOTE, "uint8", len(text))[:] = np.frombuffer(text, np.uint8)
 
@@ -135,14 +135,14 @@ class JoinCaches:
         scopes = NotedScopes(regions)
         self.caches = tuple(self._made(scopes, spec) for spec in specs)
         scopes.say({spec.id: _written(spec) for spec in specs})
-        self.found: Ints = np.zeros((len(specs), kernel.REUSE + REUSE_BINS), np.int64)
+        self.tallies: Ints = np.zeros((len(specs), kernel.REUSE + REUSE_BINS), np.int64)
 
     def _made(self, scopes: NotedScopes, spec: CacheSpec) -> CacheArrays:
         begin = len(self._lists)
         key = begin + len(spec.windows)
         self._lists += [*spec.windows, *spec.key]
         places = (begin, key), (key, len(self._lists))
-        before = json.loads(scopes.said.get(spec.id, "null"))
+        before = json.loads(scopes.notes.get(spec.id, "null"))
         now = json.loads(_written(spec))
         new = CacheArrays(scopes.scope(spec.id), spec, spec.n_bytes, spec.ways, *places)
         if before is None or before == now:
@@ -180,7 +180,7 @@ class JoinCaches:
 
     def counts(self) -> dict[str, CacheCounts]:
         """By id what was counted since they were made."""
-        pairs = zip(self.caches, self.found, strict=True)
+        pairs = zip(self.caches, self.tallies, strict=True)
         return {cache.spec.id: cache.counts(counted) for cache, counted in pairs}
 
 

@@ -98,7 +98,7 @@ class TunedJoin:
             at.inputs, self._join.keys, at.indexes, self._join.steps, progress,
             own.points, own.pipelines, self._lists, own.bindings, own.walks, own.drops, own.paths,
             caches, self._shadows.take_up(), *self._scratch, counts, self._operations, numbers,
-            self._due, self._caches.found, self._shadows.sums, self._observed, self._n_observed,
+            self._due, self._caches.tallies, self._shadows.sums, self._observed, self._n_observed,
         )  # fmt: skip
         return tuned_kernel.probe_tuned(addressed(arrays), *elements, begin, out, element_of)
 
@@ -143,15 +143,15 @@ class _Shadows:
         self.sums = np.zeros((len(self.looked_up), 5), np.int64)
         self._scopes = NotedScopes(regions)
         n_bits = max(1, tuning.bitmap_alpha * tuning.block_probes * RUN_BLOCKS)
-        said = {
+        notes = {
             _name(spec, segment): f"{spec.key} {n_bits} {tuning.block_probes}"
             for spec, segment in self.looked_up
         }
-        before = self._scopes.said
-        for name in said:
-            if before.get(name, said[name]) != said[name]:
+        before = self._scopes.notes
+        for name in notes:
+            if before.get(name, notes[name]) != notes[name]:
                 self._scopes.drop(name)
-        self._scopes.say(said)
+        self._scopes.say(notes)
         self._rows = np.zeros((len(self.looked_up), cache_kernel.N_CACHE), np.int64)
         self._rows[:, cache_kernel.N_CELLS] = n_bits
         self._rows[:, cache_kernel.MOST] = max(1, tuning.block_probes)

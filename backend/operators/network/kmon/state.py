@@ -104,11 +104,11 @@ class JoinState:
         """Those there are; begun anew where the window or the estimator is another."""
         first = fresh(len(self._shape.ids), tuning)
         made = [int(tuning.window), int(tuning.estimator == "literal")]
-        said = self._regions.array("estimated by", "int64", 2)
+        noted = self._regions.array("estimated by", "int64", 2)
         scope = self._regions.scope("estimates")
-        if said.tolist() != made:
+        if noted.tolist() != made:
             scope.drop()
-            said[:] = made
+            noted[:] = made
         is_new = not scope.array("begun", "int64", 1)[0]
         arrays = []
         for name, values in zip(Estimates._fields, first, strict=True):

@@ -153,12 +153,12 @@ def _leave(tick: int, sample: KeptSample, out: Ints, done: Ints) -> None:
 
 @inlined
 def _tell(row: int, tick: int, sign: int, sample: KeptSample, out: Ints, done: Ints) -> None:
-    told = done[N_TOLD]
-    out[told, TOLD_TAU], out[told, TOLD_SIGN] = tick, sign
-    out[told, TOLD_PROB] = sample.rows[row, PROB]
+    place = done[N_TOLD]
+    out[place, TOLD_TAU], out[place, TOLD_SIGN] = tick, sign
+    out[place, TOLD_PROB] = sample.rows[row, PROB]
     for word in range(sample.rows.shape[1] - TUPLE):
-        out[told, TOLD_TUPLE + word] = sample.rows[row, TUPLE + word]
-    done[N_TOLD] = told + 1
+        out[place, TOLD_TUPLE + word] = sample.rows[row, TUPLE + word]
+    done[N_TOLD] = place + 1
     sample.facts[EVENT] = tick
 
 

@@ -85,13 +85,13 @@ def taken_up(
 ) -> dict[Streams, ClockState]:
     """The clocks of a job before a batch. One that is new begins where the slowest of its streams
     is that were read before."""
-    found = {}
+    states = {}
     for clock in job.plan.clocks:
         known = [name for name in read_by(job, clock) if name in streams]
         marks = [_watermark(job.streams[name], streams[name]) for name in known]
         now = max(0, min(marks, default=0))
-        found[clock] = before.get(clock, ClockState(now, now > 0))
-    return found
+        states[clock] = before.get(clock, ClockState(now, now > 0))
+    return states
 
 
 def moved(
@@ -135,13 +135,13 @@ def released(spans: Mapping[Streams, ClockSpan], waiting: Mapping[str, Timed]) -
 
 def _apart(slices: Iterable[slice]) -> list[slice]:
     """The same places, each in one slice alone, in their order."""
-    found: list[slice] = []
+    apart: list[slice] = []
     for part in sorted(slices, key=lambda part: (part.start, part.stop)):
-        if found and part.start <= found[-1].stop:
-            found[-1] = slice(found[-1].start, max(found[-1].stop, part.stop))
+        if apart and part.start <= apart[-1].stop:
+            apart[-1] = slice(apart[-1].start, max(apart[-1].stop, part.stop))
         else:
-            found.append(part)
-    return found
+            apart.append(part)
+    return apart
 
 
 def _beginning(

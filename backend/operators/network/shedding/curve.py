@@ -76,8 +76,8 @@ class AccuracyCurve(NamedTuple):
         apart = high.tuples - low.tuples
         share = min(1.0, max(0.0, (tuples - low.tuples) / apart)) if apart else 1.0
 
-        def mixed(one: float, other: float) -> float:
-            return one + share * (other - one)
+        def mixed(below: float, above: float) -> float:
+            return below + share * (above - below)
 
         at_once = None
         if low.at_once is not None and high.at_once is not None:
@@ -108,9 +108,9 @@ class AccuracyCurve(NamedTuple):
         return tuple((point.tuples, own) for point, own in zip(self.points, most, strict=True))
 
 
-def _slope(one: tuple[float, float], other: tuple[float, float]) -> float:
-    run = other[0] - one[0]
-    return (other[1] - one[1]) / run if run > 0 else 0.0
+def _slope(left: tuple[float, float], right: tuple[float, float]) -> float:
+    run = right[0] - left[0]
+    return (right[1] - left[1]) / run if run > 0 else 0.0
 
 
 class SampledWindow(NamedTuple):

@@ -74,7 +74,7 @@ class ShedLooks:
         self.race: tuple[Raced, ...] = ()
         if self._facts[_BYTES]:
             curve, raced = json.loads(self._text[: self._facts[_BYTES]].tobytes())
-            self.curve, self.race = read_curve(curve), tuple(Raced(*one) for one in raced)
+            self.curve, self.race = read_curve(curve), tuple(Raced(*row) for row in raced)
 
     def look(self, state: ShedState, table: KeyTable, n_arrived: int) -> None:
         """Make both anew at once where options are others, or it sheds now and did not, or is

@@ -114,17 +114,19 @@ class ShedProfile:
             audit_bytes=sum(profile.audit_bytes for profile in every),
             expected=kept / n_expected if n_expected else 1.0,
             n_expected=n_expected,
-            measured=_merged([one.measured for one in every if one.measured is not None]),
+            measured=_merged([shard.measured for shard in every if shard.measured is not None]),
             is_whole=all(profile.is_whole for profile in every),
             receipts=sampled_receipts([each for profile in every for each in profile.receipts]),
             groups=bounded([group for profile in every for group in profile.groups]),
-            curve=merged((one.curve, one.n_expected) for one in every if one.curve is not None),
-            race=merged_races([(one.race, one.n_expected) for one in every]),
+            curve=merged(
+                (shard.curve, shard.n_expected) for shard in every if shard.curve is not None
+            ),
+            race=merged_races([(shard.race, shard.n_expected) for shard in every]),
             inclusion=min(
-                (one.inclusion for one in every if one.inclusion is not None), default=None
+                (shard.inclusion for shard in every if shard.inclusion is not None), default=None
             ),
             whole_from=max(
-                (one.whole_from for one in every if one.whole_from is not None), default=None
+                (shard.whole_from for shard in every if shard.whole_from is not None), default=None
             ),
         )
 

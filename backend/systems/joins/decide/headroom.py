@@ -57,8 +57,8 @@ def _told(candidate: PricedCandidate, shape: JoinShape, settings: JoinSettings) 
         words, near = f"{name} goes if its benefit falls by", _share(cost, benefit)
     else:
         words, near = f"{name} pays if its benefit rises by", _share(benefit, cost)
-    said = f"{words} {significant(missing)} {unit} (now {significant(benefit)})"
-    return Headroom(said, missing, unit, near, name)
+    sentence = f"{words} {significant(missing)} {unit} (now {significant(benefit)})"
+    return Headroom(sentence, missing, unit, near, name)
 
 
 def _share(part: float, whole: float) -> float:

@@ -71,12 +71,12 @@ class JoinModel(NamedTuple):
     def tuples(self, input: int, joined: Collection[int]) -> float:
         """Joined with these inputs, itself among them, what an element of the input makes."""
         inside = set(joined)
-        said = sum(self.log_sizes[j] for j in inside if j != input)
+        log_tuples = sum(self.log_sizes[j] for j in inside if j != input)
         for members, log_selectivity in zip(
             self.shape.classes, self.log_selectivities, strict=True
         ):
-            said += log_selectivity * max(0, len(members & inside) - 1)
-        return math.exp(said)
+            log_tuples += log_selectivity * max(0, len(members & inside) - 1)
+        return math.exp(log_tuples)
 
     def flow(self, input: int, order: Sequence[int]) -> PipelineFlow:
         """The pipeline of an input under an order."""

@@ -107,7 +107,7 @@ def chosen(
 
 
 def better_of(
-    problem: CacheSelection, found: Choice, before: Choice
+    problem: CacheSelection, selected: Choice, before: Choice
 ) -> dict[str, tuple[Segment, ...]]:
     """What is to be used: what was found, or else what there was before without what is not worth
     its memory, where that has as many pinned caches and costs no more."""
@@ -117,7 +117,7 @@ def better_of(
     def rank(choice: Choice) -> tuple[int, float]:
         return len(problem.pinned & choice.keys()), problem.value(choice)
 
-    return kept if rank(kept) >= rank(found) else dict(found)
+    return kept if rank(kept) >= rank(selected) else dict(selected)
 
 
 def _is_worthwhile(problem: CacheSelection, cache: PricedCache) -> bool:

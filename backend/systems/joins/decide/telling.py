@@ -188,8 +188,8 @@ def _tree_explained(look: JoinLook, check: TreeCheck, kept: Sequence[str]) -> st
         return f"no other orders are known to be better than {significant(check.old_cost)} {unit}"
     how = "measured before" if check.is_measured else "predicted"
     which = f"the tree that keeps {', '.join(kept)}" if kept else "other orders"
-    said = f"{which}: {significant(check.new_cost)} {unit} {how}, now {significant(check.old_cost)}"
-    return said if check.verdict == "switched" else f"{said}; {percent(check.gain)} less is needed"
+    text = f"{which}: {significant(check.new_cost)} {unit} {how}, now {significant(check.old_cost)}"
+    return text if check.verdict == "switched" else f"{text}; {percent(check.gain)} less is needed"
 
 
 def _all_pipelines(shape: JoinShape, orders: Orders) -> list[str]:
@@ -248,9 +248,9 @@ def _explained(look: JoinLook, change: CacheChange, old: float, new: float) -> s
     if change.verdict == "kept":
         costs = " against {}".join(numbers(new, old)) + f" {unit}"
         return f"caches kept: those that {look.settings.caching} finds ({using}) cost more, {costs}"
-    said = f"of {count(len(change.caches))} candidates used: {using}"
-    said += f"; {significant(new)} {unit}, without caches {significant(new + saved)}"
-    return said if change.verdict == "switched" else f"{said}; as before"
+    sentence = f"of {count(len(change.caches))} candidates used: {using}"
+    sentence += f"; {significant(new)} {unit}, without caches {significant(new + saved)}"
+    return sentence if change.verdict == "switched" else f"{sentence}; as before"
 
 
 def _cache_detail(
@@ -305,16 +305,16 @@ def _reader_detail(
 def _order_explained(
     look: JoinLook, check: OrderCheck, old: Sequence[str], new: Sequence[str]
 ) -> str:
-    finding, said = check.finding, f"pipeline of {look.shape.names[check.input]}: "
+    finding, sentence = check.finding, f"pipeline of {look.shape.names[check.input]}: "
     own, other = (check.names[x] for x in (finding.own, finding.other))
     passed = (
         f"of {count(finding.n_row)} elements that get so far {other} drops {count(finding.v_other)}"
     )
-    said += f"{passed}, {own} {count(finding.v_own)}"
+    sentence += f"{passed}, {own} {count(finding.v_own)}"
     settings = look.settings
     needed, spell = check.policy.least_window(settings), settings.cooldown_tuples
     kept = why_kept(check.verdict, check.n_window, needed, spell)
-    return f"{said}; {kept or f'order {arrows(old)} becomes {arrows(new)}'}"
+    return f"{sentence}; {kept or f'order {arrows(old)} becomes {arrows(new)}'}"
 
 
 def _names(shape: JoinShape, inputs: Sequence[int]) -> tuple[str, ...]:
