@@ -21,6 +21,7 @@ from dashboard.systems.amri import (
     tried,
     words,
 )
+from dashboard.systems.amri.bits_view import PARTITIONS
 from storage.vocabulary.amri import AS_IN_THE_PAPER
 
 FACE: Final = Face(
@@ -39,7 +40,7 @@ FACE: Final = Face(
     panels=(
         hub.PANEL,
         bits.PANEL,
-        looks_panel("index-looks", bits.PAGE, has_matrix(bits.PARTITIONS)),
+        looks_panel("index-looks", bits.PAGE, has_matrix(PARTITIONS)),
         tried.PANEL,
         lattice.PANEL,
         regret.PANEL,
