@@ -6,7 +6,7 @@ import { byId, on, setAttr, setText } from "./core.js";
 import { currentShell } from "./header.js";
 import { go, moment } from "./moment.js";
 import { batchOf, robustTop } from "./times.js";
-import { viewTimes } from "./view_range.js";
+import { viewTimes, wholeTimes } from "./view_range.js";
 import { isOverTime, markZoom } from "./zoom.js";
 
 const SETTLE_MS = 120;
@@ -46,8 +46,11 @@ function scaleOf(data, axis, span) {
     @param {any} layout is changed */
 export function fitted(data, layout) {
   if (!layout.xaxis) return layout;
-  const span = layout.xaxis.type === "date" ? viewTimes() : null;
+  const isTime = layout.xaxis.type === "date";
+  const span = isTime ? viewTimes() : null;
+  const whole = isTime && !layout.xaxis.autorangeoptions ? wholeTimes() : null;
   if (span) layout.xaxis.range = span.map(iso);
+  if (whole) layout.xaxis.autorangeoptions = { include: whole.map(iso) };
   for (const axis of (layout.meta || {}).values || []) {
     const { type, range } = scaleOf(data, axis, span);
     Object.assign(layout[axis], { type }, range && { range });
@@ -57,14 +60,16 @@ export function fitted(data, layout) {
 
 const same = (a, b) => a.every((end, i) => Math.abs(end - b[i]) <= 1e-3 * Math.abs(b[1] - b[0]));
 
-function rangeOf(xaxis, span) {
+function rangeOf({ layout, _fullLayout: { xaxis } }, span) {
+  const whole = span || layout.xaxis.autorangeoptions ? null : wholeTimes();
+  if (whole) return { "xaxis.autorangeoptions.include": whole.map(iso), "xaxis.autorange": true }; // drawn before it was known
   if (span) return same(xaxis.range.map(asTime), span) ? {} : { "xaxis.range": span.map(iso) };
   return xaxis.autorange === true ? {} : { "xaxis.autorange": true };
 }
 
 function changesOf(gd, span) {
   const full = gd._fullLayout;
-  const wanted = isOverTime(gd) ? rangeOf(full.xaxis, span) : {};
+  const wanted = isOverTime(gd) ? rangeOf(gd, span) : {};
   let cut = 0;
   for (const axis of ((gd.layout || {}).meta || {}).values || []) {
     const scale = scaleOf(gd.data, axis, isOverTime(gd) ? span : null);
@@ -99,6 +104,7 @@ export function fitSoon() {
 
 on("moment", fitSoon);
 on("painting", fitSoon);
+on("shell", fitSoon);
 
 document.addEventListener("click", (event) => {
   const button = event.target instanceof Element && event.target.closest("[data-pw-scale]");

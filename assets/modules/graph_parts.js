@@ -209,9 +209,9 @@ export function graphEdge(edge, source, line, facts, { handlers, thick, level })
   const style = { strokeWidth: width, strokeDasharray: share === 0 || share === null ? "4 4" : null };
   const told = sizesOf(facts.values[edge.queue]);
   const { fill, limit } = queueFill(told, facts, edge.queue);
-  const waiting = told.queue_peak_tuples ? `≤ ${show(told.queue_peak_tuples, "si")} wait` : "";
-  const full = limit && fill > 0.5 ? ` · ${show(fill, "pct")}` : "";
-  const label = typeof share === "number" ? show(share, "pct") : waiting + full;
+  const full = limit && fill > 0.5 ? `${show(fill, "pct")} full` : "wait";
+  const waiting = told.queue_peak_tuples ? [`≤ ${show(told.queue_peak_tuples, "si")}`, full] : []; // no wider than between two cards
+  const label = typeof share === "number" ? [show(share, "pct")] : waiting;
   const above = inLane ? Math.max(15, thick / 2 + 5) : 15;
   const beside = line.upright ? { x: line.x + 25, y: line.y + 4 } : { x: line.x, y: line.y - above };
   const of = ofBatch(facts, source.entity);
@@ -220,7 +220,7 @@ export function graphEdge(edge, source, line, facts, { handlers, thick, level })
     line.path && h("path", { d: line.path, style, markerEnd: inLane || onMap ? null : "url(#pw-arrow)" }),
     onMap && h("path", { d: line.path, className: "pw-edge-catch", onMouseEnter: handlers.onMouseEnter, onMouseLeave: handlers.onMouseLeave }),
     queuePill(edge.queue, line, facts, handlers, level),
-    !onMap && h("text", { className: "pw-edge-share", "data-as-of": of, ...beside, textAnchor: line.upright ? "start" : "middle" }, label),
+    !onMap && h("text", { className: "pw-edge-share", "data-as-of": of, ...beside, textAnchor: line.upright ? "start" : "middle" }, label.map((words, i) => h("tspan", { key: i, x: beside.x, dy: i ? "1em" : `${1 - label.length}em` }, words))),
     !onMap && edge.marks && edgeBracket(edge.marks, line, facts)
   );
 }
@@ -254,7 +254,7 @@ function queuePill(queue, middle, facts, handlers, level) {
   const most = told.queue_peak_tuples === undefined ? "" : `, at most ${show(told.queue_peak_tuples, "int")}${may} waiting at once`;
   const of = ofBatch(facts, queue);
   const waits = onlyWaits(told);
-  const label = `Queue: ${show(size, "int")} tuples ${waits ? "waiting" : "handed on"}${most}${of === undefined ? "" : `, of batch ${show(of, "int")}`}`;
+  const label = `Queue: ${show(size, "int")} ${size === 1 ? "tuple" : "tuples"} ${waits ? "waiting" : "handed on"}${most}${of === undefined ? "" : `, of batch ${show(of, "int")}`}`;
   const onMap = !hasCards(level);
   const at = onMap ? `${middle.x},${middle.y}` : `${middle.x - W / 2},${middle.y - 9}`;
   const properties = { className: `pw-queue${waits ? " pw-queue-waits" : ""}${limit && fill >= NEARLY_FULL ? " pw-queue-full" : ""}`, "data-fill": limit ? fill.toFixed(3) : null, "data-as-of": of, role: "button", tabIndex: 0, "aria-label": label, ...handlers, transform: `translate(${at})`, "data-queue": queue };

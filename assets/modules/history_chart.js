@@ -41,7 +41,7 @@ function scales(points, width, height) {
   const [first, last] = [points[0][0], Math.max(points[0][0] + 1, points[points.length - 1][0])];
   const base = height - EDGE.bottom;
   const x = scale([first, last], [EDGE.left, width - EDGE.right]);
-  const y = high === low ? () => (EDGE.top + base) / 2 : (value) => scale([low, high], [base, EDGE.top])(Math.min(high, value));
+  const y = high === low ? () => base : (value) => scale([low, high], [base, EDGE.top])(Math.min(high, value));
   const batch = scale([EDGE.left, width - EDGE.right], [first, last]);
   return { known, low, least: Math.min(...numbers), high, most, cut, peak, first, last, x, y, batch, base };
 }
@@ -62,7 +62,7 @@ function plot(s, width, height, at, focus, form) {
     h("polyline", { key: "line", className: "pw-line", points: linePoints(s.known, s.x, s.y) }),
     h("text", { key: "first", className: "pw-tick", x: EDGE.left, y: height - 3 }, `batch ${show(s.first, "int")}`),
     h("text", { key: "last", className: "pw-tick", x: width - EDGE.right, y: height - 3, textAnchor: "end" }, show(s.last, "int")),
-    h("text", { key: "high", className: "pw-tick", x: width - EDGE.right + 6, y: EDGE.top + 8 }, show(s.high, form)),
+    s.high !== s.low && h("text", { key: "high", className: "pw-tick", x: width - EDGE.right + 6, y: EDGE.top + 8 }, show(s.high, form)),
     h("text", { key: "low", className: "pw-tick", x: width - EDGE.right + 6, y: base }, show(s.low, form)),
     s.cut > 0 && cutNote(s, width, form),
     cursor !== null && h("line", { key: "at", className: "pw-cursor-line", x1: cursor, x2: cursor, y1: EDGE.top, y2: base }),

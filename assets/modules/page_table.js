@@ -29,7 +29,7 @@ function content(cell, form) {
   else if (text !== null) body.push(text);
   for (const [i, part] of (cell.parts || []).entries()) body.push(h("span", { key: "p" + i, className: part[1] || undefined }, part[0]), " ");
   for (const [i, mark] of (cell.badges || []).entries()) body.push(h("span", { key: "b" + i, className: `pw-badge pw-tone-${mark[1]}` }, mark[0]), " ");
-  if (cell.bar !== undefined) body.push(h("div", { key: "bar", className: "pw-bar", "aria-hidden": true }, h("i", { style: { width: `${100 * cell.bar}%` } })));
+  if (cell.bar !== undefined) body.push(h("div", { key: "bar", className: "pw-bar", "aria-hidden": true }, h("i", { style: { width: `${100 * Math.min(1, cell.bar)}%` } })));
   if (cell.sub) body.push(h("div", { key: "sub", className: "pw-sub" }, cell.sub));
   return body;
 }

@@ -70,6 +70,22 @@ def _si(value: float) -> str:
     return f"{value:z.0f}" if abs(value) >= 99.95 or value == int(value) else f"{value:z.1f}"
 
 
+_SPANS: Final = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"))
+
+
+def unit_for(value: float, unit: str) -> tuple[float, str]:
+    """The unit in which a cost is shown, in units of its own: of µs, (1000, 'ms') from a ms on."""
+    if with_mu(unit) != "µs":
+        return 1.0, unit
+    return next((span for span in _SPANS if abs(value) >= span[0] * 0.9995), _SPANS[-1])
+
+
+def amount(value: float, unit: str) -> str:
+    """A sum of costs with its unit: '4.3k visits', '98.8 ms'."""
+    size, name = unit_for(value, unit)
+    return f"{_si(value / size)} {name}"
+
+
 def clock(time: float | None) -> str:
     """UTC time of day, '14:02:09'."""
     return UNKNOWN if time is None else datetime.fromtimestamp(time, UTC).strftime("%H:%M:%S")

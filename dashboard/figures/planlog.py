@@ -107,7 +107,7 @@ def _axis(name: str, unit: str, middles: Sequence[float]) -> dict[str, Any]:
     words = " · ".join(filter(None, (short(name, _LONGEST_NAME), unit_words)))
     half = (middles[1] - middles[0]) / 2
     return {
-        "title": {"text": f"{words} →", "font": {"size": BODY_PX}},
+        "title": {"text": f"{words} →", "font": {"size": BODY_PX}, "standoff": 10},
         "range": [middles[0] - half, middles[-1] + half],
         "tickformat": ".0%" if unit == "prob" else "",
         "nticks": 8,

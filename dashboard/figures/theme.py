@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+from dashboard.components.formats import THIN
+
 Theme: TypeAlias = Literal["light", "dark"]
 
 FONT: Final = (
@@ -121,6 +123,7 @@ def template(theme: str | None) -> dict[str, Any]:
         "layout": {
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
+            "separators": f".{THIN}",
             "font": {"family": FONT, "size": BODY_PX, "color": colours.text},
             "colorway": [colours.blue, colours.teal, colours.violet, colours.orange],
             "xaxis": axis,

@@ -73,6 +73,13 @@ class Book(Mapping[str, Entity]):
         """What people call an entity; an unknown one has its id only."""
         return self._by_id[entity].name if entity in self._by_id else entity
 
+    def whole_name(self, entity: str) -> str:
+        """What it is called, in full where its name is shortened: what an operator does."""
+        name, text = self.name(entity), ""
+        if name.endswith("…") and entity in self._by_id:
+            text = str(self._by_id[entity].properties.get("text") or "")
+        return text or name
+
     def owner(self, entity: str) -> str:
         """What the first of its operators is called; '' where a part says none, or it is gone."""
         facts = self._by_id[entity].properties if entity in self._by_id else {}

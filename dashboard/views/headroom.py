@@ -16,6 +16,7 @@ from storage.tables.rows import DecisionEntry
 from storage.vocabulary.headroom import Headroom, read
 from storage.vocabulary.planlog import BY_AUTOPILOT, LOOK, SUBJECT
 from storage.vocabulary.records import Decision
+from storage.vocabulary.words import significant
 
 _CHANGED: Final = "It has just changed: the next evaluation says what would change it again"
 #: A lesser gap would be shown as none.
@@ -216,7 +217,10 @@ def _amount(missing: float, unit: str) -> str:
     if is_whole and (not unit or unit.endswith(("elements", "requests"))):
         form = "int"
     words = shown_unit(unit) if unit not in ("prob", "") else ""
-    return f"{show(missing, form)} {words}".strip()
+    text = show(missing, form)
+    if form in ("f2", "f3") and missing and not text.strip("-0."):
+        text = significant(missing)
+    return f"{text} {words}".strip()
 
 
 def _about(decision: Decision) -> str:

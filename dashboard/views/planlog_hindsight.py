@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.components.formats import show, with_mu
+from dashboard.components.formats import amount, show
 from dashboard.views.numbers import Z_95
 from dashboard.views.planlog_importance import usual_moves
 from dashboard.views.planlog_returns import AdaptivityReturn, look_back
@@ -296,11 +296,11 @@ def returned_words(back: Hindsight) -> str:
     """'Adapting returned 14 × what it cost; 71 % of it came from three switches.' No verdict where
     it depends on prices that are guessed, or on what samples leave open."""
     sentence, saved = back.back.sentence(), back.back.saved
-    unit, (low, high) = with_mu(back.unit), back.saved
+    unit, (low, high) = back.unit, back.saved
     guess = f"{show(back.guessed, 'pct')} of the prices are guessed"
     is_guessed = back.least.saved != back.most.saved
     if low <= 0 < high:
-        span = f"{show(-low, 'si')} {unit} less and {show(high, 'si')} {unit} more"
+        span = f"{amount(-low, unit)} less and {amount(high, unit)} more"
         why = guess if is_guessed else "samples do not say it surely enough"
         return (
             f"It cannot be told whether adapting paid: {why}. The best single plan would have cost "
@@ -308,12 +308,10 @@ def returned_words(back: Hindsight) -> str:
         )
     if saved <= 0:
         more = ", and what switching and looking cost" if sentence.ratio is not None else ""
-        words = f"the best single plan would have saved {show(-saved, 'si')} {unit}{more}"
+        words = f"the best single plan would have saved {amount(-saved, unit)}{more}"
         return f"Adapting has not paid: {words}.{_lost_words(back)}"
     if sentence.ratio is None:
-        return (
-            f"Adapting saved {show(saved, 'si')} {unit}, and deciding takes nothing of that kind."
-        )
+        return f"Adapting saved {amount(saved, unit)}, and deciding takes nothing of that kind."
     price = back.back.switching + back.back.deciding
     least, times, most = (_times(each / price) for each in (low, saved, high))
     words = f"Adapting returned {times} × what it cost"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dashboard.components.formats import show, with_mu
+from dashboard.components.formats import show, unit_for
 from dashboard.views.numbers import Z_95
 from dashboard.views.planlog_hindsight import (
     in_moves,
@@ -93,20 +93,22 @@ def _under(looks: Sequence[StoredLook]) -> Iterator[StoredLook]:
 def kept_words(kept: PlanBefore) -> list[str]:
     """'This switch saved 41.2k probes ± 2.1k in batches 90 to 97: …', and how that is known."""
     recorded, without = sum(kept.recorded), sum(kept.kept)
-    saved, unit = without - recorded, with_mu(kept.unit)
-    error, n = show(kept.error, "si"), len(kept.batches)
-    amount = f"{show(abs(saved), 'si')} ± {error} {unit}"
+    size, unit = unit_for(max(recorded, without), kept.unit)
+    saved, n = without - recorded, len(kept.batches)
+    error, amount = show(kept.error / size, "si"), show(abs(saved) / size, "si")
     end = "the next switch" if kept.is_next else "the last look"
     first, last = kept.since + 1, kept.batches[-1]
     which = f"batches {first} to {last}" if first < last else f"batch {last}"
     stretch = f"in {which}, up to {end}"
-    outcome = f"saved {amount}" if saved > 0 else f"cost {amount} more"
+    outcome = f"{'saved' if saved > 0 else 'cost'} {amount} ± {error} {unit}"
     if abs(saved) <= kept.error:
-        outcome = f"may have saved nothing ({show(saved, 'si')} ± {error} {unit})"
+        outcome = f"may have saved nothing ({'−' if saved < 0 else ''}{amount} ± {error} {unit})"
+    elif saved <= 0:
+        outcome += " more"
     looks = f"{n} look{'' if n == 1 else 's'}"
     of = looks if n == kept.n_looks else f"{n} of {kept.n_looks} looks"
     return [
-        f"This switch {outcome} {stretch}: {show(without, 'si')} {unit} without it, "
-        f"{show(recorded, 'si')} with it.",
+        f"This switch {outcome} {stretch}: {show(without / size, 'si')} {unit} without it, "
+        f"{show(recorded / size, 'si')} with it.",
         f"Estimated: {of} priced both plans on sampled {kept.of}s; nothing was replayed.",
     ]

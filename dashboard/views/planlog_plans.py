@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -18,7 +19,7 @@ _LONGEST: Final = 32
 class LoggedPlan(NamedTuple):
     """A plan. place: among those of the log, from 0; versions: of the run that it was in force as,
     none where that is not known; kind, order: as the plan says them; words: for a plan of a part of
-    a unit, which is no version by itself."""
+    a unit, which is no version by itself; alike: shortened, they are those of another plan, too."""
 
     digest: str
     place: int
@@ -26,18 +27,17 @@ class LoggedPlan(NamedTuple):
     kind: str
     order: tuple[str, ...]
     words: str = ""
+    alike: bool = False
 
     @property
     def name(self) -> str:
         """'plan 3', after the version it was first in force as; 'plan b → a', shortened, of a plan
-        that is no version; four digits where nothing else is known."""
+        that is no version; four digits where nothing else is known or tells it from others."""
         if self.versions:
             return f"plan {self.versions[0]}"
         if self.words.startswith("no "):
             return self.words
-        is_long = len(self.words) > _LONGEST
-        words = f"{self.words[: _LONGEST - 1]}…" if is_long else self.words
-        return f"plan {words or self.digest[:4]}"
+        return f"plan {(not self.alike and _shortened(self.words)) or self.digest[:4]}"
 
     @property
     def text(self) -> str:
@@ -47,7 +47,11 @@ class LoggedPlan(NamedTuple):
     @property
     def label(self) -> str:
         """'plan 3: a → b'; the text alone where the name says nothing else."""
-        return self.words or f"{self.name}: {self.text}"
+        return self.words if self.words and not self.alike else f"{self.name}: {self.text}"
+
+
+def _shortened(words: str) -> str:
+    return f"{words[: _LONGEST - 1]}…" if len(words) > _LONGEST else words
 
 
 class PlanShare(NamedTuple):
@@ -94,9 +98,17 @@ def _name_parts(looks: Sequence[StoredLook]) -> dict[str, LoggedPlan]:
     """Plans that say themselves what they are."""
     forms = {digest: form for look in looks for digest, form in look.forms.items()}
     ran = dict.fromkeys(look.record[name] for look in looks for name in ("plan", "chosen"))
+    words = {digest: form_words(forms[digest]) for digest in ran}
+    often = Counter(map(_shortened, words.values()))
     return {
         digest: LoggedPlan(
-            digest, place, (), forms[digest][0], tuple(forms[digest][1]), form_words(forms[digest])
+            digest=digest,
+            place=place,
+            versions=(),
+            kind=forms[digest][0],
+            order=tuple(forms[digest][1]),
+            words=words[digest],
+            alike=often[_shortened(words[digest])] > 1,
         )
         for place, digest in enumerate(ran)
     }

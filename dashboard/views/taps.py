@@ -11,7 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from dashboard.views.book import Book
 from dashboard.views.results import cell_text
+from dashboard.views.ticks import tick_length_us
 from storage.reader import Reader
 from storage.vocabulary.graph import NO_OPERATORS
 from storage.vocabulary.records import PlanVersion
@@ -57,8 +59,8 @@ class ArrivedRows(NamedTuple):
 
 class TapView(NamedTuple):
     """An edge at a batch. nearest: the batch nearest to it that was tapped; sample: of that batch
-    itself, None where it was not. is_timed: its elements have timestamps. followed: place of a row,
-    and what became of it."""
+    itself, None where it was not. is_timed: its elements have timestamps; tick_us: where these are
+    times. followed: place of a row, and what became of it."""
 
     node: str
     title: str
@@ -66,6 +68,7 @@ class TapView(NamedTuple):
     nearest: int | None
     sample: TapSample | None
     is_timed: bool
+    tick_us: float | None = None
     followed: int | None = None
     steps: tuple[FollowedStep, ...] = ()
 
@@ -127,9 +130,15 @@ def build_tap(
         nearest=nearest,
         sample=sample,
         is_timed=is_timed,
+        tick_us=_tick_us(reader, run, batch, place.plan.unit_id),
         followed=followed,
         steps=steps,
     )
+
+
+def _tick_us(reader: Reader, run: str, batch: int, unit: str) -> float | None:
+    inputs = [stored.input for stored in reader.inputs(run)]
+    return tick_length_us(Book(reader.entities(run, batch)), unit, inputs)
 
 
 def follow(

@@ -16,6 +16,7 @@ from dashboard.components.formats import show
 from dashboard.views.decisions import MIN_SAMPLES, TUPLES, cost_unit, followed
 from dashboard.views.events import names
 from storage.tables.rows import DecisionEntry
+from storage.vocabulary.planlog import SURE_SAVING
 from storage.vocabulary.records import PlanVersion
 
 #: A plan returned to within so many lambdas counts as a loop.
@@ -155,16 +156,22 @@ def _loop(
     changes = [flip.change for flip in flips]
     waits = [flip.waited for flip in flips[1:]]
     costs = [flip.cost for flip in flips if flip.why != _LASTS]
+    is_piloted = any(_is_look(decisions.get(flip.decision or 0)) for flip in flips)
     return FlipLoop(
         flips=flips,
         since=flips[0].time,
         until=flips[-1].time,
         route=" → ".join([_brought(steps, first - 1, first), *(flip.first for flip in flips)]),
         mu=_largest(changes),
-        cooldown=_largest(waits),
+        cooldown=None if is_piloted else _largest(waits),
         cost=None if None in costs or not costs else sum(cost for cost in costs if cost),
         unit=_unit(flips, decisions),
     )
+
+
+def _is_look(entry: DecisionEntry | None) -> bool:
+    """Whether the autopilot decided, which has neither a mu nor a cool-down."""
+    return entry is not None and entry.decision.metric == SURE_SAVING
 
 
 def _unit(flips: Sequence[Flip], decisions: Mapping[int, DecisionEntry]) -> str:
@@ -190,7 +197,7 @@ def _flip(
     plan = steps[place].plan
     entry = None if plan.decision is None else decisions.get(plan.decision)
     decision = entry.decision if entry else None
-    compared = decision is not None and decision.relation in _CHANGES
+    compared = decision is not None and not _is_look(entry) and decision.relation in _CHANGES
     lasted = _between(steps[place], steps[place + 1]) if place + 1 < len(steps) else None
     cost, n, why = _cost(entry, lasted)
     return Flip(

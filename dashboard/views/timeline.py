@@ -119,7 +119,7 @@ class Spec(NamedTuple):
 
 PANELS: Final = (
     Spec("dropping", "Tuple dropping ratio d", "d", "share of tuples", "f3", "dropping_ratio"),
-    Spec("visits", "Visits per tuple", "visits", "constructs or filters", "f2", "visits_per_tuple"),
+    Spec("visits", "Visits per tuple", "visits", "operators", "f2", "visits_per_tuple"),
     Spec("rate", "Throughput", "throughput", "tuples/s", "si", "tuples_per_s"),
     Spec("batch", "Batch time", "batch time", "ms", "ms", "batch_ms"),
 )

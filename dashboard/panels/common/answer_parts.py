@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Sequence
 from typing import Any, Final
 
@@ -40,8 +41,9 @@ def _relation(view: RelationView, intervals: Sequence[str]) -> Component:
     head = f"The relation at this moment: {size} tuple{'' if view.size == 1 else 's'}"
     missing = "" if view.whole else _what_is_missing(view)
     kept = told_columns(view.columns, intervals)
-    columns = [*(TableColumn(view.columns[k]) for k, _ in kept), TableColumn("count", "int")]
-    rows: list[list[CellData]] = [[*_cells(row, kept, ()), n] for row, n in view.rows]
+    numbers = {k for k, _ in kept if all(_is_number(row[k]) for row, _ in view.rows)}
+    columns = [*_named(view.columns, kept, numbers), TableColumn("count", "int")]
+    rows: list[list[CellData]] = [[*_cells(row, kept, numbers), n] for row, n in view.rows]
     parts: list[Any] = [html.H3(head)]
     if missing:
         parts.append(html.P(missing, className="pw-dim"))
@@ -70,17 +72,24 @@ def draw_tuples(
         return html.P(reason, className="pw-dim")
     kept = told_columns(view.columns, intervals)
     numbers = {k for k, number in enumerate(view.numeric) if number}
-    named = [TableColumn(view.columns[k], "text" if k in numbers else None) for k, _ in kept]
     cells = [_cells(row, kept, numbers) for row in view.rows]
     rows: list[list[CellData]]
     if view.signs:
-        columns = [TableColumn("Batch", "int"), TableColumn("±"), _tau_column(tick_us), *named]
+        columns = [
+            TableColumn("Batch", "int"),
+            TableColumn("±"),
+            tau_column(tick_us),
+            *_named(view.columns, kept, numbers),
+        ]
         signs = [_PLUS if sign > 0 else _MINUS for sign in view.signs]
-        taus = view.taus if tick_us is None else [_instant(tau, tick_us) for tau in view.taus]
-        heads = zip(view.batches, signs, taus, strict=True)
+        heads = zip(view.batches, signs, [tau_cell(tau, tick_us) for tau in view.taus], strict=True)
         rows = [[*head, *own] for head, own in zip(heads, cells, strict=True)]
     else:
-        columns = [TableColumn("Batch", "int"), *named, TableColumn("Also satisfies")]
+        columns = [
+            TableColumn("Batch", "int"),
+            *_named(view.columns, kept, numbers),
+            TableColumn("Also satisfies"),
+        ]
         both = zip(view.batches, cells, view.also, strict=True)
         rows = [[batch, *own, ", ".join(also)] for batch, own, also in both]
     what = "changes" if view.signs else "tuples"
@@ -88,14 +97,30 @@ def draw_tuples(
     return RowTable(words, columns, rows, className="pw-tuples")
 
 
-def _tau_column(tick_us: float | None) -> TableColumn:
+def _is_number(cell: str | None) -> bool:
+    try:
+        return cell is None or math.isfinite(float(cell))
+    except ValueError:
+        return False
+
+
+def _named(
+    names: Sequence[str], kept: Sequence[tuple[int, bool]], numbers: Container[int]
+) -> list[TableColumn]:
+    """Columns of an answer, numbers below each other."""
+    return [TableColumn(names[k], "text" if k in numbers else None) for k, _ in kept]
+
+
+def tau_column(tick_us: float | None) -> TableColumn:
+    """Timestamps of elements. tick_us: where ticks are times."""
     if tick_us is None:
         return TableColumn("τ", "int", "", "timestamp, in ticks")
     return TableColumn("τ", "text", "", "timestamp, UTC")
 
 
-def _instant(tau: int, tick_us: float) -> CellData:
-    return {"text": instant(tau, tick_us), "sort": tau}
+def tau_cell(tau: int, tick_us: float | None) -> CellData:
+    """One of them."""
+    return tau if tick_us is None else {"text": instant(tau, tick_us), "sort": tau}
 
 
 def _cells(

@@ -95,7 +95,7 @@ def draw_numbers(view: ComparedView) -> Component:
             {"text": switches[0], "form": "int"},
             {"text": switches[1], "form": "int"},
             "",
-            f"{switches[1] - switches[0]:+d}",
+            f"{switches[1] - switches[0]:+d}".replace("-", "−"),
         ]
     )
     caption = f"A: {view.words[0]} · B: {view.words[1]}"
@@ -157,6 +157,7 @@ def draw_decisions(view: ComparedView, context: Context) -> Component:
     """Rearrangements of both, by place."""
     columns = (
         TableColumn("In"),
+        TableColumn("After", "int", "batches", "from where its stretch begins"),
         TableColumn("Batch", "int"),
         TableColumn("New order"),
         TableColumn("Decision"),
@@ -175,6 +176,7 @@ def draw_decisions(view: ComparedView, context: Context) -> Component:
         words = {"A": "only in A", "B": "only in B"}.get(decision.side, "in both")
         row: list[CellData] = [
             words,
+            decision.batch - side.first,
             decision.batch,
             decision.words,
             {"text": f"#{decision.seq}", "jump": link},

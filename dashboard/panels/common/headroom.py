@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -74,8 +74,10 @@ def build_looks(reader: Reader, context: Context, scope: PanelScope) -> list[Hea
     return [line for own in lines for line in own] or None
 
 
-def looks_panel(name: str, page: str, matrix: str) -> Panel[list[HeadroomLine]]:
-    """What autopilots look for next, on a page of a system whose runs have matrices of a kind."""
+def looks_panel(
+    name: str, page: str, applies: Callable[[RunFacts], bool]
+) -> Panel[list[HeadroomLine]]:
+    """What autopilots look for next, on a page of a system. applies: to runs that it is in."""
     return Panel(
         name=name,
         page=page,
@@ -83,7 +85,7 @@ def looks_panel(name: str, page: str, matrix: str) -> Panel[list[HeadroomLine]]:
         sql=records.LOOKS,
         build=build_looks,
         draw=draw,
-        applies=lambda facts: facts.looked and matrix in facts.matrices,
+        applies=lambda facts: facts.looked and applies(facts),
         news=_NEWS,
         unit=True,
     )

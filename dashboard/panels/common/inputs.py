@@ -62,7 +62,11 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> InputsShown | 
 def draw(parts: InputsShown, sheet: Sheet) -> Drawing:
     """Two tables."""
     rows = [_input(row, sheet) for row in parts.inputs]
-    tables = [RowTable("Inputs", _INPUTS, rows, keys=[row.name for row in parts.inputs])]
+    tables = [
+        RowTable(
+            "Inputs, as of the batch shown", _INPUTS, rows, keys=[row.name for row in parts.inputs]
+        )
+    ]
     if parts.units:
         units = [_unit(row, sheet.context) for row in parts.units]
         tables.append(RowTable("Units", _UNITS, units, keys=[row.id for row in parts.units]))

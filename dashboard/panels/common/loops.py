@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 from dashboard.base.context import Context
 from dashboard.base.face import watching
 from dashboard.components.badges import badge
-from dashboard.components.formats import show
+from dashboard.components.formats import amount, show
 from dashboard.components.rows import WHEN, CellData, RowTable, TableColumn, jump_to, known, when
 from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet
@@ -81,7 +81,7 @@ def _cost_words(loop: FlipLoop) -> str:
     if loop.cost is None:
         return f"{flips}; what they cost together is not known"
     verb = "cost" if loop.cost > 0 else "saved"
-    return f"{flips} that together {verb} {show(abs(loop.cost), 'si')} {loop.unit}"
+    return f"{flips} that together {verb} {amount(abs(loop.cost), loop.unit)}"
 
 
 def advice(loop: FlipLoop) -> str:

@@ -8,7 +8,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.base.context import Context
-from dashboard.components.formats import clock, show, with_mu
+from dashboard.components.formats import amount, clock, show, with_mu
 from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.components.states import empty
@@ -92,7 +92,7 @@ def draw(shown: ReturnShown, sheet: Sheet) -> Drawing:
 def _bars(lines: list[SumLine], back: Hindsight) -> Component:
     spent = next(line.cost for line in lines if line.is_spent) or 1.0
     bars = [
-        LogBar(line.words, line.cost, f"{_sum(line.cost)} {with_mu(back.unit)}", "pw-log-spent")
+        LogBar(line.words, line.cost, amount(line.cost, back.unit), "pw-log-spent")
         if line.is_spent
         else LogBar(line.words, line.cost, _span(line, spent))
         for line in lines
@@ -104,13 +104,6 @@ def _span(line: SumLine, spent: float) -> str:
     """'−6.3 %', or '−11.6 % … +9.6 %' where it depends on prices that are guessed."""
     low, high = (_against(cost / spent - 1) for cost in (line.low, line.high))
     return low if low == high else f"{low} … {high}"
-
-
-def _sum(cost: float) -> str:
-    """Three digits: '3.41M'."""
-    if cost >= 1e6:
-        return f"{cost / 1e6:.2f}M"
-    return f"{cost / 1e3:.1f}k" if cost >= 1e3 else f"{cost:.0f}"
 
 
 def _against(share: float) -> str:
@@ -125,7 +118,7 @@ def _evidence(back: Hindsight) -> str:
     )
     if not back.error:
         return words
-    error = f"{show(back.error, 'si')} {with_mu(back.unit)}"
+    error = amount(back.error, back.unit)
     return f"{words} Plans are priced on samples: what adapting saved is known to ±\u00a0{error}."
 
 

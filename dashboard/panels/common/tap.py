@@ -14,6 +14,7 @@ from dashboard.components.formats import show
 from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable, TableColumn, drawn
 from dashboard.panels import records
+from dashboard.panels.common.answer_parts import tau_cell, tau_column
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.serving.services import Services
 from dashboard.views.results import cell_text
@@ -85,7 +86,7 @@ def _untapped(view: TapView, sheet: Sheet, asks: bool) -> list[Any]:
 
 def _table(view: TapView, sample: TapSample) -> Component:
     number = TableColumn("#", "int", "", "its number among those sampled")
-    stamps = [TableColumn("±"), TableColumn("τ", "int", "", "timestamp, in ticks")]
+    stamps = [TableColumn("±"), tau_column(view.tick_us)]
     columns = stamps if view.is_timed else [number]
     columns += [
         TableColumn(name, "text" if _all_numbers(row[LED + place] for row in sample.rows) else None)
@@ -94,15 +95,16 @@ def _table(view: TapView, sample: TapSample) -> Component:
     often = any(row[2] > 1 for row in sample.rows)
     columns += [TableColumn("times", "int")] * often + [TableColumn("Its way")]
     rows: list[list[CellData]] = []
-    for place, row in enumerate(sample.rows):
+    places = sorted(range(len(sample.rows)), key=lambda place: sample.rows[place][0])
+    for place in places:
+        row = sample.rows[place]
         cells = [cell_text(value) for value in row[LED:]]
         times = [row[2]] * often
-        head: list[CellData] = [_sign(row[1]), row[0]] if view.is_timed else [row[0] + 1]
+        head: list[CellData] = (
+            [_sign(row[1]), tau_cell(row[0], view.tick_us)] if view.is_timed else [row[0] + 1]
+        )
         rows.append([*head, *cells, *times, drawn(_follow(view, place))])
-    marks = [
-        {"className": "pw-tap-followed"} if place == view.followed else {}
-        for place in range(len(rows))
-    ]
+    marks = [{"className": "pw-tap-followed"} if place == view.followed else {} for place in places]
     caption = f"Some of what went through {view.title} in batch {view.batch}"
     return RowTable(caption, columns, rows, attributes=marks, className="pw-tuples pw-tap-rows")
 

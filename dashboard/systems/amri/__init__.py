@@ -8,6 +8,7 @@ from typing import Final
 from dashboard.base.face import Face
 from dashboard.pages.contract import Page
 from dashboard.panels.common.headroom import looks_panel
+from dashboard.panels.contract import has_matrix
 from dashboard.systems.amri import (
     bits,
     changes,
@@ -20,6 +21,7 @@ from dashboard.systems.amri import (
     tried,
     words,
 )
+from dashboard.systems.amri.bits_view import PARTITIONS
 from storage.vocabulary.amri import AS_IN_THE_PAPER
 
 FACE: Final = Face(
@@ -38,7 +40,7 @@ FACE: Final = Face(
     panels=(
         hub.PANEL,
         bits.PANEL,
-        looks_panel("index-looks", bits.PAGE, bits.PARTITIONS),
+        looks_panel("index-looks", bits.PAGE, has_matrix(PARTITIONS)),
         tried.PANEL,
         lattice.PANEL,
         regret.PANEL,

@@ -8,6 +8,7 @@ from typing import Any, Final
 from dashboard.components.plain import Figure, Trace, figure, scatter
 from dashboard.figures.boxes import around, lane_name, stamp, stamps
 from dashboard.figures.theme import FINE_PX, Palette, palette, short, template
+from dashboard.figures.timeline import LEFT_PX, RIGHT_PX
 from dashboard.systems.cals.lanes_view import LanesView, ShedLane, ShedPoint, ShedTurn
 
 ACCURACY_PX: Final = 110
@@ -47,7 +48,7 @@ def draw_lanes(view: LanesView, theme: str | None = None, tupled: bool = False) 
         traces,
         template=template(theme),
         height=lanes_height(view, tupled),
-        margin={"l": 56, "r": 16, "t": 30, "b": 28},
+        margin={"l": LEFT_PX, "r": RIGHT_PX, "t": 30, "b": 28},
         xaxis={"type": "date", "showgrid": True, "anchor": "free", "position": 0, **around(times)},
         annotations=notes,
         shapes=_lines(view.turns, colours),

@@ -25,6 +25,10 @@ export function ticksOf(top) {
     @param {number | null | undefined} k */
 export const kText = (k) => (k === null || k === undefined || !Number.isFinite(k) ? "∞" : String(Math.round(k)).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f"));
 
+/** A number below the axis, short enough to stand beside ∞: 10k.
+    @param {number | null} k */
+export const tickText = (k) => (k !== null && k >= 10_000 ? `${kText(k / 1000)}k` : kText(k));
+
 /** Of the rows of a what-if, the smallest k first and ∞ last, the one that tells of a k: the last that is
     not larger.
     @param {{k: number | null}[]} rows

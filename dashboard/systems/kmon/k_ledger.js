@@ -4,7 +4,7 @@
    turned, or ''). */
 import { components } from "./dash.js";
 import { show } from "./format.js";
-import { kText, placeOf, ticksOf, topOf } from "./k_axis.js";
+import { kText, placeOf, tickText, ticksOf, topOf } from "./k_axis.js";
 import { NameChoice } from "./knob_choice.js";
 import { go } from "./moment.js";
 import { h, useState } from "./react.js";
@@ -48,7 +48,7 @@ function Held({ join }) {
 /* The marks of the axis, and what is drawn on it. */
 function Axis({ top }) {
   const ticks = ticksOf(top);
-  const tick = (k) => h("span", { key: kText(k), style: { left: at(k, top) } }, kText(k));
+  const tick = (k) => h("span", { key: kText(k), style: { left: at(k, top) } }, tickText(k));
   return h("div", { className: "pw-k-axis", "aria-hidden": true }, ticks.map(tick), tick(null));
 }
 

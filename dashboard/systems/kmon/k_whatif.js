@@ -5,7 +5,7 @@
 import { components } from "./dash.js";
 import { byKeys, byPointer } from "./dragged.js";
 import { show } from "./format.js";
-import { keyedK, kText, nearestK, parsedK, placeOf, rowOf, ticksOf, topOf, waitsAt } from "./k_axis.js";
+import { keyedK, kText, nearestK, parsedK, placeOf, rowOf, tickText, ticksOf, topOf, waitsAt } from "./k_axis.js";
 import { answerChip, useTurns } from "./knob_card.js";
 import { send } from "./knob_turns.js";
 import { go } from "./moment.js";
@@ -62,7 +62,7 @@ function Chart({ view, k, change, top }) {
     style: { left: at(k, top) },
     ...byKeys((key) => keyedK(rows, key, k), change),
   };
-  const tick = (number) => h("span", { key: kText(number), style: { left: at(number, top) } }, kText(number));
+  const tick = (number) => h("span", { key: kText(number), style: { left: at(number, top) } }, tickText(number));
   const beside = Math.abs(placeOf(line.used, top) - placeOf(line.estimate, top)) < 10; // no room for both
   const mark = (name, number, words, y) => [h("line", { key: name, className: `pw-k-${name}`, x1: at(number, top), x2: at(number, top), y1: y, y2: FLOOR }), h("text", { key: `${name}-words`, className: "pw-k-mark", x: at(number, top), y: y + 8, dx: placeOf(number, top) > 60 ? -9 : 9, textAnchor: placeOf(number, top) > 60 ? "end" : "start" }, words)];
   return h(

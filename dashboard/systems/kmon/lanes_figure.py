@@ -9,6 +9,7 @@ from typing import Any, Final
 from dashboard.components.plain import Figure, Trace, figure, scatter
 from dashboard.figures.boxes import around, lane_name, stamps
 from dashboard.figures.theme import FINE_PX, Palette, palette, short, template
+from dashboard.figures.timeline import LEFT_PX, RIGHT_PX
 from dashboard.systems.kmon.lanes_view import KLane, KPoint
 
 LANE_PX: Final = 92
@@ -52,7 +53,7 @@ def draw_lanes(lanes: Sequence[KLane], theme: str | None = None) -> Figure:
         traces,
         template=template(theme),
         height=lanes_height(lanes),
-        margin={"l": 56, "r": 16, "t": 30, "b": 28},
+        margin={"l": LEFT_PX, "r": RIGHT_PX, "t": 30, "b": 28},
         xaxis={"type": "date", "showgrid": True, "anchor": "free", "position": 0, **around(times)},
         annotations=notes,
         showlegend=True,

@@ -200,7 +200,7 @@ def _join_held(book: Book, values: Values, join: str, is_one_of_many: bool) -> J
     aside = sum(values.get(id, {}).get("spilled_tuples") or 0.0 for id in synopses)
     title = book.title(join) if is_one_of_many else ""
     numbers = [_number(values[join].get(name)) for name in names]
-    return JoinHeld(join, book.name(join), title, aside, *numbers)
+    return JoinHeld(join, book.whole_name(join), title, aside, *numbers)
 
 
 def dots_of(

@@ -68,7 +68,7 @@ def build_synopses(book: Book, values: Values) -> list[JoinSynopses]:
             if str(entity.properties.get("node", "")) == join
         )
         by_name = tuple(sorted(waits, key=lambda each: each.name))
-        joins.append(JoinSynopses(join, book.name(join), inputs, by_name))
+        joins.append(JoinSynopses(join, book.whole_name(join), inputs, by_name))
     return sorted(joins, key=lambda each: each.name)
 
 

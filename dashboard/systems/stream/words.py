@@ -10,6 +10,8 @@ from dashboard.views.inspector import COST, SPEED
 from dashboard.views.unreplayed import FIXED, PACE, STATE
 
 WORDS: Final[Mapping[str, str]] = {
+    "in_per_s": "Taken in",
+    "out_per_s": "Handed on",
     "scheduler": "Scheduler",
     "queue_capacity": "Room in a queue",
     "state_limit_bytes": "Limit of state",

@@ -58,8 +58,12 @@ def test_the_plan_as_a_whole_comes_before_its_pairs_and_only_the_newest_counts()
 
 
 def test_a_fraction_of_a_burst_is_not_none_of_it() -> None:
-    little = {**TRIGGER, "missing": 0.0048}
-    for unit, words in (("of a burst", "0.005 of a burst"), ("tuples", "0.005 tuples")):
+    for unit, missing, words in (
+        ("of a burst", 0.0048, "0.005 of a burst"),
+        ("tuples", 0.0048, "0.005 tuples"),
+        ("elements/us", 8.75e-5, "8.75 × 10⁻⁵ elements/µs"),
+    ):
+        little = {**TRIGGER, "missing": missing}
         (line,) = build_headroom([entry(9, detail={"headroom": [{**little, "unit": unit}]})], {})
         assert line.missing == words
 

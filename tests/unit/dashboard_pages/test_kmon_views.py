@@ -161,6 +161,13 @@ class TestLedger:
         (join,) = ledger().joins
         assert (join.held, join.plain, join.lost, join.results) == (312, 41_000, 2, None)
 
+    def test_a_join_with_a_shortened_name_is_told_in_full(self) -> None:
+        text = "F → W: hour = seen and F → P: tailnum = tailnum"
+        join = Entity("join", "operator", "F → W: hour…", {"text": text}, role="join")
+        book = Book([join])
+        assert (book.name("join"), book.whole_name("join")) == ("F → W: hour…", text)
+        assert BOOK.whole_name("join") == "B ⋈ C"
+
     def test_losses_are_those_of_all_batches_also_where_points_are_means(self) -> None:
         data = series("c", "k_lost_tuples", [3.0, NAN, 1.5])
         assert total_of(data._replace(n=np.array([1, 1, 4]))) == 9

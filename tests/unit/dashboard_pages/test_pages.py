@@ -13,12 +13,13 @@ import pytest
 
 from dashboard.base import context as contexts
 from dashboard.base.context import Moment
+from dashboard.base.face import faces
 from dashboard.components.rows import jump_to
 from dashboard.pages import DECISIONS, PAGES, PLAN_LOG
 from dashboard.panels import all_panels
 from dashboard.panels.common import timeline
 from dashboard.panels.common.decisions import wanted_decision
-from dashboard.panels.contract import Panel, PanelScope
+from dashboard.panels.contract import Panel, PanelScope, RunFacts
 from dashboard.panels.facts import read_facts
 from dashboard.serving.live import Hub
 from dashboard.serving.services import Services
@@ -81,6 +82,14 @@ def test_pages_with_records_are_in_the_navigation(page: Any, recorded: Services)
     context = contexts.resolve(recorded.reader, Moment(run="r1"))
     has_looks = page is not PLAN_LOG
     assert page.has_records(read_facts(context, recorded.reader)) == has_looks
+
+
+def test_a_system_has_no_page_for_what_the_autopilots_of_others_look_for() -> None:
+    """Its page, with nothing on it, was in the navigation of every run with an autopilot."""
+    facts = RunFacts(roles=frozenset({"operator"}), decided=True, looked=True)
+    pages = [page for face in faces() for page in face.pages]
+    assert pages
+    assert not [page.path for page in pages if page.has_records(facts)]
 
 
 def test_a_past_moment_knows_nothing_of_later_records(recorded: Services) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from dashboard.panels.common import tap
 from dashboard.panels.common.answer_parts import draw_answer, draw_tuples
+from dashboard.panels.contract import Sheet
 from dashboard.systems.cals.shed import shed_words
 from dashboard.views.answers import AnswerView, RelationView, told_columns
 from dashboard.views.results import TuplesView
-from tests.unit.dashboard_pages.test_cals_views import OWN, windows
+from dashboard.views.taps import TapView
+from storage.vocabulary.taps import TapSample
+from tests.unit.dashboard_pages.test_cals_views import OWN, context_of, windows
 
 
 def test_a_sample_is_chosen_by_chance_with_a_probability() -> None:
@@ -50,3 +54,21 @@ def test_timestamps_are_times_where_ticks_are() -> None:
     assert table.rows[0]["cells"][2] == 22_667_578
     table = draw_tuples(view, (), 60e6)
     assert table.rows[0]["cells"][2] == {"text": "2013-02-05 08:58:00", "sort": 22_667_578}
+
+
+def test_a_tapped_edge_is_shown_in_the_order_of_time() -> None:
+    """Each row is followed by its place in the sample, whose order is that of turns."""
+    rows = [[22_667_578, 1, 1, "b"], [22_667_570, 1, 1, "a"]]
+    view = TapView(
+        node="q",
+        title="o → p",
+        batch=3,
+        nearest=3,
+        sample=TapSample("u", "o", 2, ("v",), rows),
+        is_timed=True,
+        tick_us=60e6,
+    )
+    (table,) = tap.draw(view, Sheet(context_of(3))).body.children
+    cells = [row["cells"] for row in table.rows]
+    assert [cell[1]["text"] for cell in cells] == ["2013-02-05 08:50:00", "2013-02-05 08:58:00"]
+    assert [cell[-1]["tree"][1]["data-tap-row"] for cell in cells] == ["1", "0"]

@@ -11,6 +11,7 @@ from dashboard.figures.theme import palette
 from dashboard.panels.common.loops import advice
 from dashboard.views.thrash import FlipLoop, find_loops
 from storage.tables.rows import DecisionEntry
+from storage.vocabulary.planlog import SURE_SAVING
 from storage.vocabulary.records import Decision, DecisionOutcome, PlanVersion
 
 
@@ -74,6 +75,15 @@ def test_costs_and_what_would_have_avoided_it() -> None:
     assert (loop.mu, loop.cooldown) == (0.4, 1000)
     assert [flip.waited for flip in loop.flips] == [None, 1000, 1000]
     assert loop.route == "a → b → a → b"
+
+
+def test_a_loop_of_the_autopilot_has_neither_a_mu_nor_a_cool_down() -> None:
+    """Its sides are a saving and a price, in µs: '8570' was advised as a μ."""
+    entries = [an_entry(20, 8570.0, 3.5, 3.0), an_entry(30, 4000.0, 3.0, 2.9)]
+    looks = [replace(e, decision=replace(e.decision, metric=SURE_SAVING)) for e in entries]
+    loop = loops_of("ab ba ab", 9999, *looks)[0]
+    assert (loop.mu, loop.cooldown, loop.flips[0].change) == (None, None, None)
+    assert advice(loop) == "The record does not show what would have avoided it."
 
 
 def test_own_turns_are_no_loop() -> None:

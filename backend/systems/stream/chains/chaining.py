@@ -180,7 +180,7 @@ class ChainWatch:
             return [lasting._replace(words=words, unit="")]
         gain, least = numbers(100 * comparison.gain, 100 * MIN_GAIN)
         held = numbers(comparison.after, comparison.before)
-        less = f"{gain} %" if comparison.gain > 0 else "no"
+        less = f"{gain} %" if comparison.gain >= 0.0005 else "no"  # of what 5 % are needed
         words = f"other chains would queue {less} less, at least {least} % is needed"
         cost = saving("", comparison.before, comparison.after, MIN_GAIN, "of a burst")
         return [cost._replace(words=f"{words} ({held[0]} against {held[1]})")]
