@@ -20,6 +20,7 @@ from dashboard.systems.amri import (
     tried,
     words,
 )
+from dashboard.systems.amri.bits_view import PARTITIONS
 from storage.vocabulary.amri import AS_IN_THE_PAPER
 
 FACE: Final = Face(
@@ -38,7 +39,7 @@ FACE: Final = Face(
     panels=(
         hub.PANEL,
         bits.PANEL,
-        looks_panel("index-looks", bits.PAGE, bits.PARTITIONS),
+        looks_panel("index-looks", bits.PAGE, PARTITIONS),
         tried.PANEL,
         lattice.PANEL,
         regret.PANEL,
