@@ -218,7 +218,7 @@ def test_the_inspector_of_a_construct() -> None:
 
 
 def test_the_inspector_of_a_step_that_drops_nothing_says_what_reaches_it() -> None:
-    values = {**VALUES, "asc:delay": {"reached_tuples": 46.0}}
+    values = VALUES | {"asc:delay": {"reached_tuples": 46.0}}
     rows = plans.steps(plan(), plans.plan_nodes(plan()), values, ENTITIES)
     view = build_inspector("asc:delay", ENTITIES, values, rows)
     assert "".join(map(str, view.summary)) == "Construct 1 of 2: 46 tuples reach it."
