@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from backend.model.knobs import KnobSettings, KnobSpec
 from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.asc.knobs import AscKnobs
-from dashboard.components.formats import amount, show
+from dashboard.components.formats import show
 from dashboard.views import plan as plans
 from dashboard.views.book import Book
 from dashboard.views.decision_card import order_names
@@ -398,10 +398,3 @@ def test_numbers() -> None:
     assert (known(None), known(float("nan")), known(0.0)) == (False, False, True)
     assert (form_of("prob"), form_of("parsecs")) == ("pct", "f2")
     assert (shown_unit("prob"), shown_unit("tuples")) == ("", "tuples")
-
-
-def test_sums_of_microseconds_are_in_the_largest_unit_that_fits() -> None:
-    assert [amount(us, "us") for us in (12.5, 999, 98_800, -276_000, 3_410_000)] == [
-        "12.5 µs", "999 µs", "98.8 ms", "-276 ms", "3.4 s"
-    ]  # fmt: skip
-    assert [amount(n, "visits") for n in (12.0, 98_800)] == ["12 visits", "98.8k visits"]
