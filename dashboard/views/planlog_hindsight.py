@@ -28,8 +28,8 @@ class Hindsight(NamedTuple):
     that are guessed were the lowest, and the highest. plans: digests of those that ran, by the
     columns of ``back``. firsts: cost of keeping the plan of the first stretch, of the three.
     n_tuples: that ran. known, near: shares of the prices that are on record, and that are those of
-    like conditions, [0, 1]. error: of what was saved, as plans are priced on samples, half of its
-    95 % interval; 0 where no autopilot sampled. unit: of the sums; of: what ran, 'tuple'. batches:
+    like conditions, [0, 1]. error: of what was saved, as plans are priced on samples and in like
+    conditions, half of its 95 % interval. unit: of the sums; of: what ran, 'tuple'. batches:
     of the look that ended each stretch; since: of the first look, Unix s."""
 
     back: AdaptivityReturn
@@ -70,8 +70,8 @@ def look_back_on(looks: Sequence[StoredLook]) -> Hindsight | None:
     if len(plans) < 2:
         return None
     records, is_sampled = [look.record for look in ended], is_piloted(looks[-1].subject)
-    prices = on_record(ended, plans)
-    filled = like_filled(prices, in_moves(records))
+    prices, statistics = on_record(ended, plans), in_moves(records)
+    filled, sources, off = _checked(prices, statistics)
     chosen = [plans.index(record["plan"]) for record in records]
     n_tuples, unit = sum(r["ran"][0] for r in records), records[-1]["schema"]["cost_unit"]
     whole = 1 if "/" in unit else n_tuples  # what is no cost of a tuple is told as a mean
@@ -80,6 +80,8 @@ def look_back_on(looks: Sequence[StoredLook]) -> Hindsight | None:
     deciding = sum(look.record["deciding"] for look in looks)
     back, least, most = (look_back(each / whole, chosen, switching, deciding) for each in costs)
     kept, low, high = (float(each[:, 0].sum() / whole) for each in costs)
+    best = back.single.plans[0]
+    near = off * _summed(costs[0][:, best], sources[:, best])
     return Hindsight(
         back=back,
         least=least,
@@ -90,7 +92,7 @@ def look_back_on(looks: Sequence[StoredLook]) -> Hindsight | None:
         n_tuples=n_tuples,
         known=float(np.isfinite(prices).mean()),
         near=float((np.isfinite(filled) & np.isnan(prices)).mean()),
-        error=Z_95 * math.sqrt(float((missed**2).sum())) / whole if is_sampled else 0.0,
+        error=Z_95 * float(np.linalg.norm((*near, *missed * is_sampled))) / whole,
         unit=unit.partition("/")[0],
         of=counted(unit),
         batches=tuple(look.batch for look in ended),
@@ -188,23 +190,66 @@ def _prices(record: Any) -> dict[str, float]:
 
 def like_filled(
     prices: NDArray[np.float64], statistics: NDArray[np.float64]
-) -> NDArray[np.float64]:
+) -> tuple[NDArray[np.float64], NDArray[np.int_]]:
     """What is not known, from the look with the nearest statistics that priced the plan, if those
-    are LIKE usual moves away at most; NaN where there is none.
+    are LIKE usual moves away at most, NaN where there is none; and which look that was, else -1.
 
     prices: float64[T, P]; statistics: float64[T, n], in usual moves, which differ by the largest of
     their differences.
     """
-    apart = distances(statistics, statistics, np.ones(statistics.shape[1]))
-    filled = prices.copy()
-    for column, own in zip(filled.T, prices.T, strict=True):
+    apart = _apart(statistics)
+    filled, sources = prices.copy(), np.full(prices.shape, -1)
+    for place, own in enumerate(prices.T):
         known, missing = np.flatnonzero(np.isfinite(own)), np.flatnonzero(np.isnan(own))
-        if not len(known):
+        if not (len(known) and len(missing)):
             continue
         away = apart[np.ix_(missing, known)]
-        nearest = own[known[away.argmin(axis=1)]]
-        column[missing] = np.where(away.min(axis=1) <= LIKE, nearest, np.nan)
-    return filled
+        nearest = np.where(away.min(axis=1) <= LIKE, known[away.argmin(axis=1)], -1)
+        sources[missing, place] = nearest
+        filled[missing, place] = np.where(nearest >= 0, own[nearest], np.nan)
+    return filled, sources
+
+
+def _checked(
+    prices: NDArray[np.float64], statistics: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int_], float]:
+    """As of ``like_filled``, and how far such prices are off; none is taken where that is not
+    known."""
+    off = like_error(prices, statistics)
+    if math.isnan(off):
+        return prices, np.full(prices.shape, -1), 0.0
+    filled, sources = like_filled(prices, statistics)
+    return filled, sources, off
+
+
+def like_error(prices: NDArray[np.float64], statistics: NDArray[np.float64]) -> float:
+    """How far a price from like conditions is off, as a share of it: the root of the mean square
+    where the price is known, too, and looks that did not know it lie between. NaN: nothing was
+    known in like conditions at two times.
+
+    prices, statistics: as of ``like_filled``.
+    """
+    apart, off = _apart(statistics), list[float]()
+    for own in prices.T:
+        is_known = np.isfinite(own)
+        spell = np.cumsum(np.diff(is_known, prepend=False))
+        known = np.flatnonzero(is_known)
+        for look in known:
+            other = known[spell[known] != spell[look]]
+            if len(other) and own[look] > 0:
+                nearest = other[apart[look, other].argmin()]
+                off += [own[nearest] / own[look] - 1] if apart[look, nearest] <= LIKE else []
+    return math.sqrt(float(np.mean(np.square(off)))) if off else math.nan
+
+
+def _apart(statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+    return distances(statistics, statistics, np.ones(statistics.shape[1]))
+
+
+def _summed(costs: NDArray[np.float64], sources: NDArray[np.int_]) -> NDArray[np.float64]:
+    """Of each look that prices were taken from, what they come to; nothing where none were."""
+    is_near = sources >= 0
+    return np.bincount(sources[is_near], weights=costs[is_near]).astype(np.float64)
 
 
 def guessed(more: NDArray[np.float64], chosen: Sequence[int]) -> NDArray[np.float64]:

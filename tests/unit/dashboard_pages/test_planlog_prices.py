@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dashboard.views.planlog_hindsight import (
     in_moves,
+    like_error,
     like_filled,
     look_back_on,
     on_record,
@@ -45,7 +46,7 @@ def test_a_price_is_not_taken_from_a_look_at_another_cost() -> None:
     costs = (0.7, *[0.07] * 3, *[0.007] * 3)
     records = [{"schema": schema, "statistics": [0.5, cost]} for cost in costs]
     prices = np.array([[1.0, np.nan], [1.0, 0.2], *([1.0, np.nan] for _ in range(5))])
-    filled = like_filled(prices, in_moves(records))
+    filled, _ = like_filled(prices, in_moves(records))
     assert filled[:, 1] == pytest.approx([np.nan, *[0.2] * 3, *[np.nan] * 3], nan_ok=True)
 
 
@@ -94,3 +95,23 @@ def test_the_return_is_of_what_ran_before_conditions_changed_and_after() -> None
     assert back.back.single.cost == pytest.approx(whole.back.single.cost - 2400)
     assert back.back.sequence.cost == pytest.approx(whole.back.sequence.cost - 1000 + 1600)
     assert back.error == pytest.approx(0)
+
+
+def test_prices_of_like_conditions_are_off_by_what_they_are_off_where_both_are_known() -> None:
+    """In the first plan's two spells alike looks have 2 and 3, 4 and 4; the second's is one."""
+    none = np.nan
+    first, second = [2.0, 4.0, none, 3.0, 4.0, 8.0], [none, 1.0, 2.0, none, none, none]
+    statistics = np.array([[0.0], [9.0], [0.0], [0.0], [9.0], [90.0]])
+    prices = np.array([first, second]).T
+    off = [3 / 2 - 1, 4 / 4 - 1, 2 / 3 - 1, 4 / 4 - 1]
+    assert like_error(prices, statistics) == pytest.approx(np.sqrt(np.mean(np.square(off))))
+    assert np.isnan(like_error(prices[:, 1:], statistics))
+
+
+def test_prices_of_like_conditions_count_as_guessed_where_none_was_seen_to_hold() -> None:
+    """Two spells in the same conditions, each with the price of its own plan only."""
+    looks = [look(n, "west", "ab", "ab", offers=[]) for n in (1, 2, 3)]
+    looks += [look(n, "west", "ba", "ba", offers=[]) for n in (4, 5, 6)]
+    back = look_back_on(looks)
+    assert back is not None
+    assert (back.near, back.guessed) == (0, 0.5)

@@ -216,9 +216,10 @@ def test_what_adapting_saved_lies_between_the_bounds_of_what_is_guessed(seed: in
 def test_prices_come_from_like_conditions_and_else_from_what_is_usual() -> None:
     statistics = np.array([[0.0], [0.1], [0.0], [0.1], [9.0]])
     prices = np.array([[1.0], [np.nan], [3.0], [2.0], [np.nan]])
-    filled = like_filled(prices, statistics)
+    filled, sources = like_filled(prices, statistics)
     assert filled[:4, 0].tolist() == [1, 2, 3, 2]
     assert np.isnan(filled[4, 0])
+    assert sources[:, 0].tolist() == [-1, 3, -1, -1, -1]
     more = np.array([[0.0, 2.0], [0.0, np.nan], [-3.0, 0.0], [np.nan, 0.0]])
     assert guessed(more, [0, 0, 1, 1]).tolist() == [[0, 2], [0, 2], [-3, 0], [0, 0]]
 
