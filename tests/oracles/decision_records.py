@@ -22,8 +22,9 @@ from tests.oracles.shed_records import RULES as SHEDDING
 Sides = tuple[float | None, float | None]
 #: A number that is no part of a name, thousands apart.
 _NUMBER: Final = re.compile(
-    r"(?<![\w.])\d{1,3}(?: \d{3})+|(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.]\d)"
+    r"(?<![\w.])\d{1,3}(?: \d{3})+|(?<![\w.])\d+(?:\.\d+)?(?: × 10[⁻⁰-⁹¹²³]+)?(?![\w.]\d)"
 )
+_RAISED: Final = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 #: A share may be said in per cent, bytes in KiB or MiB.
 _UNITS: Final = (1, 100, 1 / 1024, 1 / 1024**2)
 _HOLDS: Final[Mapping[str, Callable[[float, float], bool]]] = {
@@ -69,7 +70,7 @@ def _said(d: Decision) -> Iterator[str]:
     for name in sorted({*_names([d.old, d.new, d.detail])}, key=len, reverse=True):
         words = words.replace(name, "")
     for text in _NUMBER.findall(words):
-        plain = text.replace(" ", "")
+        plain = text.replace(" × 10", "e").translate(_RAISED).replace(" ", "")
         half = 0.51 * 10 ** -len(plain.partition(".")[2]) if "e" not in plain else 0.0
         value = abs(float(plain))
         is_rounded = "e" in plain or (len(plain) > 3 and "." not in plain)
