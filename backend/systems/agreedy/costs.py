@@ -3,18 +3,16 @@
 The paper takes the mean over the profile tuples' times. Here every evaluation is timed, some tuples
 at a time, and a call takes ``fixed + per_tuple · n``: what it takes for no tuple it takes in any
 order of the filters, so orders are compared by what each tuple adds. The line is the lower quartile
-of the timings: a call that waits for the processor only takes longer. It goes through calls of all
-sizes, wherever the filter has its place of late, and is kept until timings refute it; filters whose
-timings do not tell their costs apart have the same: orders change with costs, not with their noise.
+of the timings: a call that waits for the processor only takes longer. It is kept until timings
+refute it, and filters whose timings do not tell their costs apart have the same: orders change with
+costs, not with their noise.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from copy import deepcopy
-from functools import partial
-from operator import itemgetter
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -23,10 +21,8 @@ from numpy.typing import NDArray
 from backend.adaptive.ordering.ranks import Picoseconds, picoseconds
 from backend.model.filters import CostSample
 
-#: Timings remembered per filter of calls of so many tuples, up to twice as many; for so many more;
-#: and the share of all that is new when its cost is looked at again.
-KEEP: Final = 64
-_LASTING: Final = 4096
+#: Timings remembered per filter, and how many of them are new when its cost is looked at again.
+KEEP: Final = 512
 _NEW_SHARE: Final = 1 / 8
 #: Timings that a cost is tested with, at least; with fewer it is fitted anew.
 FEWEST: Final = 64
@@ -40,7 +36,7 @@ _CHANGED: Final = 4 * REFUTED
 #: Costs per tuple of which one is so many times the other are never one.
 _APART: Final = 2.0
 #: Newest timings of another filter, as it were: a tuple costs more than so many times as much.
-_BROKEN: Final = 4.0
+_BROKEN: Final = 2.0
 #: Assumed until a filter was timed, in microseconds.
 UNKNOWN_US: Final = 1.0
 #: Of a typical timing no less than this share is its tuples': a filter is never free.
@@ -63,45 +59,24 @@ class CallCost(NamedTuple):
 UNKNOWN: Final = CallCost(0.0, UNKNOWN_US)
 
 
+@dataclass
 class _Timings:
     """The last timings of a filter. n_new: since its cost was looked at."""
 
-    def __init__(self) -> None:
-        self.cost = UNKNOWN
-        self.n_timed = self.n_new = 0
-        self._by_size = defaultdict[int, deque[tuple[int, CostSample]]](partial(deque, maxlen=KEEP))
-
-    def add(self, samples: Sequence[CostSample]) -> None:
-        """Those of some tuples."""
-        for number, sample in enumerate(samples, start=self.n_timed):
-            self._by_size[sample.n_tuples.bit_length()].append((number, sample))
-        self.n_timed += len(samples)
-        self.n_new += len(samples)
-
-    @property
-    def samples(self) -> list[CostSample]:
-        """All that are remembered, the oldest first."""
-        of_late = self.n_timed - _LASTING
-        kept = (each for size in self._by_size.values() for each in size if each[0] >= of_late)
-        return [sample for _, sample in sorted(kept, key=itemgetter(0))]
+    samples: deque[CostSample] = field(default_factory=lambda: deque(maxlen=KEEP))
+    cost: CallCost = UNKNOWN
+    n_new: int = 0
 
     @property
     def is_due(self) -> bool:
         """Its cost is to be looked at again."""
-        n_kept = sum(map(len, self._by_size.values()))
-        return self.n_new > 0 and self.n_new >= _NEW_SHARE * n_kept
+        return self.n_new > 0 and self.n_new >= _NEW_SHARE * len(self.samples)
 
-    def look(self, others: Iterable[float]) -> None:
-        """Have the cost of what is remembered. others: costs per tuple of other filters."""
-        samples = self.samples
-        newest = samples[-FEWEST:]
-        if len(newest) < len(samples) and is_other(newest, self.cost):
-            samples, self.n_timed, self.n_new = newest, 0, 0
-            self._by_size.clear()
-            self.add(newest)
-        before = self.cost if self.n_timed - self.n_new >= FEWEST else None
-        self.cost = next_cost(samples, before, self.cost.fixed, others)
-        self.n_new = 0
+    def forget(self) -> None:
+        """Only the newest timings are left where they are of another filter, as it were."""
+        newest = list(self.samples)[-FEWEST:]
+        if len(newest) < len(self.samples) and is_other(newest, self.cost):
+            self.samples = deque(newest, maxlen=KEEP)
 
 
 class CostWindow:
@@ -114,12 +89,16 @@ class CostWindow:
         """Remember timings; those of no tuples are left out."""
         for name, samples in costs.items():
             kept = self._timings.setdefault(name, _Timings())
-            kept.add([sample for sample in samples if sample.n_tuples > 0])
+            new = [sample for sample in samples if sample.n_tuples > 0]
+            kept.samples.extend(new)
+            kept.n_new += len(new)
 
     def carry(self, name: str, other: CostWindow, called: str) -> None:
         """Have what another window knows of a filter that is called otherwise there."""
         if called in other._timings:
-            self._timings[name] = deepcopy(other._timings[called])
+            known = other._timings[called]
+            samples = deque(known.samples, maxlen=KEEP)
+            self._timings[name] = _Timings(samples, known.cost, known.n_new)
 
     def cost(self, name: str) -> CallCost:
         """The estimate; it is looked at again when an eighth of the timings is new."""
@@ -127,13 +106,16 @@ class CostWindow:
         if kept is None:
             return UNKNOWN
         if kept.is_due:
-            kept.look(self._others(name))
+            kept.forget()
+            before = kept.cost if len(kept.samples) - kept.n_new >= FEWEST else None
+            kept.cost = next_cost(kept.samples, before, kept.cost.fixed, self._others(name))
+            kept.n_new = 0
         return kept.cost
 
     def _others(self, name: str) -> list[float]:
         """Costs per tuple of the other filters that are known well."""
         known = (kept for other, kept in self._timings.items() if other != name)
-        return [kept.cost.per_tuple for kept in known if kept.n_timed >= FEWEST]
+        return [kept.cost.per_tuple for kept in known if len(kept.samples) >= FEWEST]
 
     def us(self, name: str) -> float:
         """Microseconds that each tuple adds."""
