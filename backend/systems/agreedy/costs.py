@@ -35,8 +35,9 @@ REFUTED: Final = 16.0
 _CHANGED: Final = 4 * REFUTED
 #: Costs per tuple of which one is so many times the other are never one.
 _APART: Final = 2.0
-#: Newest timings of another filter, as it were: a tuple costs more than so many times as much.
-_BROKEN: Final = 2.0
+#: Share of a typical timing by which a call takes more or less in the newest timings of another
+#: filter, as it were: less may be all of what is left to a filter that is asked few tuples.
+_MOVED: Final = 0.5
 #: Assumed until a filter was timed, in microseconds.
 UNKNOWN_US: Final = 1.0
 #: Of a typical timing no less than this share is its tuples': a filter is never free.
@@ -151,14 +152,11 @@ def next_cost(
 
 
 def is_other(samples: Sequence[CostSample], cost: CallCost) -> bool:
-    """Whether timings refute a cost, and any cost per tuple up to so many times as much or down to
-    so little of it."""
+    """Whether timings refute a cost, and by their own a call of as many tuples takes another time.
+    Where tuples are but a small share of it their cost cannot be told from few timings."""
     n, us = _columns(samples)
-    if evidence(n, us, cost) < REFUTED:
-        return False
-    is_more = _fitted(n, us, cost.fixed).per_tuple > cost.per_tuple
-    bound = cost.per_tuple * (_BROKEN if is_more else 1 / _BROKEN)
-    return evidence(n, us, CallCost(_fixed(bound, n, us), bound)) >= REFUTED
+    moved = abs(_fitted(n, us, cost.fixed).per_tuple - cost.per_tuple) * float(n.mean())
+    return moved >= _MOVED * float(np.median(us)) and evidence(n, us, cost) >= REFUTED
 
 
 def call_cost(samples: Iterable[CostSample], fixed: float = 0.0) -> CallCost:
