@@ -17,6 +17,7 @@ from backend.systems.agreedy.costs import (
     CostWindow,
     call_cost,
     evidence,
+    is_other,
 )
 from tests.oracles import call_costs as oracle
 
@@ -108,6 +109,29 @@ def test_a_filter_that_becomes_slower_is_noticed_at_once() -> None:
         costs.us("f")
     costs.add({"f": [calls.take(1.0, 40) for _ in range(64)]})
     assert costs.us("f") == pytest.approx(1.0, rel=0.25)
+
+
+#: 64 timings of `probe(k, 100)` in a row, on a busy machine: tuples asked, then microseconds.
+_ASKED = (
+    *(1, 1, 2, 2, 3, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 6, 6, 7, 7, 8, 8, 8, 9, 9, 9, 9, 9, 9),
+    *(10, 11, 11, 11, 13, 13, 13, 18, 19, 19, 21, 22, 23, 23, 24, 25, 25, 26, 27, 29, 30, 33, 38),
+    *(40, 41, 43, 43, 43, 45, 46, 47, 48, 50, 57),
+)
+_TOOK = (
+    *(305, 351, 345, 346, 305, 311, 312, 313, 328, 308, 309, 312, 360, 308, 312, 344, 359, 309),
+    *(313, 315, 373, 315, 347, 374, 311, 314, 314, 322, 334, 462, 325, 310, 313, 348, 306, 312),
+    *(597, 333, 309, 373, 341, 315, 311, 339, 323, 315, 371, 363, 363, 315, 372, 311, 313, 327),
+    *(314, 313, 315, 321, 317, 310, 313, 365, 315, 313),
+)
+
+
+def test_few_tuples_a_call_do_not_make_a_filter_another_one() -> None:
+    """They took a tenth of the time at most."""
+    timings = [CostSample(n, float(us)) for n, us in zip(_ASKED, _TOOK, strict=True)]
+    cost = CallCost(308.99, 0.2457)
+    assert not is_other(timings, cost)
+    slower = [CostSample(x.n_tuples, x.us + 15 * x.n_tuples) for x in timings]
+    assert is_other(slower, cost)
 
 
 @given(st.lists(st.tuples(st.integers(1, 500), st.floats(10, 1e3)), min_size=3, max_size=40))

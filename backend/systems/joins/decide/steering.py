@@ -27,13 +27,13 @@ _RECENT: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class PipelineOrders(DropOrders):
-    """Orders in which a pipeline joins. paths: of each logical filter the places that it joins
-    with, its own last: orders of filters that join in the same order are one plan. far: those that
-    nothing joins with, behind. adopting: what putting another in force costs; lost: what caches
-    save that it ends, until they are there anew."""
+    """Orders in which a pipeline joins: orders of filters that join in the same order are one plan.
+    inputs: of the filters; joining: costs by input; adopting: what putting another in force costs;
+    lost: what caches save that it ends, until they are there anew."""
 
-    paths: tuple[tuple[int, ...], ...]
-    far: tuple[str, ...] = ()
+    pipeline: PipelineOrder
+    inputs: tuple[int, ...]
+    joining: Sequence[float]
     adopting: float = 0.0
     lost: Callable[[LogJson], float] = lambda _: 0.0
 
@@ -44,16 +44,19 @@ class PipelineOrders(DropOrders):
 
     @property
     def searched_costs(self) -> tuple[Picoseconds, ...]:
-        return tuple(sum(self.costs[place] for place in path) for path in self.paths)
+        return tuple(self.pipeline.price_of(j, self.joining) for j in self.inputs)
 
     def form(self, order: Sequence[int]) -> LogJson:
-        return ["filters", [*(self.names[place] for place in self._joins(order)), *self.far], []]
+        far = [j for j in self.pipeline.filters if j not in self.inputs]
+        joins = self._joins([*(self.inputs[place] for place in order), *far])
+        return ["filters", [self.pipeline.shape.names[j] for j in joins], []]
 
     def places(self, plan: LogJson) -> list[int]:
-        return self._joins([self.names.index(name) for name in plan[1] if name in self.names])
+        joins = self._joins([self.pipeline.shape.names.index(name) for name in plan[1]])
+        return [self.inputs.index(j) for j in joins if j in self.inputs]
 
-    def _joins(self, order: Sequence[int]) -> list[int]:
-        return [*dict.fromkeys(place for last in order for place in self.paths[last])]
+    def _joins(self, filters: Sequence[int]) -> tuple[int, ...]:
+        return self.pipeline.shape.operators(self.pipeline.input, filters)
 
     def switching(self, old: LogJson, new: LogJson) -> float:
         """In the unit of costs."""
@@ -70,10 +73,8 @@ class JoinPilot(Steering):
         self, pipeline: PipelineOrder, settings: JoinSettings, begins: LogBegins, called: str
     ) -> None:
         names = pipeline.shape.names
-        self._inputs = sorted(pipeline.targets)
+        self._inputs = tuple(sorted(pipeline.targets))
         self._names = tuple(names[j] for j in self._inputs)
-        far = sorted(set(pipeline.filters) - set(pipeline.targets))
-        self._far = tuple(names[j] for j in far)
         subject = f"{called}order of {names[pipeline.input]}{BY_AUTOPILOT}"
         unit = settings.cost_unit.replace(" per ", "/")
         super().__init__(log_schema(self._names, unit, subject), 0, begins)
@@ -141,13 +142,14 @@ class JoinPilot(Steering):
         self, pipeline: PipelineOrder, costs: Sequence[float], settings: JoinSettings
     ) -> PipelineOrders:
         """What is known of the plans. costs: by input, of joining with it."""
-        shape, inputs, place = pipeline.shape, self._inputs, self._inputs.index
+        inputs = self._inputs
         return PipelineOrders(
             schema=self.schema,
             names=self._names,
             costs=tuple(price_of_join(costs[j]) for j in inputs),
-            incumbent=tuple(place(j) for j in pipeline.operators if j in inputs),
+            incumbent=tuple(inputs.index(j) for j in pipeline.operators if j in inputs),
             is_optimal=settings.order_algorithm == "optimal",
-            paths=tuple(tuple(map(place, shape.path(pipeline.input, j))) for j in inputs),
-            far=self._far,
+            pipeline=pipeline,
+            inputs=inputs,
+            joining=costs,
         )
