@@ -25,7 +25,7 @@ from tests.web.joins_run import JoinsRun
 from tests.web.recorded_filters import FilterRecording
 from tests.web.site import RUNNING, Site, served
 from tests.web.stream_run import StreamRun
-from tests.web.truth import Mismatch, mismatches, stepping, watched
+from tests.web.truth import Mismatch, mismatches, read, stepping, watched
 
 pytestmark = pytest.mark.web
 N_MOMENTS = 24
@@ -40,6 +40,9 @@ _UNMARKED = """() => {
   };
   look();
 }"""
+_HEAD = "plan-inspector-head"
+#: Requests for what callbacks draw, whatever follows their path.
+_UPDATES = "**/_dash-update-component*"
 #: What is older and draws a word of its own over what stands there.
 _COVERED = """() => [...document.querySelectorAll("[data-older]")]
   .filter((node) => getComputedStyle(node, "::after").content !== "none").map((node) => node.id)"""
@@ -208,6 +211,35 @@ def test_what_came_before_the_stream_is_drawn_as_well(open_page: OpenPage, tmp_p
         page.context.close()
 
 
+def test_numbers_that_come_late_are_of_the_batch_they_claim(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    """Also where the live path has written newer ones in their place."""
+    store, held, node = tmp_path / "late.db", list[Route](), "input:T"
+    run, step = KINDS["joins"](store)
+    with served(store) as url:
+        for _ in range(6):
+            step()
+        page = opened(open_page, run.run_id, f"&node={node}", url)
+        _agrees(page)
+        page.route(_UPDATES, lambda route: held.append(route))
+        page.mouse.move(5, 5)
+        step()
+        expect(page.locator("#pw-strip-batch")).to_have_text("batch 6")
+        while not any(_HEAD in (route.request.post_data or "") for route in held):
+            page.wait_for_timeout(20)  # sleeps: until the page has asked
+        answers = [(route, route.fetch()) for route in held]
+        step()
+        expect(page.locator("#pw-strip-batch")).to_have_text("batch 7")
+        for route, answer in answers:
+            route.fulfill(response=answer)
+        expect(page.locator(f"#{_HEAD}")).to_have_attribute("data-as-of", "6")
+        late = read(page, node)
+        page.context.close()
+        assert not mismatches([late], opened(open_page, run.run_id, "&at=1", url))
+        run.close()
+
+
 def test_the_header_says_how_old_panels_are_and_nothing_is_covered(
     open_page: OpenPage, site: Site
 ) -> None:
@@ -215,7 +247,7 @@ def test_the_header_says_how_old_panels_are_and_nothing_is_covered(
     page, held, began = open_page(f"/results?run={RUNNING}"), list[Route](), time.time()
     site.recording.write(began)
     _agrees_with(page, site)
-    page.route("**/_dash-update-component", lambda route: held.append(route))
+    page.route(_UPDATES, lambda route: held.append(route))
     older, long = page.locator("#pw-older"), page.locator("[data-older='long']")
     site.recording.write(began + 1.9)
     _is_at(page, site)
@@ -228,7 +260,7 @@ def test_the_header_says_how_old_panels_are_and_nothing_is_covered(
     expect(page.locator("#pw-requests-box")).to_have_attribute("data-older", "just")
     assert page.evaluate(_COVERED) == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    page.unroute("**/_dash-update-component")
+    page.unroute(_UPDATES)
     for route in held:
         route.continue_()
     expect(older).to_be_hidden()
