@@ -343,14 +343,12 @@ def returned_words(back: Hindsight) -> str:
     sentence, saved = back.back.sentence(), back.back.saved
     unit, (low, high) = back.unit, back.saved
     guess = f"{show(back.guessed, 'pct')} of the prices are guessed"
-    is_guessed = back.least.saved != back.most.saved
+    is_guessed = 2 * (back.most.saved - back.least.saved) > high - low
+    why = guess if is_guessed else "samples do not say it surely enough"
+    untold = f"It cannot be told whether adapting paid: {why}."
     if low <= 0 < high:
         span = f"{amount(-low, unit)} less and {amount(high, unit)} more"
-        why = guess if is_guessed else "samples do not say it surely enough"
-        return (
-            f"It cannot be told whether adapting paid: {why}. The best single plan would have cost "
-            f"between {span} than what ran."
-        )
+        return f"{untold} The best single plan would have cost between {span} than what ran."
     if saved <= 0:
         more = ", and what switching and looking cost" if sentence.ratio is not None else ""
         words = f"the best single plan would have saved {amount(-saved, unit)}{more}"
@@ -359,6 +357,8 @@ def returned_words(back: Hindsight) -> str:
         return f"Adapting saved {amount(saved, unit)}, and deciding takes nothing of that kind."
     price = back.back.switching + back.back.deciding
     least, times, most = (_times(each / price) for each in (low, saved, high))
+    if low < price < high and least != most:
+        return f"{untold} It returned {least} to {most} × what it cost."
     words = f"Adapting returned {times} × what it cost"
     if least != most:
         words = f"Adapting returned {least} to {most} × what it cost"
