@@ -24,6 +24,7 @@ import os
 import queue
 import subprocess
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -344,13 +345,9 @@ def doctor(options: argparse.Namespace, rest: list[str]) -> int:
     """What is here and what is missing."""
     from backend.launch.doctor import examine
 
-    environment = Environment(ROOT)
-    store = (
-        [look_at_store(options.store)]
-        if environment.is_current or os.environ.get(NO_ENVIRONMENT)
-        else []
-    )
-    return examine(environment, options.host, options.port, store)
+    can_open = all(find_spec(package) for package in ("sqlalchemy", "psycopg"))
+    store = [look_at_store(options.store)] if can_open else []
+    return examine(Environment(ROOT), options.host, options.port, store)
 
 
 def look_at_store(url: str) -> "Diagnosis":

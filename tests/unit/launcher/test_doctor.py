@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ import pytest
 from backend.launch import doctor
 from backend.launch.doctor import Diagnosis, examine, find_chromium, find_postgres, look_around
 from backend.launch.environment import DEV, RUN, Environment
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -35,6 +39,19 @@ def test_a_bare_machine_lacks_nothing(
     assert "note     environment  not made yet" in report
     assert "-> python3 run.py" in report
     assert report.endswith("Nothing is missing.\n")
+
+
+def test_a_python_without_packages_leaves_the_store_alone() -> None:
+    doctored = subprocess.run(
+        [sys.executable, "-S", ROOT / "run.py", "doctor"],
+        env={**os.environ, "PLANWATCH_NO_ENVIRONMENT": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert doctored.stderr == ""
+    assert "environment" in doctored.stdout
+    assert " store " not in doctored.stdout
 
 
 def test_what_is_missing_fails_it_and_is_named(
