@@ -25,6 +25,8 @@ IS_ALONE = True
 RUN = "keys"
 VIEWS = [("dark", 1440, 900), ("light", 1280, 720)]
 KB = 1024
+#: Waits for longer than an edge rests before it asks, by a timer set after that one.
+_RESTED = "() => new Promise((done) => setTimeout(done, 100))"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -185,6 +187,7 @@ def test_while_the_edge_moves_one_question_is_open_and_the_newest_answer_is_show
         page.keyboard.press("ArrowRight")
         expect(draft).to_have_attribute("aria-busy", "true")
     expect(draft).to_contain_text("→ 16\u2009KiB.")
+    page.evaluate(_RESTED)
     assert [value_of(route) for route in asked] == [4 * KB]
     asked[0].continue_()
     held(page, asked, 2)
