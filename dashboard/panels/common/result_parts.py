@@ -39,6 +39,8 @@ _COLUMNS: Final = (
     TableColumn("Share", "pct", "", "of all tuples so far"),
     TableColumn("Last batch", "int", "", "matches in the batch shown"),
 )
+#: Where only answers are asked for, no query has one.
+_SHARE: Final = 3
 
 
 def draw_queries(
@@ -51,13 +53,17 @@ def draw_queries(
     queries, n = listed(view, words, shown)
     if not queries:
         return empty("No such query", f"None of {len(view.queries)} has {words.strip()!r} in it.")
-    rows = [_query_cells(row, view, context) for row in queries]
+    cells = [_query_cells(row, view, context) for row in queries]
+    is_answered = all(row.answers for row in queries)
+    shown_columns = [n for n in range(len(_COLUMNS)) if n != _SHARE or not is_answered]
+    columns = [_COLUMNS[n] for n in shown_columns]
+    rows = [[row[n] for n in shown_columns] for row in cells]
     marks = [_mark(row, row.name == shown) for row in queries]
     keys = [row.name for row in queries]
     title = "Queries, most matches first"
     if len(queries) < n:
         title = f"The {len(queries)} with most matches of {show(n, 'int')} queries"
-    body = RowTable(title, _COLUMNS, rows, keys, marks, className="pw-query-table")
+    body = RowTable(title, columns, rows, keys, marks, className="pw-query-table")
     if not view.sink:
         return body
     sink = html.P(["Matched tuples are written to ", html.Code(view.sink)], className="pw-sink")
